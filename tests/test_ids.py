@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.ids import MODULE, agent_id, is_id, node_key, spell_path, split_node_key, unspell_path
+from remora.ids import MODULE, agent_id, escape_path, is_id, node_key, split_node_key, unescape_path
 
 
 def test_an_agents_id_is_made_of_run_node_and_attempt() -> None:
@@ -26,17 +26,17 @@ def test_what_may_not(name: str) -> None:
 
 
 def test_a_path_is_spelled_with_what_utf8_lacks_as_percent() -> None:
-    assert spell_path("src/ä b.py") == "src/ä b.py"
-    assert spell_path("100%.py") == "100%25.py"
-    assert spell_path(os.fsdecode(b"caf\xe9%41.py")) == "caf%E9%2541.py"
+    assert escape_path("src/ä b.py") == "src/ä b.py"
+    assert escape_path("100%.py") == "100%25.py"
+    assert escape_path(os.fsdecode(b"caf\xe9%41.py")) == "caf%E9%2541.py"
 
 
 @given(st.binary(max_size=40))
 def test_any_name_of_a_file_comes_back_from_its_spelling(name: bytes) -> None:
     path = name.decode("utf-8", "surrogateescape")
-    spelled = spell_path(path)
+    spelled = escape_path(path)
     spelled.encode()  # can be written to a stream
-    assert unspell_path(spelled) == path
+    assert unescape_path(spelled) == path
 
 
 @given(st.text(max_size=20), st.sampled_from(["f", "A.f", "f#2.inner", MODULE]))

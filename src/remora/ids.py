@@ -24,7 +24,7 @@ def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId
 
 
 def node_key(path: str, qualname: str = MODULE) -> NodeKey:
-    """Return `node:{path}:{qualname}`; `path` is already escaped by `spell_path`."""
+    """Return `node:{path}:{qualname}`; `path` is already escaped by `escape_path`."""
     return NodeKey(f"node:{path}:{qualname}")
 
 
@@ -34,7 +34,7 @@ def split_node_key(key: str) -> tuple[str, str]:
     return path, qualname
 
 
-def spell_path(path: str) -> str:
+def escape_path(path: str) -> str:
     """Return a root-relative POSIX path as escaped in a node key.
 
     Bytes that are not UTF-8 (surrogate escapes in `path`) become `%XX`, a literal `%` `%25`.
@@ -45,8 +45,8 @@ def spell_path(path: str) -> str:
     return "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in escaped)
 
 
-def unspell_path(spelled: str) -> str:
-    """Return the path of an escaped one: the inverse of `spell_path`."""
+def unescape_path(spelled: str) -> str:
+    """Return the path of an escaped one: the inverse of `escape_path`."""
     if "%" not in spelled:
         return spelled
     raw = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), spelled.encode())

@@ -13,7 +13,7 @@ _ESCAPES = {
 }
 
 
-def plain(text: str) -> str:
+def escape_line(text: str) -> str:
     """Return `text` as one line, with control, bidirectional and invisible characters escaped."""
     return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
 

@@ -17,7 +17,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from remora.agents.job import Job
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, ToolCalled, payload
 from remora.memory.prompt.render import render
@@ -86,7 +86,7 @@ def base_again(desk: Desk, run_id: str) -> BaseSnapshot:
     """The base from `run_start`, objects and git."""
     told = msgspec.json.decode(desk.run_events(run_id)[0].data)["base"]
     differing = {
-        unspell_path(path): file and BaseFile(file["sha256"], file["mode"])
+        unescape_path(path): file and BaseFile(file["sha256"], file["mode"])
         for path, file in told["files"].items()
     }
     objects = desk.project.trace.objects
@@ -99,7 +99,7 @@ def restored(
     """The workspace after a turn: the base, and on it what a run's and an agent's events say."""
     state: State = {path: (base.read(path) or b"", file.mode) for path, file in base.files.items()}
     for spelled, file in files_at(*events, turn).items():
-        path = unspell_path(spelled)
+        path = unescape_path(spelled)
         if file.sha256 is None:
             state.pop(path, None)
         else:

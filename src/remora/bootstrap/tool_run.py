@@ -22,7 +22,7 @@ from remora.code.syntax.node_patterns import nearest
 from remora.code.syntax.nodes import Module, find_node
 from remora.errors import HostError, NotFound, ScriptError, UsageError
 from remora.files.project_files import project_files
-from remora.ids import node_key, spell_path
+from remora.ids import escape_path, node_key
 from remora.pym import InputSpec, Script, load
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_leftovers
@@ -148,7 +148,7 @@ def _takes(script: Script) -> str:
 def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
     """What an agent at work on that node is given."""
     path, _, qualname = named.removeprefix("node:").rpartition(":")
-    key = node_key(spell_path(path), qualname)
+    key = node_key(escape_path(path), qualname)
     try:
         source = workspace.read(path)
     except HostError as error:

@@ -24,7 +24,7 @@ from remora.code.syntax.signature import (
 )
 from remora.code.syntax.source import Source, Unreadable, read_source, read_with_recovery
 from remora.code.syntax.spans import Span, module_span, span_of
-from remora.ids import MODULE, NodeKey, node_key, spell_path
+from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.text import REPORT, bug_report_line
 
 
@@ -75,7 +75,7 @@ def _analyze_file(path: str, source: bytes) -> FileAnalysis:
     if isinstance(read, Unreadable):
         detail = read.detail
         read = read_with_recovery(source, parse_with_recovery)
-    spelled = spell_path(path)
+    spelled = escape_path(path)
     lowering = lower_module(spelled, read.tree)
     span, file_hash = module_span(read)
     facts = FileFacts(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from remora.memory.events import Event
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.read.transcript import Quotation, event_parts
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~^$:/@=])")
@@ -26,13 +26,13 @@ def markdown(events: Iterable[Event]) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """`text` as one line of Markdown that shows just these characters."""
-    shown = plain(text).replace("\t", " ")
+    shown = escape_line(text).replace("\t", " ")
     return _SPECIAL.sub(r"\\\1", shown).translate(_HTML)
 
 
 def _fenced(quoted: Quotation) -> Iterator[str]:
     """The text within a fence that is longer than any in it."""
-    lines = [plain(line) for line in quoted.text.split("\n")]
+    lines = [escape_line(line) for line in quoted.text.split("\n")]
     longest = max((len(run) for line in lines for run in _FENCES.findall(line)), default=2)
     fence = "`" * (longest + 1)
     yield f"{escaped(quoted.title)}:"

@@ -6,25 +6,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.cli.app.output import count, diff_lines, print_error, table, wrapped
-from remora.text import plain
+from remora.text import escape_line
 
 
 @given(st.text())
 def test_no_character_that_a_terminal_obeys_is_left(text: str) -> None:
-    assert not {c for c in plain(text) if (ord(c) < 32 and c != "\t") or 127 <= ord(c) < 160}
+    assert not {c for c in escape_line(text) if (ord(c) < 32 and c != "\t") or 127 <= ord(c) < 160}
 
 
 @pytest.mark.parametrize("sign", "\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069")
 def test_no_character_turns_a_text_around(sign: str) -> None:
-    assert plain(f"a{sign}b") == f"a\\u{ord(sign):04x}b"
+    assert escape_line(f"a{sign}b") == f"a\\u{ord(sign):04x}b"
 
 
 @pytest.mark.parametrize("sign", "\x0b\x0c\x1c\x85\u2028\r")
 def test_a_line_of_a_diff_is_one_line(sign: str) -> None:
     """What is added must not be shown on a line that looks like another."""
     lines = [click.unstyle(line) for line in diff_lines(f"@@\n-a\r\n+b{sign}-c\n")]
-    assert lines == ["@@", "-a", f"+b{plain(sign)}-c"]
-    assert plain(sign) != sign
+    assert lines == ["@@", "-a", f"+b{escape_line(sign)}-c"]
+    assert escape_line(sign) != sign
 
 
 def test_columns_are_aligned_and_numbers_stand_right() -> None:

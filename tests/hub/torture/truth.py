@@ -12,7 +12,7 @@ from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.hub.query.queries import NodeQueries
 from remora.hub.query.snapshots import MemorySnapshot
-from remora.ids import spell_path
+from remora.ids import escape_path
 from tests.hub.watch.test_fuzz import truth as files_of
 
 OF_DATABASES = ("uid", "last_updated", "update_source", "extra")
@@ -32,15 +32,15 @@ class Truth:
     def look(self) -> None:
         """The project is now as it will be asked about."""
         hashes = files_of(self.root)
-        self.paths = sorted(map(spell_path, hashes))
+        self.paths = sorted(map(escape_path, hashes))
         facts: dict[str, FileFacts] = {}
         self.texts: dict[str, str] = {}
         for path, digest in hashes.items():
             source = (self.root / path).read_bytes()
             if (path, digest) not in self._read:
                 self._read[path, digest] = read_facts(path, source)
-            facts[spell_path(path)] = self._read[path, digest]
-            self.texts[spell_path(path)] = source.decode(errors="replace")
+            facts[escape_path(path)] = self._read[path, digest]
+            self.texts[escape_path(path)] = source.decode(errors="replace")
         self.answers = NodeQueries(MemorySnapshot(facts))
 
     def context(self, keys: list[str]) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ import pytest
 from remora.bootstrap.prepare_run import prepare, too_many
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
-from remora.ids import spell_path
+from remora.ids import escape_path
 from remora.operations.docstring.missing import needs_docstring
 from remora.operations.test import has_tests
 from remora.runs.planning.plan import MAX_JOBS, Plan
@@ -274,7 +274,7 @@ class TestUnreadable:
         run_id = desk.analyze()
         jobs = desk.view(run_id).jobs
         assert [job.status for job in jobs] == ["submitted", "submitted"]
-        assert [change.path for change in jobs[0].change_set] == [spell_path(name)]
+        assert [change.path for change in jobs[0].change_set] == [escape_path(name)]
         assert accept(desk.project, run_id, [], every=True).conflicts == []
         assert b"import" not in desk.tree()[name]
         assert desk.problems() == []

@@ -9,7 +9,7 @@ from remora.agents.job import Job
 from remora.code.file_analysis import read_facts
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, own_lines
-from remora.ids import split_node_key, unspell_path
+from remora.ids import split_node_key, unescape_path
 from remora.workspaces.copy.workspace import Workspace
 
 UserFile = Callable[[str], bytes | None]
@@ -29,7 +29,7 @@ class Sides:
     def workspace_facts(self, key: str) -> dict[str, Any] | None:
         """What a node's own file says of it in the workspace; None where the agent did not change
         that file, `{}` where it has no such node any more. Raises HostError."""
-        path = unspell_path(split_node_key(key)[0])
+        path = unescape_path(split_node_key(key)[0])
         now = self._workspace.read(path)
         if now == self._workspace.base_bytes(path):
             return None

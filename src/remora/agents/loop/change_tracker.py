@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from remora.ids import spell_path, unspell_path
+from remora.ids import escape_path, unescape_path
 from remora.memory.events import Change
 from remora.trace.content.objects import ObjectStore
 from remora.workspaces.copy.changes import Change as FileChange
@@ -28,7 +28,7 @@ class Changes:
         files: dict[str, tuple[bytes | None, int]] = {}
         for spelled, change in {change.path: change for change in recorded}.items():
             content = None if change.after is None else self._objects.get(change.after)
-            files[unspell_path(spelled)] = content, change.mode
+            files[unescape_path(spelled)] = content, change.mode
         self._workspace.set_files(files)
         self._snapshot = self._workspace.snapshot()
 
@@ -57,6 +57,6 @@ class Changes:
 def _recorded(changes: Sequence[FileChange]) -> tuple[Change, ...]:
     """Paths are spelled as in node keys."""
     return tuple(
-        Change(path=spell_path(c.path), before=c.before, after=c.after, mode=c.mode)
+        Change(path=escape_path(c.path), before=c.before, after=c.after, mode=c.mode)
         for c in changes
     )

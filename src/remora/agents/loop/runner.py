@@ -36,7 +36,7 @@ from remora.agents.threads import aside
 from remora.agents.verification import Check, verify
 from remora.chat import ToolCall
 from remora.errors import DiskError, ModelError, RemoraError
-from remora.ids import spell_path
+from remora.ids import escape_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
 from remora.memory.decode_values import decode_value
@@ -140,7 +140,7 @@ class AgentRunner:
     def _restore_files(self) -> None:
         """The workspace, and where the node stands in it, as the last recorded result left them."""
         self._changes.restore(self._at.changes)
-        spelled = spell_path(self.job.path)
+        spelled = escape_path(self.job.path)
         written = [change.after for change in self._at.changes if change.path == spelled]
         contents = (self.stage.objects.get(digest) for digest in written if digest is not None)
         self._target = followed(self.job, [self._base(), *contents])

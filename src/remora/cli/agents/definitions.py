@@ -21,7 +21,7 @@ from remora.cli.app.names import OPERATION
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_error, table
 from remora.runs.planning.agent_definitions import Checked, check_definitions
-from remora.text import plain
+from remora.text import escape_line
 
 
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
@@ -117,12 +117,12 @@ def _shown(agent: Agent) -> Iterator[str]:
     definition = agent.definition
     yield click.style(f"{definition.name} ({definition.operation})", bold=True)
     if definition.description:
-        yield plain(definition.description)
-    yield plain(f"goal        {definition.goal}")
+        yield escape_line(definition.description)
+    yield escape_line(f"goal        {definition.goal}")
     yield f"works on    {', '.join(definition.node_types)} that need it by: {definition.needs}"
     yield f"must pass   {', '.join(definition.verify)}"
     yield f"most turns  {definition.max_turns or 'runner.max_turns of the configuration'}"
-    yield plain(f"file        {agent.folder / 'agent.yaml'}")
+    yield escape_line(f"file        {agent.folder / 'agent.yaml'}")
     grants = {tool.name: ", ".join(tool.grants) for tool in definition.tools}
     rows = [
         [schema.name, grants.get(schema.name, "built in"), schema.description]
@@ -139,14 +139,14 @@ def _started(document: dict[str, Any], folder: Path) -> Iterator[str]:
     test = shlex.quote(
         relpath(folder / "test_agent.py", here) if inside else f"{folder}/test_agent.py"
     )
-    yield from (plain(f"wrote {file}") for file in document["files"])
+    yield from (escape_line(f"wrote {file}") for file in document["files"])
     yield ""
-    yield plain(f"check it   remora agents validate {document['name']}{where}")
-    yield plain(f"run it     remora analyze -o {document['operation']}{where}")
-    yield plain(f"test it    python3 {test}")
+    yield escape_line(f"check it   remora agents validate {document['name']}{where}")
+    yield escape_line(f"run it     remora analyze -o {document['operation']}{where}")
+    yield escape_line(f"test it    python3 {test}")
 
 
 def _verdicts(checked: list[Checked]) -> Iterator[str]:
     for one in checked:
         word = click.style("wrong", fg="red") if one.error else click.style("ok   ", fg="green")
-        yield f"{word}  {plain(str(one.path))}"
+        yield f"{word}  {escape_line(str(one.path))}"

@@ -24,7 +24,7 @@ from remora.sandbox.isolation import (
     describe_level,
     missing_levels,
 )
-from remora.text import plain
+from remora.text import escape_line
 
 
 @command("doctor", examples=("remora doctor", "remora doctor --json"))
@@ -101,9 +101,9 @@ def _lines(checks: Sequence[Check]) -> Iterator[str]:
         mark, colour = ("ok", "green") if check.ok else ("--", "yellow")
         if not check.ok and check.needed:
             mark, colour = "NO", "red"
-        yield f"{click.style(mark, fg=colour)}  {check.name:<10} {plain(check.detail)}"
+        yield f"{click.style(mark, fg=colour)}  {check.name:<10} {escape_line(check.detail)}"
         if not check.ok and check.hint:
-            yield f"    {'':<10} {plain(check.hint)}"
+            yield f"    {'':<10} {escape_line(check.hint)}"
 
 
 def _held(level: int, better: Sequence[MissingLevel]) -> Iterator[str]:
@@ -112,5 +112,5 @@ def _held(level: int, better: Sequence[MissingLevel]) -> Iterator[str]:
         f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe_level(level)}"
     )
     for each in better:
-        yield f"    {'':<10} L{each.level}, {each.name}: {plain(each.problem)}"
-        yield f"    {'':<10} {plain(each.hint)}"
+        yield f"    {'':<10} L{each.level}, {each.name}: {escape_line(each.problem)}"
+        yield f"    {'':<10} {escape_line(each.hint)}"

@@ -12,7 +12,7 @@ from remora.cli.app.project_context import records_of
 from remora.evals.eval_report import Arm, EvalReport, ToolCounts
 from remora.evals.experiments import compare_settings, select_agents
 from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, setting_combinations
-from remora.text import plain
+from remora.text import escape_line
 
 _HEAD = (
     "TOOL",
@@ -99,11 +99,11 @@ def _lines(report: EvalReport) -> Iterator[str]:
         return
     columns = len(_HEAD) - (not any(arm.total().too_large for arm in report.arms))
     for arm in report.arms:
-        yield click.style(plain(f"{arm.setting.name}:"), bold=True)
+        yield click.style(escape_line(f"{arm.setting.name}:"), bold=True)
         yield from table(_HEAD[:columns], [row[:columns] for row in _rows(arm)])
         yield ""
     told = f"from {count(report.streams, 'stream')}; tokens by {'; '.join(report.counters)}"
-    yield from wrapped(plain(told), room())
+    yield from wrapped(escape_line(told), room())
 
 
 def _rows(arm: Arm) -> Iterator[Sequence[object]]:

@@ -6,7 +6,7 @@ from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.errors import DiskError, UsageError
-from remora.text import plain
+from remora.text import escape_line
 
 _SCHEMA = ".remora/config.schema.json"
 
@@ -35,7 +35,7 @@ def init(options: Options) -> int:
             f"cannot write {path}: {error.strerror}",
             hint="make the folder writable, or name another with --root",
         ) from error
-    emit(options, {"path": str(path)}, [plain(f"wrote {path}")])
+    emit(options, {"path": str(path)}, [escape_line(f"wrote {path}")])
     return 0
 
 

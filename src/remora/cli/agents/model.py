@@ -12,7 +12,7 @@ from remora.bootstrap.open_project import model_status, withheld_key
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
-from remora.text import plain
+from remora.text import escape_line
 
 if TYPE_CHECKING:
     from remora.models.provider import ModelStatus
@@ -64,8 +64,8 @@ def _shown(found: "ModelStatus", no_key: str) -> Iterator[str]:
 
     document: dict[str, Any] = found.document
     where = document["base_url"] or "a child process of this command"
-    yield click.style(plain(f"{document['name']} ({document['provider']})"), bold=True)
-    yield plain(f"address   {where}")
+    yield click.style(escape_line(f"{document['name']} ({document['provider']})"), bold=True)
+    yield escape_line(f"address   {where}")
     if no_key:
         yield f"key       not sent: {no_key}"
     yield f"context   {document['context'] or 'unknown'}"
@@ -73,12 +73,12 @@ def _shown(found: "ModelStatus", no_key: str) -> Iterator[str]:
     yield f"can       {able or 'not known'}"
     files = document["weights"]
     state = "whole" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
-    yield plain(f"weights   {state}: {files['path']}")
+    yield escape_line(f"weights   {state}: {files['path']}")
     if found.problem is None:
         yield click.style("ready", fg="green")
         return
-    yield click.style(plain(found.problem.message), fg="red")
-    yield plain(f"  {found.problem.hint}")
+    yield click.style(escape_line(found.problem.message), fg="red")
+    yield escape_line(f"  {found.problem.hint}")
 
     from remora.models.configured_model import find_local_servers  # loads the HTTP client
 

@@ -15,7 +15,7 @@ from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import coloured, emit, fitted, note, plain_lines, room, wrapped
 from remora.memory.encode_values import encode_value
 from remora.pym import ScriptChecks
-from remora.text import plain
+from remora.text import escape_line
 from remora.tools.host_functions import HostFunction
 from remora.tools.script_check import ScriptCheck
 
@@ -171,31 +171,33 @@ def _takes(parameters: dict[str, Any] | None) -> str:
 
 def _block(head: str, about: str) -> Iterator[str]:
     """Yield a signature uncut, so that it can be copied, and what it is about."""
-    yield from (click.style(line, bold=True) for line in wrapped(plain(head), room(), "        "))
+    yield from (
+        click.style(line, bold=True) for line in wrapped(escape_line(head), room(), "        ")
+    )
     yield from _indented(about)
 
 
 def _indented(text: str) -> Iterator[str]:
     width = room()
-    for line in wrapped(plain(text), width and width - 4):
+    for line in wrapped(escape_line(text), width and width - 4):
         yield f"    {line}"
 
 
 def _verdicts(checked: Sequence[ScriptCheck]) -> Iterator[str]:
     for one in checked:
         word = click.style("ok   ", fg="green") if one.ok else click.style("wrong", fg="red")
-        yield f"{word}  {plain(one.path)}"
-        yield from (f"       {plain(error)}" for error in one.errors)
-        yield from (f"       warning: {plain(warning)}" for warning in one.warnings)
+        yield f"{word}  {escape_line(one.path)}"
+        yield from (f"       {escape_line(error)}" for error in one.errors)
+        yield from (f"       warning: {escape_line(warning)}" for warning in one.warnings)
 
 
 def _told(tried: Tried) -> Iterator[str]:
     document = tried.document
     summary = document["summary"] or ""
-    yield f"{coloured(document['outcome'])}  {plain(summary)}".rstrip()
+    yield f"{coloured(document['outcome'])}  {escape_line(summary)}".rstrip()
     if document["error"]:
         kind = f"{document['error_kind']}: " if document["error_kind"] else ""
-        yield f"  {kind}{plain(document['error'])}"
+        yield f"  {kind}{escape_line(document['error'])}"
     if tried.run.printed:
         yield from _part("printed", plain_lines(tried.run.printed.rstrip("\n")))
     if document["result"] is not None:
@@ -219,4 +221,6 @@ def _call(call: dict[str, Any]) -> str:
     words = [repr(arg) for arg in call["args"]]
     words += [f"{key}={value!r}" for key, value in call["kwargs"].items()]
     ended = f"  {call['error']}" if call["error"] else ""
-    return fitted(plain(f"{call['name']}({', '.join(words)})  {call['duration_ms']} ms{ended}"))
+    return fitted(
+        escape_line(f"{call['name']}({', '.join(words)})  {call['duration_ms']} ms{ended}")
+    )

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import click
 
 from remora.cli.app.options import Options
-from remora.text import plain
+from remora.text import escape_line
 
 _COMMAND = re.compile(r"`[^`\n]*`")
 _UNITS = ("bytes", "KB", "MB", "GB")
@@ -49,7 +49,7 @@ def print_json(document: Any) -> None:
 def note(options: Options, text: str) -> None:
     """Print a remark on stderr."""
     if not options.quiet:
-        for line in wrapped(plain(text), room(sys.stderr)):
+        for line in wrapped(escape_line(text), room(sys.stderr)):
             click.echo(line, err=True)
 
 
@@ -77,8 +77,8 @@ def _paragraphs(text: str, width: int | None) -> list[str]:
 
 
 def plain_lines(text: str) -> list[str]:
-    """The lines of a text, each as `plain` gives it."""
-    return [plain(line) for line in text.split("\n")] if text else []
+    """The lines of a text, each as `escape_line` gives it."""
+    return [escape_line(line) for line in text.split("\n")] if text else []
 
 
 def room(stream: TextIO | None = None) -> int | None:
@@ -138,7 +138,7 @@ def diff_lines(text: str) -> list[str]:
 
 
 def _diff_line(line: str) -> str:
-    shown = plain(line.removesuffix("\r"))
+    shown = escape_line(line.removesuffix("\r"))
     for mark, how in _MARKS.items():
         if line.startswith(mark):
             return click.style(shown, bold=True) if how == "bold" else click.style(shown, fg=how)
@@ -147,7 +147,7 @@ def _diff_line(line: str) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Aligned columns; numbers to the right, a word in the first column in its colour."""
-    texts = [[plain(str(cell)) for cell in row] for row in rows]
+    texts = [[escape_line(str(cell)) for cell in row] for row in rows]
     widths = [
         max([len(title), *(len(row[column]) for row in texts)]) for column, title in enumerate(head)
     ]

@@ -10,7 +10,7 @@ from remora.cli.app.output import note
 from remora.errors import Conflict, OutsideError
 from remora.files.project_root import find_root
 from remora.runs.project import Project
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -45,7 +45,7 @@ def complete(options: Options, project: Project) -> None:
         what = "a revert" if left.journal.note.get("verdict") == "reverted" else "an accept"
         note(options, f"{what} was interrupted here; it is {left.outcome} now: {paths}")
     for conflict in left.conflicts:
-        note(options, plain(f"{conflict.path}: {conflict.detail}"))
+        note(options, escape_line(f"{conflict.path}: {conflict.detail}"))
 
 
 def _complete_commit(options: Options, project: Project) -> None:

@@ -19,7 +19,7 @@ from remora.errors import ConfigError
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import StatusResult
-from remora.text import plain
+from remora.text import escape_line
 
 
 @command(
@@ -138,15 +138,15 @@ def _document(status: StatusResult) -> Any:
 def _lines(places: HubPaths, status: StatusResult) -> Iterator[str]:
     head = f"the hub runs (process {status.pid})" if status.running else "no hub runs"
     yield click.style(head, fg="green" if status.running else None, bold=True)
-    yield plain(f"root        {status.root}")
-    yield plain(f"database    {status.db}")
+    yield escape_line(f"root        {status.root}")
+    yield escape_line(f"database    {status.db}")
     if status.running:
-        yield plain(f"socket      {status.socket}")
+        yield escape_line(f"socket      {status.socket}")
         yield f"watcher     {_WATCHERS[status.watcher]}"
         yield f"last sweep  {status.last_sweep or 'not yet'}"
     if status.http is not None:
-        yield plain(f"http        {status.http}")
-        yield plain(f"token       {status.token_file}")
+        yield escape_line(f"http        {status.http}")
+        yield escape_line(f"token       {status.token_file}")
     if status.generation is None:
         yield "it knows    nothing yet"
     else:

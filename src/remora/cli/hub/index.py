@@ -19,7 +19,7 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, fitted
 from remora.cli.hub.hub_options import place_options
 from remora.hub.index_check import Verified
-from remora.text import plain
+from remora.text import escape_line
 
 _MOST_TOLD = 20
 _VALUE = 60
@@ -140,7 +140,7 @@ def _document(made: Indexed) -> dict[str, Any]:
 
 def _summary(made: Indexed) -> Iterator[str]:
     for error in made.errors[:_MOST_TOLD]:
-        yield fitted(plain(f"{error.path}: {error.detail}"))
+        yield fitted(escape_line(f"{error.path}: {error.detail}"))
     if len(made.errors) > _MOST_TOLD:
         yield f"and {count(len(made.errors) - _MOST_TOLD, 'file')} more that could not be read whole"
     by = "" if made.by is None else f", by the daemon (process {made.by})"
@@ -153,7 +153,7 @@ def _summary(made: Indexed) -> Iterator[str]:
 
 def _about_links(made: Indexed, links: Links) -> Iterator[str]:
     for failed in links.failed[:_MOST_TOLD]:
-        yield fitted(plain(f"{failed.key.removeprefix('node:')}: no links: {failed.why}"))
+        yield fitted(escape_line(f"{failed.key.removeprefix('node:')}: no links: {failed.why}"))
     if links.failed:
         nodes = count(len(links.failed), "node")
         yield f"links: those of {nodes} cannot be found, which is a bug: please report it"
@@ -167,7 +167,7 @@ def _about_links(made: Indexed, links: Links) -> Iterator[str]:
 
 def _compared(found: Verified) -> Iterator[str]:
     for each in found.differences[:_MOST_TOLD]:
-        yield plain(f"{each.key.removeprefix('node:')}: {each.field}")
+        yield escape_line(f"{each.key.removeprefix('node:')}: {each.field}")
         yield fitted(f"    stored  {_short(each.stored)}")
         yield fitted(f"    cold    {_short(each.cold)}")
     more = len(found.differences) - _MOST_TOLD
@@ -182,4 +182,4 @@ def _compared(found: Verified) -> Iterator[str]:
 
 
 def _short(value: object) -> str:
-    return plain(json.dumps(value, default=str))[: 2 * _VALUE]
+    return escape_line(json.dumps(value, default=str))[: 2 * _VALUE]

@@ -14,7 +14,7 @@ from remora.cli.hub.node_view import MADE, Beside, Link, legend, link_lines, pag
 from remora.errors import OutsideError
 from remora.hub.lookup.find import FoundNode
 from remora.hub.protocol import AnsweredNode, Edge, Related
-from remora.text import plain
+from remora.text import escape_line
 
 _DEPTH = click.IntRange(min=1)
 _LIMIT = click.IntRange(min=1, max=10_000)
@@ -144,8 +144,8 @@ def _links(options: Options, hub: HubQuery, kind: str, name: str, depth: int) ->
 
 def _unknown(options: Options, hub: HubQuery, kind: str, answer: dict[str, Any]) -> int:
     """Print an error, and nothing on stdout that looks like a list of links."""
-    name = plain(answer["node"].removeprefix("node:"))
-    because = plain(hub.unknown_because())
+    name = escape_line(answer["node"].removeprefix("node:"))
+    because = escape_line(hub.unknown_because())
     print_error("unknown_links", f"the {kind} of {name} are not known", because, as_json=False)
     if options.json:
         emit(options, answer, ())
@@ -173,7 +173,7 @@ def _lines(
         steps = _steps(hub, kind, key, depth, links) if depth > 1 else [links]
         return _shown(key, kind, steps, verbose=verbose)
     if room() is None:
-        return [plain(link["id"]) for link in links]
+        return [escape_line(link["id"]) for link in links]
     return _shown(key, kind, [links], verbose=verbose)
 
 
@@ -199,7 +199,7 @@ def _steps(
 def _shown(
     key: str, kind: str, steps: list[list[dict[str, Any]]], *, verbose: bool
 ) -> Iterator[str]:
-    name = plain(key.removeprefix("node:"))
+    name = escape_line(key.removeprefix("node:"))
     found: list[list[Link]] = msgspec.convert(
         steps, list[list[Related]] if kind == "tests" else list[list[Edge]]
     )

@@ -11,7 +11,7 @@ import click
 from remora.cli.app.output import count, ending, wrapped
 from remora.hub.node import Tier
 from remora.hub.protocol import AnsweredNode, Edge, Related
-from remora.text import plain
+from remora.text import escape_line
 
 Link = Edge | Related
 _INDENT = "    "
@@ -54,7 +54,7 @@ def page(node: AnsweredNode, width: int | None, beside: Beside, *, verbose: bool
         yield from _section("CALLED BY", node.callers, width, many)
     if beside.constructor is not None:
         said = MADE.format(beside.constructor.removeprefix("node:"))
-        yield from wrapped(_INDENT + plain(said), width, _INDENT)
+        yield from wrapped(_INDENT + escape_line(said), width, _INDENT)
     yield from _section("CALLS", node.callees, width, many)
     yield from _section("TESTS", node.related_tests, width, many)
     if beside.unknown:
@@ -123,27 +123,27 @@ def _cuts(signature: str) -> list[int]:
 
 def _head(node: AnsweredNode, width: int | None) -> Iterator[str]:
     for decorator in node.decorators:
-        yield from (click.style(plain(line), fg="cyan") for line in decorator.split("\n"))
-    for line in title_lines(plain(node.signature or f"module {node.file_path}"), width):
+        yield from (click.style(escape_line(line), fg="cyan") for line in decorator.split("\n"))
+    for line in title_lines(escape_line(node.signature or f"module {node.file_path}"), width):
         yield click.style(line, bold=True)
     if node.docstring:
         yield ""
         room = None if width is None else max(_LEAST, width - len(_INDENT))
-        for line in wrapped(plain(node.docstring), room):
+        for line in wrapped(escape_line(node.docstring), room):
             yield _INDENT + line
     yield ""
 
 
 def _facts(node: AnsweredNode, width: int | None) -> Iterator[str]:
     rows = {
-        "node": plain(node.key.removeprefix("node:")),
-        "where": plain(f"{node.file_path}:{node.line_start}")
+        "node": escape_line(node.key.removeprefix("node:")),
+        "where": escape_line(f"{node.file_path}:{node.line_start}")
         + f", {count(node.line_count, 'line')}",
-        "bases": plain(", ".join(node.bases)) if node.signature is None else "",
-        "imports": plain(", ".join(node.imports or ())),
+        "bases": escape_line(", ".join(node.bases)) if node.signature is None else "",
+        "imports": escape_line(", ".join(node.imports or ())),
         "measures": ", ".join(_measures(node)),
         "attention": "; ".join(_attention(node)),
-        **{plain(name): plain(json.dumps(found)) for name, found in node.extra.items()},
+        **{escape_line(name): escape_line(json.dumps(found)) for name, found in node.extra.items()},
     }
     label = max(len(name) for name, text in rows.items() if text)
     for name, text in rows.items():
@@ -210,7 +210,7 @@ def _fresh(node: AnsweredNode) -> str:
 
 
 def _name(link: Link) -> str:
-    return plain(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
+    return escape_line(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
 
 
 def _cut(name: str, width: int) -> str:

@@ -14,7 +14,7 @@ from remora.cli.app.output import count, note, print_json
 from remora.cli.hub.hub_options import place_options
 from remora.hub.observe.observed_run import SECONDS
 from remora.sandbox.isolation import SAFE_LEVEL, describe_level
-from remora.text import plain
+from remora.text import escape_line
 
 _MOST_TOLD = 5
 
@@ -97,6 +97,6 @@ def _summary(done: Observed) -> Iterator[str]:
     if read.left_out:
         shown = ", ".join(read.left_out[:_MOST_TOLD])
         more = "" if len(read.left_out) <= _MOST_TOLD else " …"
-        yield plain(f"changed since they were run, and left out: {shown}{more}")
+        yield escape_line(f"changed since they were run, and left out: {shown}{more}")
     if done.waits:
         yield "the daemon will store it"

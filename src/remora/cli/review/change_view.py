@@ -18,7 +18,7 @@ from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import job_document
 from remora.runs.records.turn_record import turn_document
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.reader import decode_part, read_events
 
@@ -31,16 +31,16 @@ def change_set_lines(
 ) -> Iterator[str]:
     """A heading, the actions that led here, and the diff, or the first `most` lines of that.
     `place` is such as `3/9`."""
-    name = plain(job.node_id.removeprefix("node:"))
+    name = escape_line(job.node_id.removeprefix("node:"))
     yield click.style(fitted(f"[{place}] {job.operation} {name}"), bold=True)
     document = job_document(job)
     known = fixed_and_left(document)
     told = [done_text(*known) if known else "", course(document)]
-    yield from wrapped(plain("  " + " · ".join(filter(None, told))), room(), "  ")
+    yield from wrapped(escape_line("  " + " · ".join(filter(None, told))), room(), "  ")
     if job.review != "pending":
         yield "  " + coloured(job.review)
         for reason in conflict_lines(document):
-            yield from wrapped(plain(f"  {reason}"), room(), "  ")
+            yield from wrapped(escape_line(f"  {reason}"), room(), "  ")
     yield from action_lines(project, job, most=_FEW)
     yield ""
     lines = diff_lines(job_diff(project, job))
@@ -66,7 +66,7 @@ def action_lines(project: Project, job: JobView, most: int | None = None) -> Ite
         if event.turn in shown:
             called = event.type == ToolCalled.type
             told = f"{event.turn:>4} {gist(event)}" if called else f"     → {_came_of(event)}"
-            yield click.style(fitted(plain(told)), dim=True)
+            yield click.style(fitted(escape_line(told)), dim=True)
 
 
 def packet_lines(project: Project, job: JobView) -> Iterator[str]:

@@ -20,7 +20,7 @@ from remora.cli.review.change_view import action_lines, change_set_lines, packet
 from remora.cli.run.running import brought_to_its_end
 from remora.cli.views.job_view import SAME
 from remora.errors import RemoraError
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 from remora.runs.project import Project
 from remora.runs.provenance import check_ours
 from remora.runs.records.job_view import JobView
@@ -28,7 +28,7 @@ from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run
 from remora.runs.review import review as reviews
 from remora.runs.review.pending import By, waiting
-from remora.text import plain
+from remora.text import escape_line
 
 _END_OF_INPUT = ("\x04", "")
 _SUSPEND = "\x1a"
@@ -63,7 +63,7 @@ class _Review:
                 group, job, place = found
                 if group != self.group:
                     self.group = group
-                    _say(click.style(plain(f"── {group} ──"), fg="cyan"))
+                    _say(click.style(escape_line(f"── {group} ──"), fg="cyan"))
                 if not self._decide(job, place):
                     break
         except (click.Abort, KeyboardInterrupt):
@@ -110,9 +110,9 @@ class _Review:
         done = reviews.accept(self.project, self.run_id, [job.agent_id], trusted=self.trusted)
         kept = store_observed(caller_of(self.options), self.project, done.observed)
         for told in (*done.notes, *([kept] if kept else [])):
-            self._show(wrapped(plain(f"  {told}"), room(), "  "))
+            self._show(wrapped(escape_line(f"  {told}"), room(), "  "))
         for met in done.conflicts:
-            text = plain(f"  conflict, nothing was written: {met['path']}: {met['detail']}")
+            text = escape_line(f"  conflict, nothing was written: {met['path']}: {met['detail']}")
             self._show(wrapped(text, room(), "  "))
         if done.conflicts:  # it waits on, for what the file may become
             self.passed.add(job.agent_id)
@@ -140,7 +140,7 @@ class _Review:
         self.done["tried again"] += 1
         for after in read_run(self.project, self.run_id).jobs:
             if after.agent_id in (wanted.only or ()):
-                self._show(wrapped(plain(_tried(after)), room()))
+                self._show(wrapped(escape_line(_tried(after)), room()))
         return True
 
     def edit(self, job: JobView) -> bool:
@@ -150,7 +150,7 @@ class _Review:
         if self.done["accepted"] > before:
             for change in job.change_set:
                 if change.after is not None:
-                    path = self.project.root / unspell_path(change.path)
+                    path = self.project.root / unescape_path(change.path)
                     open_in_editor(path, caller_of(self.options).environ)
         return True
 

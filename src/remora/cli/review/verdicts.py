@@ -19,7 +19,7 @@ from remora.runs.records.results import jobs_named, read_run
 from remora.runs.review.conflicts import collides_with
 from remora.runs.review.revert import Reverted
 from remora.runs.review.review import Verdicts
-from remora.text import plain
+from remora.text import escape_line
 
 Chosen = Mapping[str, Any]
 """The options that accept and reject share."""
@@ -101,7 +101,7 @@ def _accepted(
         yield "no such change set waits" if done.notes else "no change set waits"
     yield from _named("accepted", "green", done.accepted)
     if branch and done.accepted:
-        yield plain(f"committed to the branch {branch}: your files are as they were")
+        yield escape_line(f"committed to the branch {branch}: your files are as they were")
     if done.conflicts:
         yield click.style(f"{count(len(done.conflicts), 'conflict')}, not written:", fg="yellow")
     nodes = dict.fromkeys(conflict["node_id"] for conflict in done.conflicts)
@@ -113,7 +113,7 @@ def _accepted(
 
 def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
     """Yield where a change set conflicts, with what, and how to get the change anyway."""
-    yield plain(f"  {node.removeprefix('node:')}")
+    yield escape_line(f"  {node.removeprefix('node:')}")
     for found in done.conflicts:
         if found["node_id"] == node:
             yield from _indented(f"{found['path']}: {found['detail']}")
@@ -126,13 +126,13 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
                     yield from _indented(f"the accepted change set of {name} is in the way")
             yield f"    next: {anew(options, project, view, (job.operation, node))}"
         elif job.review == "stale":
-            words = "retry", done.run_id, plain(node.removeprefix("node:"))
+            words = "retry", done.run_id, escape_line(node.removeprefix("node:"))
             yield f"    next: {again(options, project.root, *words)}"
 
 
 def _indented(text: str) -> Iterator[str]:
     width = room()
-    yield from (f"    {line}" for line in wrapped(plain(text), width and width - 4))
+    yield from (f"    {line}" for line in wrapped(escape_line(text), width and width - 4))
 
 
 def _reverted(done: Reverted) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _reverted(done: Reverted) -> Iterator[str]:
         number = count(len(done.conflicts), "conflict")
         yield click.style(f"{number}, not taken back:", fg="yellow")
     for found in done.conflicts:
-        yield plain(f"  {found['node_id'].removeprefix('node:')}")
+        yield escape_line(f"  {found['node_id'].removeprefix('node:')}")
         yield from _indented(f"{found['path']}: {found['detail']}")
     if done.reverted or done.conflicts:
         yield from _head(done)
@@ -161,7 +161,7 @@ def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
     if nodes:
         yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=colour)
     for node in nodes:
-        yield plain(f"  {node.removeprefix('node:')}")
+        yield escape_line(f"  {node.removeprefix('node:')}")
 
 
 def _head(done: Verdicts | Reverted) -> Iterator[str]:

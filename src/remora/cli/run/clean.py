@@ -15,7 +15,7 @@ from remora.cli.app.output import count, emit, note, room, size_text, wrapped
 from remora.cli.app.project_context import complete
 from remora.errors import UsageError
 from remora.runs.retention.clean import Cleaning, carry_out
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.stream.line_builder import utc_now
 
 _KINDS = {
@@ -79,8 +79,8 @@ def _lines(options: Options, done: Cleaning) -> Iterator[str]:
             told = f"contents: {found[0].name}"
         yield f"{size_text(sum(one.bytes for one in found)):>10}  {told}"
         if options.verbose or kind == "conflict":  # they may hold a text that is nowhere else
-            yield from (plain(f"{'':12}{one.name}") for one in found)
+            yield from (escape_line(f"{'':12}{one.name}") for one in found)
     if options.verbose:
         for run_id, reason in done.kept:
-            yield from wrapped(plain(f"kept  {run_id}: {reason}"), room(), " " * 6)
+            yield from wrapped(escape_line(f"kept  {run_id}: {reason}"), room(), " " * 6)
     yield f"{would} {size_text(done.bytes)}" if done.removed else "nothing to free"

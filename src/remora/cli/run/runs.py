@@ -16,7 +16,7 @@ from remora.runs.project import Project
 from remora.runs.records.name_lookup import LAST, run_named
 from remora.runs.records.results import jobs_asked, read_run, run_document, run_documents
 from remora.runs.records.run_listing import RunLine, listed_runs
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.read.reader import DAMAGED
 
 
@@ -107,7 +107,7 @@ def _age(run: RunLine, now: datetime) -> str:
 
 def _print_diff(entry: dict[str, Any]) -> None:
     """The heading on stderr, so that what is piped is a patch and nothing else."""
-    node = plain(entry["node_id"].removeprefix("node:"))
+    node = escape_line(entry["node_id"].removeprefix("node:"))
     state = entry["review"] or f"{entry['status']}, not verified"
     click.echo(f"{click.style(node, bold=True)}  {coloured(state)}", err=True)
     is_terminal = sys.stdout.isatty()

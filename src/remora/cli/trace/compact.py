@@ -10,7 +10,7 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, room, size_text, wrapped
 from remora.cli.app.project_context import project_of
 from remora.runs.retention.compact_report import Compaction
-from remora.text import plain
+from remora.text import escape_line
 
 
 @command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
@@ -35,13 +35,13 @@ def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
     yield from _sealed(done, would, verbose=verbose)
     for run in done.expired:
         streams, size = count(run.streams, "stream"), size_text(run.bytes)
-        yield plain(f"{would}expired  {run.run_id}: {streams}, {size} ({run.reason})")
+        yield escape_line(f"{would}expired  {run.run_id}: {streams}, {size} ({run.reason})")
     gone = done.collected
     if gone.blobs or gone.objects:
         what = f"{count(gone.blobs, 'blob')} and {count(gone.objects, 'object')}"
         yield f"{would}removed  {what} that no stream names, {size_text(gone.bytes)}"
     for kept in done.kept:
-        yield from wrapped(plain(f"kept  {kept.run_id}: {kept.reason}"), room(), " " * 6)
+        yield from wrapped(escape_line(f"kept  {kept.run_id}: {kept.reason}"), room(), " " * 6)
     before, after = size_text(done.bytes_before), size_text(done.bytes_after)
     if done.sealed or done.expired or gone.bytes:
         yield f"{before} of streams and contents {'would become' if done.dry_run else 'became'} {after}"
@@ -53,7 +53,7 @@ def _sealed(done: Compaction, would: str, *, verbose: bool) -> Iterator[str]:
     if verbose:
         for one in done.sealed:
             sizes = f"{size_text(one.before)} to {size_text(one.after)}"
-            yield plain(f"{would}sealed  {one.kind} {one.id}: {sizes}")
+            yield escape_line(f"{would}sealed  {one.kind} {one.id}: {sizes}")
         return
     streams = Counter(one.run_id for one in done.sealed)
     for run_id, number in streams.items():
@@ -61,4 +61,4 @@ def _sealed(done: Compaction, would: str, *, verbose: bool) -> Iterator[str]:
         sizes = (
             f"{size_text(sum(o.before for o in ours))} to {size_text(sum(o.after for o in ours))}"
         )
-        yield plain(f"{would}sealed  {run_id}: {count(number, 'stream')}, {sizes}")
+        yield escape_line(f"{would}sealed  {run_id}: {count(number, 'stream')}, {sizes}")

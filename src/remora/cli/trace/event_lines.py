@@ -16,7 +16,7 @@ from remora.cli.app.output import fitted, print_error
 from remora.cli.views.event_summary import gist
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import PAYLOADS, Event
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.read.reader import decode_part, last_event, read_events
 
 _TYPE = max(map(len, PAYLOADS))
@@ -46,7 +46,7 @@ class Columns:
     def line(self, event: Event) -> str:
         """One event."""
         numbers = f"{event.seq:>{self._seq}}  {event.turn:>{self._turn}}"
-        return fitted(plain(f"{numbers}  {event.type:<{_TYPE}}  {gist(event)}".rstrip()))
+        return fitted(escape_line(f"{numbers}  {event.type:<{_TYPE}}  {gist(event)}".rstrip()))
 
 
 def whole(path: Path) -> int:

@@ -18,7 +18,7 @@ from remora.exports.otel.otlp_sender import headers_from
 from remora.exports.run_bundles import all_groups, group_of_agent, group_of_run
 from remora.exports.targets import to_file, to_logs, to_receiver, to_stream
 from remora.runs.records.name_lookup import run_named, stream_named
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.version import __version__
 
@@ -138,7 +138,7 @@ def _tell(options: Options, form: str, how: dict[str, Any], tally: Tally) -> Non
         print_json({**document, "left_out": tally.left_out, "damaged": tally.damaged})
     elif to not in ("stdout", "-"):
         written = count(tally.records, _RECORDS.get(form, "row"))
-        click.echo(plain(f"{written} of {count(tally.streams, 'agent')}: {to}"))
+        click.echo(escape_line(f"{written} of {count(tally.streams, 'agent')}: {to}"))
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:

@@ -23,7 +23,7 @@ from remora.runs.project import Project
 from remora.runs.records.job_view import read_attempt
 from remora.runs.records.name_lookup import stream_named
 from remora.runs.records.results import job_document, read_run, run_document
-from remora.text import plain
+from remora.text import escape_line
 
 
 @command(
@@ -100,8 +100,8 @@ def _go_on(
 def _lines(options: Options, project: Project, made: Forked, files: Path | None) -> Iterator[str]:
     parent = made.parent
     where = f"line {parent['seq'] + 1} of {parent['agent_id']}"
-    yield plain(f"{made.job.agent_id}  attempt {made.job.attempt}, from {where}")
+    yield escape_line(f"{made.job.agent_id}  attempt {made.job.attempt}, from {where}")
     if files is not None:
-        yield plain(f"the files as they were then are in {files}")
+        yield escape_line(f"the files as they were then are in {files}")
     resume = again(options, project.root, "analyze", "--resume", made.job.run_id)
     yield f"nothing was run; `{resume}` does it"

@@ -7,7 +7,7 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, print_json
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_names import queries_of
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.index.queries import reindex as build_again
 
 
@@ -30,7 +30,7 @@ def get(options: Options, key: str) -> int:
     """
     found = queries_of(options, records_of(options)).get(key)
     if isinstance(found, list):
-        emit(options, found, map(plain, found) if found else ["nothing is recorded under it"])
+        emit(options, found, map(escape_line, found) if found else ["nothing is recorded under it"])
     else:
         print_json(found)
     return 0

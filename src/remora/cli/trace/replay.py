@@ -13,7 +13,7 @@ from remora.cli.app.output import count, emit, print_error, room, wrapped
 from remora.cli.app.project_context import records_of
 from remora.errors import RemoraError, UsageError
 from remora.runs.records.name_lookup import stream_named
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder, stream_id
 
@@ -90,10 +90,10 @@ def _told(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[str
 def _agent_lines(document: dict[str, Any], *, whole: bool) -> Iterator[str]:
     shown = [script for script in document["scripts"] if whole or script["same"] is False]
     if shown:
-        yield click.style(plain(document["agent_id"]), bold=True)
+        yield click.style(escape_line(document["agent_id"]), bold=True)
     for script in shown:
         word, colour = _WORDS[script["same"]]
         head = f"turn {script['turn']:>3}  {script['kind']:<10}  {script['script']}"
-        yield f"  {click.style(f'{word:<7}', fg=colour)}  {plain(head)}"
+        yield f"  {click.style(f'{word:<7}', fg=colour)}  {escape_line(head)}"
         if script["detail"]:
-            yield from wrapped(plain(f"           {script['detail']}"), room(), " " * 11)
+            yield from wrapped(escape_line(f"           {script['detail']}"), room(), " " * 11)

@@ -16,7 +16,7 @@ from remora.cli.trace.stream_names import path_of
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, JobEnd, JobStart, decode_event
 from remora.runs.records.name_lookup import LAST, stream_named
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.read.follow import StreamFollower
 from remora.trace.read.reader import read_events, stream_status, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -103,7 +103,9 @@ class _Printer:
 
     def __call__(self, path: Path, _: bytes, event: Event) -> None:
         if path != self._last:
-            heading = plain(f"{stream_id(path)}  {event.node_id.removeprefix('node:')}".rstrip())
+            heading = escape_line(
+                f"{stream_id(path)}  {event.node_id.removeprefix('node:')}".rstrip()
+            )
             click.echo(click.style(fitted(heading), fg="cyan"))
             self._last = path
         click.echo(self._columns.line(event))

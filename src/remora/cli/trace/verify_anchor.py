@@ -14,7 +14,7 @@ from remora.cli.trace.stream_names import signer_of
 from remora.cli.views.verification_view import report_lines
 from remora.errors import DiskError, StreamDamaged, UsageError
 from remora.runs.records.name_lookup import run_named, stream_named
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.trace_folder import stream_id
 from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_to_anchor
 from remora.trace.verify.folder_check import verify_all
@@ -84,7 +84,7 @@ def anchor(options: Options, run: str | None) -> int:
             print_error(error.code, error.message, error.hint, as_json=False)
         else:
             if not options.json:
-                click.echo(plain(found[-1].line))
+                click.echo(escape_line(found[-1].line))
     if options.json:
         document = {"anchors": [one.as_json() for one in found]}
         print_json({**document, "damaged": damaged} if damaged else document)

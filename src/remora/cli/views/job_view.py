@@ -8,7 +8,7 @@ from typing import Any
 from remora.cli.app.output import coloured, count, wrapped
 from remora.ids import split_node_key
 from remora.runs.records.findings import Codes, codes_text, counts, deeds, fixed_and_left
-from remora.text import plain
+from remora.text import escape_line
 
 SAME = "the same change as before: doing it again, and what was said of it, made no difference"
 Document = Mapping[str, Any]
@@ -31,7 +31,7 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
     longest = max((len(name) for _, name in named), default=0)
     columns = states, longest if width is None else min(longest, max(_LONGEST, width - 48))
     for path, group in groupby(named, key=lambda pair: split_node_key(pair[0]["node_id"])[0]):
-        yield plain(path)
+        yield escape_line(path)
         rows = list(group)
         alike = [] if verbose else [job for job, _ in rows if _is_unchanged(job)]
         for job, name in rows:
@@ -91,12 +91,14 @@ def _job(job: Document, name: str, columns: tuple[int, int], width: int | None) 
     yield f"  {coloured(state)}{first[2 + len(state) :]}".rstrip()
     yield from more
     for reason in _reasons(job):
-        yield from (indent + line for line in wrapped(plain(reason), _left(width, indent)))
+        yield from (indent + line for line in wrapped(escape_line(reason), _left(width, indent)))
 
 
 def _more(job: Document, indent: str, width: int | None) -> Iterator[str]:
     if _is_unchanged(job) and job["why"]:
-        yield from (indent + line for line in wrapped(plain(job["why"]), _left(width, indent)))
+        yield from (
+            indent + line for line in wrapped(escape_line(job["why"]), _left(width, indent))
+        )
     yield f"{indent}{job['agent_id']}, {course(job)}"
 
 
@@ -147,7 +149,7 @@ def _did(job: Document) -> str:
     known = fixed_and_left(job)
     told = done_text(*known, done=counts(job)) if known else count(job["turns"], "turn")
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
-    where = f"on branch {plain(job['branch'])}" if job["branch"] else ""
+    where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
     return " · ".join(part for part in (told, _deciders(by_others) or "rules", where) if part)
 
 
@@ -168,7 +170,7 @@ def _deciders(decided_by: Mapping[str, int]) -> str:
 
 def _names(jobs: Sequence[Document]) -> list[str]:
     """Return each node's name in its file, with its operation if there are several."""
-    names = [plain(split_node_key(job["node_id"])[1]) for job in jobs]
+    names = [escape_line(split_node_key(job["node_id"])[1]) for job in jobs]
     if len({job["operation"] for job in jobs}) < 2:
         return names
     return [f"{job['operation']} {name}" for job, name in zip(jobs, names, strict=True)]

@@ -14,7 +14,7 @@ from remora.cli.app.output import count
 from remora.cli.views.run_counts import Count
 from remora.runs.planning.plan import Plan
 from remora.runs.review.review import Pace, Usable
-from remora.text import plain
+from remora.text import escape_line
 
 
 class LiveDisplay(Count):
@@ -43,7 +43,7 @@ class LiveDisplay(Count):
         counts += f"{count(self.fixed, 'finding')} fixed"
         counts += f" · {self.written:,} docstrings and tests written" if self.written else ""
         names = [job.node_id.removeprefix("node:") for job in self.working.values()]
-        nodes = [_one_line(f"  {plain(name)}", "dim") for name in names]
+        nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
         return Group(self._bar, _one_line(counts), *nodes)
 
 

@@ -11,7 +11,7 @@ from remora.cli.app.output import count
 from remora.cli.views.event_summary import call_text
 from remora.memory.packet import clip
 from remora.runs.records.packet_diff import PacketChange
-from remora.text import plain
+from remora.text import escape_line
 
 _WIDTH = 160
 _COLOURS = {"+": "green", "-": "red", "~": "yellow"}
@@ -100,4 +100,4 @@ def _name(change: PacketChange) -> str:
 
 
 def _signed(sign: str, text: str) -> str:
-    return click.style(f"  {sign} {plain(clip(text, _WIDTH))}", fg=_COLOURS[sign])
+    return click.style(f"  {sign} {escape_line(clip(text, _WIDTH))}", fg=_COLOURS[sign])

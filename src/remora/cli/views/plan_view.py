@@ -10,7 +10,7 @@ from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_view import others, unreadable_lines
 from remora.runs.execution.run import Run
 from remora.runs.planning.plan import Plan
-from remora.text import plain
+from remora.text import escape_line
 
 _SECONDS_A_JOB = 1.0
 """Measured with the lint agent; another model or operation may take ten times as long."""
@@ -67,9 +67,9 @@ def _why_nothing(prepared: Run, paths: Sequence[Path]) -> str:
         looked = f"{count(plan.nodes, 'node')} looked at"
         return f"none of the {looked} needs work" if plan.nodes > 1 else f"the {looked} needs none"
     if plan.unreadable:
-        return f"no Python code in {plain(where)} that can be read"
+        return f"no Python code in {escape_line(where)} that can be read"
     if prepared.project.config.exclude and any(
         path.endswith(".py") for path in (prepared.base.files if prepared.base is not None else ())
     ):
-        return f"no Python code in {plain(where)} that `exclude` of the configuration leaves"
-    return f"no Python code in {plain(where)}"
+        return f"no Python code in {escape_line(where)} that `exclude` of the configuration leaves"
+    return f"no Python code in {escape_line(where)}"

@@ -12,7 +12,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import count
 from remora.cli.views.job_view import done_text, status_word
 from remora.cli.views.run_counts import Count
-from remora.text import plain
+from remora.text import escape_line
 
 if TYPE_CHECKING:
     from remora.runs.review.review import Pace
@@ -30,7 +30,7 @@ class Lines(Count):
         parts = [told, result.error] if result.error else [told]
         state = status_word(result.status)
         head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
-        click.echo(plain(f"{head}  {', '.join(parts)}"), err=True)
+        click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import listed_runs
 from remora.runs.records.totals import asked_text, phrases_of, sums_of
-from remora.text import plain
+from remora.text import escape_line
 
 _WRONG = ("failed", "error")
 
@@ -30,8 +30,10 @@ def run_lines(
     jobs, width = document["jobs"], room()
     if heading:
         began = str(view.started)[:16].replace("T", " ")
-        yield click.style(plain(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True)
-        yield plain(f"model {document['model']}")
+        yield click.style(
+            escape_line(f"run {view.run_id} · {view.status} · {began} UTC"), bold=True
+        )
+        yield escape_line(f"model {document['model']}")
     yield from job_lines(jobs, width, verbose=options.verbose)
     yield ""
     yield totals_line(document)
@@ -41,7 +43,7 @@ def run_lines(
         yield from wrapped(f"why some changed nothing: `{why}`", width)
     sums = sums_of(jobs, view.start.plan.get("findings", 0), project.operations.totals)
     for told in phrases_of(sums):
-        yield from wrapped(plain(told.whole), width)
+        yield from wrapped(escape_line(told.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
     for line in _next(options, project, view, document):
@@ -81,7 +83,9 @@ def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[s
     """Files that were left out, and why."""
     for file in totals["unreadable"]:
         yield from wrapped(
-            f"{plain(file['path'])} could not be read: {plain(file['detail'])}", width, "  "
+            f"{escape_line(file['path'])} could not be read: {escape_line(file['detail'])}",
+            width,
+            "  ",
         )
 
 
@@ -124,7 +128,7 @@ def _wrong(
         yield ""
         yield "what you changed meanwhile is done again on what it is now:"
         for node in stale:
-            yield f"  {again(options, project.root, 'retry', view.run_id, plain(node))}"
+            yield f"  {again(options, project.root, 'retry', view.run_id, escape_line(node))}"
     unread = {job.agent_id for job in view.damaged}
     if unread:
         yield ""
@@ -142,7 +146,7 @@ def _wrong(
 def anew(options: Options, project: Project, view: RunView, job: tuple[str, str]) -> str:
     """The command that does a run's job again: an operation on a node."""
     operation, node_id = job
-    words = ["analyze", "-o", operation, "--node", plain(node_id.removeprefix("node:"))]
+    words = ["analyze", "-o", operation, "--node", escape_line(node_id.removeprefix("node:"))]
     words += ["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else []
     return again(options, project.root, *words)
 

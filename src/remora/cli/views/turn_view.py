@@ -11,7 +11,7 @@ import yaml
 
 from remora.cli.app.output import count, plain_lines
 from remora.cli.views.event_summary import call_text, chosen_text
-from remora.text import plain
+from remora.text import escape_line
 
 _LINES = 120
 _BESIDE = 160
@@ -59,11 +59,11 @@ def _raw(raw: Any) -> list[str]:
 def _event(event: dict[str, Any]) -> Iterator[str]:
     data = event["data"]
     if event["type"] == "tool_call":
-        yield plain(f"{call_text(data)}, decided by {chosen_text(data)}")
+        yield escape_line(f"{call_text(data)}, decided by {chosen_text(data)}")
     elif event["type"] == "tool_result":
-        yield plain(f"{data.get('outcome')} in {data.get('duration_ms')} ms")
+        yield escape_line(f"{data.get('outcome')} in {data.get('duration_ms')} ms")
     elif event["type"] == "agent_error":
-        yield plain(f"{data.get('kind')}: {data.get('message')}")
+        yield escape_line(f"{data.get('kind')}: {data.get('message')}")
 
 
 def _text(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import click
 
 from remora.cli.app.output import count, room, wrapped
 from remora.memory.packet import clip
-from remora.text import plain
+from remora.text import escape_line
 from remora.trace.verify.verify_report import SignatureCounts, StreamReport, VerifyReport
 
 _FEW = 3
@@ -23,7 +23,7 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
             yield _stream(stream)
         for problem in stream.problems:
             told = f"  line {problem.line}: {problem.kind}: {problem.detail}"
-            yield from wrapped(plain(told), room(), "    ")
+            yield from wrapped(escape_line(told), room(), "    ")
     if not report.streams:
         yield "no streams yet; `remora analyze` writes them"
         return
@@ -42,7 +42,9 @@ def _vouched(report: VerifyReport, held: int) -> Iterator[str]:
     if held:
         yield f"anchors: {count(held - len(report.expired), 'kept head')} held"
     for anchor in report.expired:
-        yield plain(f"expired: {anchor.line}; its stream was removed, says .agentfs/expired.jsonl")
+        yield escape_line(
+            f"expired: {anchor.line}; its stream was removed, says .agentfs/expired.jsonl"
+        )
     if report.signatures is not None:
         yield _signed(report.signatures)
 
@@ -50,7 +52,7 @@ def _vouched(report: VerifyReport, held: int) -> Iterator[str]:
 def _stream(stream: StreamReport) -> str:
     state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     kind = "run" if stream.of_run else "agent"
-    told = f"{kind} {plain(stream.name)}  head {stream.head.count} {stream.head.hash}"
+    told = f"{kind} {escape_line(stream.name)}  head {stream.head.count} {stream.head.hash}"
     width = room()  # of a narrow one a hash's beginning: `trace anchor` prints the whole
     return f"{state}  {told if width is None else clip(told, width - 5)}"
 

@@ -19,7 +19,7 @@ from remora.code.ir.model import (
     unqualified_name,
 )
 from remora.code.name_usage import name_usage
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 
 PytestRole = Literal["test", "fixture", "setup"]
 _SETUP_FUNCTIONS = frozenset(
@@ -46,7 +46,7 @@ def is_conftest(path: str) -> bool:
 
 def pytest_id(path: str, qualname: str) -> str:
     """Return the pytest ID of a test, without parameters; a non-UTF-8 path stays spelled."""
-    raw = unspell_path(path)
+    raw = unescape_path(path)
     text = raw if raw.isprintable() else path
     return "::".join([text, *_REPEAT.sub("", qualname).split(".")])
 

@@ -16,7 +16,7 @@ from remora.code.syntax.signature import (
 from remora.code.syntax.skip_comments import SkipComments, find_skip_comments
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.code.syntax.spans import Span, module_span, span_of, without_docstring
-from remora.ids import MODULE, NodeKey, node_key, spell_path
+from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.text import REPORT, bug_report_line
 
 _MAX_CACHED_FILES = 32
@@ -48,7 +48,7 @@ def _read(path: str, source: bytes) -> Module | Unreadable:
     read = read_source(path, source)
     if isinstance(read, Unreadable):
         return read
-    spelled = spell_path(path)
+    spelled = escape_path(path)
     skips = find_skip_comments(read.utf8)
     span, file_hash = module_span(read)
     own = _module_node(path, spelled, read, skips, span)

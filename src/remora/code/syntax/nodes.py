@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from remora.errors import NotFound
-from remora.ids import NodeKey, spell_path
+from remora.ids import NodeKey, escape_path
 
 SUMMARY_LIMIT = 300
 
@@ -86,7 +86,7 @@ def node_at_line(module: Module, line: int) -> NodeKey:
 def node_summary(node: Node) -> str:
     """Return signature, first docstring line and line count in at most 300 characters."""
     count = f" ({node.line_count} line{'' if node.line_count == 1 else 's'})"
-    text = node.signature or f"module {spell_path(node.path)}"
+    text = node.signature or f"module {escape_path(node.path)}"
     if node.docstring:
         text += f": {node.docstring}"
     room = SUMMARY_LIMIT - len(count)

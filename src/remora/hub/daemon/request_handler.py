@@ -25,7 +25,7 @@ from remora.hub.protocol import (
 )
 from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import handle, is_immediate, is_whole
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 
 PATIENCE_S = 1.5
 """Seconds that a request waits for files being read; after that its answer is not fresh."""
@@ -196,7 +196,7 @@ class RequestHandler:
 
     def invalidate(self, path: str) -> None:
         """Have a file read again, or a folder swept. Raises Refused for a path outside the root."""
-        raw = path if path.startswith("/") else unspell_path(path)
+        raw = path if path.startswith("/") else unescape_path(path)
         place = self._root / raw
         if ".." in place.parts or "\0" in raw or not place.is_relative_to(self._root):
             raise Refused("bad_request", f"{path[:200]} is not below the root")

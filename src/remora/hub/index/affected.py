@@ -9,7 +9,7 @@ from remora.errors import ScriptError
 from remora.hub.index import script_runner
 from remora.hub.query.queries import NodeQueries
 from remora.hub.update_rules import FindCallers, FindTests, UpdateAction
-from remora.ids import node_key, spell_path
+from remora.ids import escape_path, node_key
 
 MOST_REACHED = 200
 MOST_ASKED = 30
@@ -78,4 +78,4 @@ class _Search:
 def _key_of(test: str) -> str:
     """Return the node of a pytest id: `a.py::TestB::test_c[1]` is `node:a.py:TestB.test_c`."""
     path, *names = test.partition("[")[0].split("::")
-    return node_key(spell_path(path), ".".join(names))
+    return node_key(escape_path(path), ".".join(names))

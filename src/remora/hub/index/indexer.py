@@ -19,7 +19,7 @@ from remora.hub.store.batch import Batch, FileUpdate, packed
 from remora.hub.store.file_rows import FileRow
 from remora.hub.store.hub_store import HubStore
 from remora.hub.update_rules import Analyse, Known
-from remora.ids import spell_path
+from remora.ids import escape_path
 
 _BATCH_BYTES = 4 * 1024 * 1024
 _BATCH_FILES = 1024
@@ -254,7 +254,7 @@ class _Work:
         )
 
     def _write(self) -> None:
-        gone = tuple(map(spell_path, self._gone))
+        gone = tuple(map(escape_path, self._gone))
         applied = self._store.apply(
             Batch(updates=tuple(self._updates), gone=gone, source=self._source)
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from remora.ids import MODULE, node_key, spell_path, split_node_key
+from remora.ids import MODULE, escape_path, node_key, split_node_key
 
 _BETWEEN = re.compile(r"[\s:./]+")
 _PACKAGE = ".__init__"
@@ -46,7 +46,7 @@ def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
     """
     path, qualname = parted(name)
     below = _below(path, root, folder)
-    paths = [path, spell_path(path)] if below is None else [path, spell_path(path), below]
+    paths = [path, escape_path(path)] if below is None else [path, escape_path(path), below]
     if path.startswith(("./", "../")):
         paths.reverse()
     return list(dict.fromkeys(node_key(each, qualname) for each in paths if each))
@@ -89,7 +89,7 @@ def _below(path: str, root: Path, folder: Path) -> str | None:
         typed = os.path.abspath(folder / path)  # noqa: PTH100 (the path may be missing, or a link)
         for place in (typed, os.path.realpath(typed)):
             if Path(place).is_relative_to(root):
-                return spell_path(Path(place).relative_to(root).as_posix())
+                return escape_path(Path(place).relative_to(root).as_posix())
     except ValueError:  # NUL in the path
         pass
     return None

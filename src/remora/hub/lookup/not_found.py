@@ -9,7 +9,7 @@ from remora.code.syntax.node_patterns import nearest
 from remora.errors import DiskError, NotFound, RemoraError
 from remora.hub.file_rules import FILE_LIMIT, too_large
 from remora.hub.lookup.names import parted
-from remora.ids import spell_path, split_node_key
+from remora.ids import escape_path, split_node_key
 
 _PYTHON = (".py", ".pyi")
 _ENOUGH = 2000
@@ -69,7 +69,7 @@ def _unfit(path: str, place: Path, root: Path, paths: Collection[str]) -> Remora
     if not os.access(place, os.R_OK):
         return DiskError(f"{path} cannot be read", hint="look at its permissions")
     known = {
-        spell_path(each.relative_to(root).as_posix())
+        escape_path(each.relative_to(root).as_posix())
         for each in (place, real)
         if each.is_relative_to(root)
     }

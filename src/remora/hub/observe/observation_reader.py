@@ -15,7 +15,7 @@ import msgspec
 from remora.code.file_facts import NodeFacts
 from remora.hub.observed_links import Observation, ObservedCall, ObservedTest, anchor_of
 from remora.hub.query.snapshots import Snapshot, StoredNode
-from remora.ids import node_key, spell_path
+from remora.ids import escape_path, node_key
 from remora.workspaces.rooted_files import RootedFiles
 
 _FILE_LIMIT = 1 << 28
@@ -191,7 +191,7 @@ class _Process:
     def _own(self, test: _Test) -> NodeFacts | None:
         """Return the node of a test function, which its class may inherit."""
         name = _names(test)[-1] if test.names else ""
-        direct = self._view.node(node_key(spell_path(test.path), ".".join(_names(test))))
+        direct = self._view.node(node_key(escape_path(test.path), ".".join(_names(test))))
         if direct is not None:
             return direct.facts
         entered = filter(None, map(self._nodes.get, test.entered))
@@ -212,7 +212,7 @@ class _Process:
                     yield record
 
     def _file(self, record: _File) -> None:
-        nodes = self._view.nodes(spell_path(record.path))
+        nodes = self._view.nodes(escape_path(record.path))
         if nodes and nodes[0].file_hash != record.sha256:
             self.stale.add(record.path)
         elif nodes:

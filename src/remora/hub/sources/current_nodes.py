@@ -12,7 +12,7 @@ from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.stamp import racy
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
-from remora.ids import MODULE, node_key, spell_path, split_node_key
+from remora.ids import MODULE, escape_path, node_key, split_node_key
 
 _T = TypeVar("_T")
 
@@ -61,7 +61,7 @@ class CurrentNodes:
         """Return the files that differ from the stored state, by spelled path."""
         began = time.time_ns()
         now, rows = self._members.sweep(), view.files()
-        gone = {spell_path(path): None for path in rows.keys() - now.keys()}
+        gone = {escape_path(path): None for path in rows.keys() - now.keys()}
         moved = [
             path
             for path, stamp in now.items()

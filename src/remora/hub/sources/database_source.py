@@ -19,7 +19,7 @@ from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.hub.stamp import racy
 from remora.hub.store.file_rows import FileRow
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
-from remora.ids import spell_path
+from remora.ids import escape_path
 
 SECONDS_PER_FILE = 10e-6
 """Maximum seconds to check one file, in a sweep over all."""
@@ -135,7 +135,7 @@ class DatabaseSource:
         began = time.time_ns()
         now = self._members.sweep()
         found: dict[str, FileFacts | None] = {
-            spell_path(path): None for path in rows.keys() - now.keys()
+            escape_path(path): None for path in rows.keys() - now.keys()
         }
         with open_reader(self._root, self._members.file_limit) as reader:
             for path, stamp in now.items():
@@ -148,7 +148,7 @@ class DatabaseSource:
                 if isinstance(facts, FileFacts):
                     self._analysed[facts.path] = facts  # also if there is no time for the rest
                 if facts is not _Instead.AS_STORED:
-                    found[spell_path(path)] = facts
+                    found[escape_path(path)] = facts
         self._analysed = {path: facts for path, facts in found.items() if facts is not None}
         return found
 
@@ -163,7 +163,7 @@ class DatabaseSource:
         digest = content.file_hash
         if row is not None and row.file_hash == digest:
             return _Instead.AS_STORED
-        known = self._analysed.get(spell_path(path))
+        known = self._analysed.get(escape_path(path))
         if known is not None and known.file_hash == digest:
             return known
         if not budget.affords(len(content.data) * SECONDS_PER_BYTE):

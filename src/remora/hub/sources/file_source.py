@@ -12,7 +12,7 @@ from remora.hub.query.responses import handle, nodes_of
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.sources.ignore_check import IgnoreFiles
 from remora.hub.sources.source_answer import Budget, SourceAnswer
-from remora.ids import split_node_key, unspell_path
+from remora.ids import split_node_key, unescape_path
 
 SECONDS_PER_BYTE = 1e-6
 """Maximum seconds to read and analyse a byte, measured on a slow machine and doubled."""
@@ -35,7 +35,7 @@ class FileSource:
         keys = nodes_of(request)
         if not keys:
             return None
-        asked = {unspell_path(split_node_key(key)[0]) for key in keys}
+        asked = {unescape_path(split_node_key(key)[0]) for key in keys}
         paths = [path for path in sorted(asked) if _is_below(path)]
         if self._ignore_files.moved(paths):
             self._members.forget()

@@ -23,7 +23,7 @@ from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.uids import forget_old
 from remora.hub.store.writer_session import Clock, WriterSession
 from remora.hub.update_rules import Known
-from remora.ids import spell_path, unspell_path
+from remora.ids import escape_path, unescape_path
 
 _STAMPS_AT_ONCE = 256
 
@@ -47,7 +47,7 @@ class HubStore:
         self._clock = clock
         self._damage: list[HubDamaged] = []
         self._unwritten: dict[str, Stamp | None] = {}
-        self._held = WriterSession(db, spell_path(str(root)), clock)
+        self._held = WriterSession(db, escape_path(str(root)), clock)
         try:
             self._begin_or_rebuild()
         except BaseException:
@@ -99,7 +99,7 @@ class HubStore:
             return Known()
         try:
             with sqlite_errors(self._db):
-                before = self._before.of(spell_path(path))
+                before = self._before.of(escape_path(path))
         except HubDamaged:  # repaired by the `apply` that follows
             return Known()
         nodes = tuple(node.facts for node in before.nodes.values())
@@ -148,7 +148,7 @@ class HubStore:
         """
         if not self.check():
             return 0
-        paths = [path for path in map(spell_path, gone) if self._knows(path)]
+        paths = [path for path in map(escape_path, gone) if self._knows(path)]
         nodes = sum(len(self.view().nodes(path)) for path in paths)
         self.apply(Batch(gone=tuple(paths), source="manual"))
         with sqlite_errors(self._db), transaction(self._connection):
@@ -235,7 +235,7 @@ class HubStore:
                 self._connection, changed, batch.source, self._clock(), self._births
             )
             for each in changed:
-                self._unwritten.pop(unspell_path(each.path), None)
+                self._unwritten.pop(unescape_path(each.path), None)
             self._before.forget()
             with transaction(self._connection):
                 keys = writing.write(self._generation + 1)
@@ -248,14 +248,14 @@ class HubStore:
         return Applied(generation=self._generation, changed=keys, rebuilt=rebuilt)
 
     def _knows(self, path: str) -> bool:
-        return unspell_path(path) in self._rows
+        return unescape_path(path) in self._rows
 
     def _write_stamps(self) -> list[str]:
         """Write pending stamps together with another change."""
         some = list(self._unwritten)[:_STAMPS_AT_ONCE]
         self._connection.executemany(
             "UPDATE file_index SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?",
-            [(*stamp_values(self._unwritten[path]), spell_path(path)) for path in some],
+            [(*stamp_values(self._unwritten[path]), escape_path(path)) for path in some],
         )
         return some
 
@@ -265,11 +265,11 @@ class HubStore:
         )
 
     def _remember(self, batch: Batch, written: set[str]) -> None:
-        for path in map(unspell_path, batch.gone):
+        for path in map(unescape_path, batch.gone):
             self._rows.pop(path, None)
             self._unwritten.pop(path, None)
         for update in batch.updates:
-            path = unspell_path(update.facts.path)
+            path = unescape_path(update.facts.path)
             if update.facts.path in written:
                 self._rows[path] = _row(update)
                 self._unwritten.pop(path, None)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from remora.hub.store.file_guard import is_foreign
 from remora.hub.store.owner_lock import is_lock, lock_of, owner
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 
 _DAEMON = ".daemon"
 
@@ -34,7 +34,7 @@ def _root_of(db: Path) -> Path | None:
         # immutable: creates no log and no lock
         with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as connection:
             found = connection.execute("SELECT value FROM meta WHERE name = 'root'").fetchone()
-            return Path(unspell_path(found[0])) if found else None
+            return Path(unescape_path(found[0])) if found else None
     return None
 
 

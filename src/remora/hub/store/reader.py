@@ -20,7 +20,7 @@ from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_n
 from remora.hub.store.hub_database import open_reading, to_hub_error
 from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.stored_links import StoredLinks
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 
 _NODE = f"SELECT {NODE_COLUMNS} FROM node_state "  # noqa: S608 - a constant
 _LOWERED = "SELECT file_hash, lowered FROM file_index JOIN file_facts ON file = id WHERE path = ?"
@@ -62,12 +62,12 @@ class StoredSnapshot:
         rows = self._all(
             "SELECT path, size, mtime_ns, ctime_ns, inode, file_hash, extras FROM file_index"
         )
-        return {unspell_path(row[0]): file_row(row[1:]) for row in rows}
+        return {unescape_path(row[0]): file_row(row[1:]) for row in rows}
 
     def partial(self) -> dict[str, str]:
         """Return by raw path why a file could only be read in part."""
         rows = self._all("SELECT path, detail FROM file_index WHERE partial ORDER BY path")
-        return {unspell_path(path): detail for path, detail in rows}
+        return {unescape_path(path): detail for path, detail in rows}
 
     def paths(self) -> Collection[str]:
         """Return the paths of all Python files."""

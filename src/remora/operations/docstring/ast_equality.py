@@ -9,7 +9,7 @@ from hashlib import sha256
 from remora.code.syntax.definitions import find_definitions
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
-from remora.ids import MODULE, NodeKey, node_key, spell_path
+from remora.ids import MODULE, NodeKey, escape_path, node_key
 
 Bare = tuple[str, tuple[str, ...]]
 
@@ -21,7 +21,7 @@ def without_docstring_of(path: str, content: bytes, key: str) -> Bare | None:
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         return None
-    spelled = spell_path(path)
+    spelled = escape_path(path)
     holder: ast.AST | None = None
     if key == node_key(spelled, MODULE):
         holder = source.tree

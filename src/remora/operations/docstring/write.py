@@ -9,7 +9,7 @@ from remora.code.syntax.docstring_drift import DocstringDrift, find_drift
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
-from remora.ids import MODULE, NodeKey, node_key, spell_path
+from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.operations.docstring.ast_equality import without_docstring_of
 from remora.operations.docstring.expected import skeleton
 from remora.operations.docstring.insertion_point import Body, docstring_spot, new_spot
@@ -50,7 +50,7 @@ def find(path: str, content: bytes, qualname: str) -> Found:
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         raise HostError(f"{path}: {source.detail}")
-    spelled = spell_path(path)
+    spelled = escape_path(path)
     key = node_key(spelled) if qualname == MODULE else node_key(spelled, qualname)
     if qualname == MODULE:  # a definition may be called so too: the module comes first
         return Found(

@@ -10,7 +10,7 @@ from remora.agents.fork_point import Cut, cut_at
 from remora.agents.job import Job
 from remora.errors import HostError, NotFound, UsageError
 from remora.files.reserved_names import reserved
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 from remora.runs.continuation.start_attempts import AsNow, Numbers, begin
 from remora.runs.execution.base_files import Grounds
 from remora.runs.project import Project
@@ -101,7 +101,7 @@ def _write_files(
 ) -> None:
     _make_empty(folder)
     place = RootedFiles(folder)
-    changed = {unspell_path(change.path): change for change in cut.changes}
+    changed = {unescape_path(change.path): change for change in cut.changes}
     try:
         base = grounds.of(cut.start.rebased).base
         for path, file in base.files.items():

@@ -13,7 +13,7 @@ from remora.agents.job import Job
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, node_summary
 from remora.errors import Conflict, HostError, NotFound, StreamDamaged
-from remora.ids import is_id, spell_path, unspell_path
+from remora.ids import escape_path, is_id, unescape_path
 from remora.memory.canonical import canonical
 from remora.memory.events import RunStart
 from remora.runs.execution.run import Ground
@@ -85,7 +85,7 @@ class Grounds:
         file = {"sha256": digest, "mode": mode}
         return Moved(
             job=msgspec.structs.replace(job, node_summary=summary),
-            rebased={**ground.rebased, spell_path(job.path): file},
+            rebased={**ground.rebased, escape_path(job.path): file},
         )
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ def _files(told: _Rebased) -> dict[str, BaseFile | None]:
         raise StreamDamaged(
             f"the run's base is not told as it should be: {error}", hint="remora trace verify"
         ) from error
-    return {unspell_path(path): file for path, file in found.items()}
+    return {unescape_path(path): file for path, file in found.items()}
 
 
 def _content(root: Path, job: Job) -> bytes:

@@ -3,7 +3,7 @@
 import msgspec
 
 from remora.agents.job import Job
-from remora.ids import spell_path
+from remora.ids import escape_path
 from remora.memory.events import RunEnd, RunStart
 from remora.runs.execution.attempt import work_on
 from remora.runs.execution.run import Ground, Run
@@ -65,7 +65,7 @@ def _start(run: Run, base: BaseSnapshot) -> RunStart:
         base={
             "commit": base.commit,
             "files": {
-                spell_path(path): None
+                escape_path(path): None
                 if file is None
                 else {"sha256": file.sha256, "mode": file.mode}
                 for path, file in base.differing.items()

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 from remora.memory.events import Change
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
@@ -18,7 +18,7 @@ def job_diff(project: Project, job: JobView) -> str:
     """The unified diff of a job's change set. Raises NotFound, StreamDamaged for a content that
     is not there any more."""
     return "".join(
-        diff(unspell_path(change.path), *_contents(project, change), mode=change.mode)
+        diff(unescape_path(change.path), *_contents(project, change), mode=change.mode)
         for change in job.change_set
     )
 
@@ -28,7 +28,7 @@ def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
     from remora.workspaces.apply.transaction import FilePatch
 
     return [
-        FilePatch(path=unspell_path(change.path), base=before, theirs=after, mode=change.mode)
+        FilePatch(path=unescape_path(change.path), base=before, theirs=after, mode=change.mode)
         for change in job.change_set
         for before, after in [_contents(project, change)]
     ]

@@ -20,7 +20,7 @@ from remora.runs.report.phrases import (
     waiting,
 )
 from remora.runs.report.report_model import JobReport, Report
-from remora.text import plain
+from remora.text import escape_line
 
 _CLASSES = {
     "submitted": "good",
@@ -87,7 +87,7 @@ def _job(job: JobReport) -> Iterator[str]:
 
 
 def _head(job: JobReport) -> str:
-    state = state_word(job.state) + (f" on {plain(job.branch)}" if job.branch else "")
+    state = state_word(job.state) + (f" on {escape_line(job.branch)}" if job.branch else "")
     told = [
         done(job),
         f"left {left_codes(job.left)}" if job.left else "",
@@ -129,4 +129,4 @@ def _left(report: Report) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    return escape(plain(text))
+    return escape(escape_line(text))

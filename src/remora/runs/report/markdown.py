@@ -18,7 +18,7 @@ from remora.runs.report.phrases import (
     totals,
 )
 from remora.runs.report.report_model import JobReport, Report
-from remora.text import plain
+from remora.text import escape_line
 
 _MOST_DIFFS = 40_000
 """Characters of all diffs: a comment may have some 65,000."""
@@ -43,7 +43,7 @@ def _lines(report: Report) -> Iterator[str]:
     more = [one for one in phrases_of(report.sums) if one.more]
     if more:
         yield ""
-        yield from (f"- {_text(plain(one.whole))}" for one in more)
+        yield from (f"- {_text(escape_line(one.whole))}" for one in more)
     yield from _left(report)
     if report.jobs:
         yield from ["", f"<details><summary>{count(len(report.jobs), 'job')}</summary>", ""]
@@ -83,10 +83,10 @@ def _left(report: Report) -> Iterator[str]:
         ]
     for job, finding in found:
         place = f"{job.path}:{finding.line}" if finding.line else f"{job.path}:{job.name}"
-        yield f"- {_code(place)} {_text(plain(f'{finding.code} {finding.message}'.strip()))}"
+        yield f"- {_code(place)} {_text(escape_line(f'{finding.code} {finding.message}'.strip()))}"
     yield from ["", "</details>", ""] if folded else []
     for file in report.unreadable:
-        yield f"- {_code(str(file.get('path')))} could not be read: {_text(plain(str(file.get('detail'))))}"
+        yield f"- {_code(str(file.get('path')))} could not be read: {_text(escape_line(str(file.get('detail'))))}"
 
 
 def _diffs(report: Report) -> Iterator[str]:
@@ -101,9 +101,9 @@ def _diffs(report: Report) -> Iterator[str]:
             continue
         room -= len(text)
         fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
-        name = html.escape(plain(f"{job.path}:{job.name}"))
+        name = html.escape(escape_line(f"{job.path}:{job.name}"))
         yield from ["", f"<details><summary>diff of <code>{name}</code></summary>", ""]
-        yield from [f"{fence}diff", *map(plain, text.removesuffix("\n").split("\n")), fence]
+        yield from [f"{fence}diff", *map(escape_line, text.removesuffix("\n").split("\n")), fence]
         yield from ["", "</details>"]
     if left_out:
         yield ""
@@ -113,7 +113,7 @@ def _diffs(report: Report) -> Iterator[str]:
 
 def _code(text: str) -> str:
     """A code span: its ticks are longer than those within."""
-    shown = plain(text)
+    shown = escape_line(text)
     longest = max(map(len, _TICKS.findall(shown)), default=0)
     ticks = "`" * (longest + 1)
     return f"{ticks} {shown} {ticks}" if longest else f"{ticks}{shown}{ticks}"
@@ -123,4 +123,4 @@ def _text(text: str) -> str:
     """Words that are no markup, whatever they are; what would call somebody is code."""
     if "@" in text:
         return _code(text)
-    return _ACTIVE.sub(r"\\\1", plain(text))
+    return _ACTIVE.sub(r"\\\1", escape_line(text))

@@ -6,7 +6,7 @@ from remora.runs.records.findings import codes_text, deeds
 from remora.runs.records.totals import asked_text, phrases_of
 from remora.runs.report.remaining import STAYS
 from remora.runs.report.report_model import Finding, JobReport, Report
-from remora.text import plain
+from remora.text import escape_line
 
 STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
 """What people are told of a state; in JSON it stays what it is."""
@@ -14,7 +14,7 @@ STATES = {"submitted": "verified", "pending": "verified", "no_change": "no chang
 
 def headline(report: Report) -> str:
     """`4 of 6 findings fixed, 2 of 2 docstrings written, 5 change sets wait for a verdict`."""
-    parts = [plain(told.brief) for told in phrases_of(report.sums)]
+    parts = [escape_line(told.brief) for told in phrases_of(report.sums)]
     return ", ".join([*parts, waiting(report)] if report.waiting or not parts else parts)
 
 
@@ -30,7 +30,7 @@ def course(report: Report) -> str:
     began = report.started[:16].replace("T", " ")
     parts = [report.status, f"{began} UTC", f"model {report.model}"]
     parts += [f"commit {report.commit[:12]}"] if report.commit else []
-    return plain(" · ".join(parts))
+    return escape_line(" · ".join(parts))
 
 
 def totals(report: Report) -> str:
@@ -62,8 +62,12 @@ def done(job: JobReport) -> str:
     if job.review not in STAYS:
         return ""
     is_done = job.review in ("pending", "accepted")
-    told = plain(deeds(job.fixed, done=is_done))
-    return f"{told}, {plain(job.worth_text)}" if job.worth_text and job.fixed and is_done else told
+    told = escape_line(deeds(job.fixed, done=is_done))
+    return (
+        f"{told}, {escape_line(job.worth_text)}"
+        if job.worth_text and job.fixed and is_done
+        else told
+    )
 
 
 def left_codes(left: Sequence[Finding]) -> str:
@@ -71,21 +75,21 @@ def left_codes(left: Sequence[Finding]) -> str:
     counts: dict[str, int] = {}
     for finding in left:
         counts[finding.code or "?"] = counts.get(finding.code or "?", 0) + 1
-    return plain(codes_text(counts))
+    return escape_line(codes_text(counts))
 
 
 def state_word(state: str) -> str:
     """A state for people."""
-    return plain(STATES.get(state, state))
+    return escape_line(STATES.get(state, state))
 
 
 def reasons(job: JobReport) -> list[str]:
     """Why a job came to no good end, one line each."""
     if job.review == "conflict":
-        return [plain(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
+        return [escape_line(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
     if job.review == "stale":
         return ["it was changed while the agent worked on it"]
-    return [plain(job.error)] if job.error and not job.review else []
+    return [escape_line(job.error)] if job.error and not job.review else []
 
 
 def count(number: int, one: str) -> str:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from remora.errors import RemoraError
-from remora.ids import split_node_key, unspell_path
+from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Change
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import UNDECIDED
@@ -103,7 +103,7 @@ def _file(project: Project, change: Change) -> FileChange | None:
         return FileChange(
             path=change.path,
             kind=kind,
-            diff=diff(unspell_path(change.path), before, after, mode=change.mode),
+            diff=diff(unescape_path(change.path), before, after, mode=change.mode),
             edits=_edits(old, split_lines(after or b"")),
             lines=len(old),
             last_column=_open_column(old),

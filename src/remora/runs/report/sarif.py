@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.findings import is_lint_code
 from remora.runs.report.phrases import done, left_codes, reasons
@@ -144,4 +144,4 @@ def _replacement(edit: Edit, file: FileChange) -> dict[str, Any]:
 
 
 def _artifact(path: str) -> dict[str, str]:
-    return {"uri": quote(os.fsencode(unspell_path(path))), "uriBaseId": _BASE}
+    return {"uri": quote(os.fsencode(unescape_path(path))), "uriBaseId": _BASE}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from remora.agents.redaction import written
-from remora.ids import split_node_key, unspell_path
+from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Review
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import STALE
@@ -90,4 +90,4 @@ def _stale(job: JobView, prepared: PreparedChanges) -> list[FileConflict]:
         return []
     path, _ = split_node_key(job.node_id)
     detail = "you changed this node while the agent worked on it; a retry works on what it is now"
-    return [FileConflict(path=unspell_path(path), detail=detail)]
+    return [FileConflict(path=unescape_path(path), detail=detail)]

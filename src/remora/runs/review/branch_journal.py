@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import DiskError, NotFound, OutsideError
-from remora.ids import split_node_key, unspell_path
+from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Head
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import CONFLICT
@@ -85,7 +85,7 @@ def settle(root: Path, pending: PendingCommit, head: Head) -> list[FileConflict]
         return []
     path, _ = split_node_key(pending.note["node_id"])
     detail = f"the branch {pending.name} was moved meanwhile"
-    return [FileConflict(path=unspell_path(path), detail=detail)]
+    return [FileConflict(path=unescape_path(path), detail=detail)]
 
 
 def complete_branch(project: Project) -> str:

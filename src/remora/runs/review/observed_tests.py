@@ -10,7 +10,7 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import RemoraError
 from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
-from remora.ids import split_node_key, unspell_path
+from remora.ids import split_node_key, unescape_path
 from remora.memory.events import SubmitResult
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
@@ -102,7 +102,7 @@ class _Files:
         return self._known[path].get(key)
 
     def _places(self, path: str) -> Iterator[tuple[str, _Place]]:
-        raw, sha256 = unspell_path(path), self._hashes[path]
+        raw, sha256 = unescape_path(path), self._hashes[path]
         try:
             content = RootedFiles(self._project.root).read_bytes(raw, limit=FILE_LIMIT)
             same = hashlib.sha256(content).hexdigest() == sha256

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.memory.events import Event
-from remora.text import plain
+from remora.text import escape_line
 
 _INDENT = "    "
 _SHOWN = 400
@@ -67,10 +67,10 @@ def _lines(event: Event, turn: int) -> Iterator[str]:
         yield f"== turn {event.turn} =="
     for part in event_parts(event):
         if isinstance(part, str):
-            yield plain(part)
+            yield escape_line(part)
         else:
-            yield plain(f"{part.title}:")
-            yield from (_INDENT + plain(line) for line in part.text.split("\n"))
+            yield escape_line(f"{part.title}:")
+            yield from (_INDENT + escape_line(line) for line in part.text.split("\n"))
 
 
 def _started(data: dict[str, Any]) -> Iterator[Part]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from remora.errors import HostError
-from remora.ids import unspell_path
+from remora.ids import unescape_path
 from remora.workspaces.apply.atomic_rename import (
     NOT_REGULAR,
     OPEN_FOR_WRITING,
@@ -59,7 +59,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
 
         Raises OSError if the disk is full or fails.
         """
-        path = unspell_path(entry.path)
+        path = unescape_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
             with self._folder(path, make=entry.ours is None) as (folder, name):
@@ -77,7 +77,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
 
     def check(self, entry: JournalEntry) -> str:
         """Return an empty string if the replaced file is the expected one, else what changed."""
-        path = unspell_path(entry.path)
+        path = unescape_path(entry.path)
         try:
             with self._folder(path) as (folder, name):
                 if self._has_moved(path, folder):
@@ -88,7 +88,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
 
     def take_back(self, entry: JournalEntry) -> str:
         """Roll back a file; return an empty string, or which other content was found and kept."""
-        path = unspell_path(entry.path)
+        path = unescape_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
             with self._folder(path) as (folder, name):
@@ -109,7 +109,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def remove_waiting(self, entry: JournalEntry) -> None:
         """Remove the waiting name, once all files are in place."""
         waiting = self._journal.waiting_name(entry)
-        with suppress(HostError), self._folder(unspell_path(entry.path)) as (folder, _):
+        with suppress(HostError), self._folder(unescape_path(entry.path)) as (folder, _):
             unlink_if_exists(folder, waiting)
             unlink_if_exists(folder, waiting + b"-part")
 
@@ -143,7 +143,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def remove_folders(self) -> None:
         """Remove empty folders that this journal created."""
         for spelled in sorted(self._journal.folders, key=len, reverse=True):
-            path = unspell_path(spelled)
+            path = unescape_path(spelled)
             with suppress(HostError, OSError), self._tree.open_parent(path) as (folder, name):
                 os.rmdir(name, dir_fd=folder)
 
@@ -289,7 +289,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             if gone:
                 return "it was deleted or renamed meanwhile, and left so"
             return "it was edited during the rollback; the edit was kept"
-        above = unspell_path(entry.path).rpartition("/")[0]
+        above = unescape_path(entry.path).rpartition("/")[0]
         left = os.path.join(above, os.fsdecode(waiting))  # noqa: PTH118 (relative to the root)
         return f"it was edited twice; the earlier text is in {left}"
 

@@ -12,7 +12,7 @@ import msgspec
 
 from remora.config.user_folders import make_private
 from remora.errors import Conflict, DiskError
-from remora.ids import spell_path
+from remora.ids import escape_path
 
 _NAME = "journal.json"
 _DONE = "done"
@@ -135,7 +135,7 @@ def new_journal(
     """Return a journal with a new id."""
     return Journal(
         id=secrets.token_hex(8),
-        root=spell_path(str(root)),
+        root=escape_path(str(root)),
         entries=tuple(entries),
         folders=tuple(folders),
         note=dict(note),
@@ -144,7 +144,7 @@ def new_journal(
 
 def belongs_to(journal: Journal, root: Path) -> bool:
     """Return True if a journal belongs to this (resolved) root."""
-    return journal.root == spell_path(str(root))
+    return journal.root == escape_path(str(root))
 
 
 def write_durably(path: Path, content: bytes) -> None:

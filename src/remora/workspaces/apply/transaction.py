@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from remora.errors import Conflict, DiskError
-from remora.ids import spell_path, unspell_path
+from remora.ids import escape_path, unescape_path
 from remora.workspaces.apply.file_swap import FileSwapper
 from remora.workspaces.apply.journal import (
     Journal,
@@ -158,7 +158,7 @@ def _journal(prepared: PreparedChanges, note: Mapping[str, str]) -> Journal:
     entries = [
         JournalEntry(
             number=number,
-            path=spell_path(write.path),
+            path=escape_path(write.path),
             ours=write.ours_sha,
             result=None if write.result is None else hashlib.sha256(write.result).hexdigest(),
             mode=write.mode,
@@ -170,7 +170,7 @@ def _journal(prepared: PreparedChanges, note: Mapping[str, str]) -> Journal:
         for parts in (write.path.split("/") for write in prepared.writes)
         for count in range(1, len(parts))
     }
-    missing = [spell_path(path) for path in sorted(above) if not (prepared.root / path).exists()]
+    missing = [escape_path(path) for path in sorted(above) if not (prepared.root / path).exists()]
     return new_journal(prepared.root, entries, missing, note)
 
 
@@ -204,7 +204,7 @@ def _first_problem(
             except OSError as error:
                 refused, detail = error, f"it cannot be written: {error.strerror}"
             if detail:
-                return FileConflict(path=unspell_path(entry.path), detail=detail), refused
+                return FileConflict(path=unescape_path(entry.path), detail=detail), refused
     return None
 
 
@@ -213,7 +213,7 @@ def _roll_back(swapper: FileSwapper, journal: Journal) -> list[FileConflict]:
     for entry in reversed(journal.entries):
         detail = swapper.take_back(entry)
         if detail:
-            kept.append(FileConflict(path=unspell_path(entry.path), detail=detail))
+            kept.append(FileConflict(path=unescape_path(entry.path), detail=detail))
     swapper.remove_folders()
     return kept
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, own_lines
-from remora.ids import node_key, spell_path
+from remora.ids import escape_path, node_key
 from remora.tools.host.ruff.node_findings import fix_within
 from remora.tools.host.ruff.ruff_process import Finding, check_text
 from remora.tools.tree import Place
@@ -43,7 +43,7 @@ def lasting_harm(
     module = parse_module(path, content)
     if not isinstance(module, Module):
         return module.detail
-    key = node_key(spell_path(path), node)
+    key = node_key(escape_path(path), node)
     own = own_lines(module, key) if find_node(module, key) is not None else frozenset()
     for finding in extra:
         if not (_is_safe(finding["fix"]) and fix_within(finding["fix"], own)):

@@ -7,7 +7,7 @@ from typing import Any
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, own_lines
 from remora.errors import HostError
-from remora.ids import MODULE, node_key, spell_path
+from remora.ids import MODULE, escape_path, node_key
 from remora.tools.host.ruff.ruff_process import Finding, ruff_check
 from remora.tools.host.ruff.text_edits import Edit, edits_of, overlap
 from remora.tools.host.text_lines import clip, decode, lines_of
@@ -45,7 +45,7 @@ def _own_lines(path: str, content: bytes, node: str) -> frozenset[int] | None:
     module = parse_module(path, content)
     if not isinstance(module, Module):
         return None if node == MODULE else frozenset()
-    key = node_key(spell_path(path), node)
+    key = node_key(escape_path(path), node)
     if find_node(module, key) is None:
         raise HostError(f"{path}: there is no {node}")
     return own_lines(module, key)
