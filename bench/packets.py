@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.run_factory import execute_plan
 from remora.memory.budget import trim
 from remora.memory.events import AgentStart, Event, ModelRequest, payload
 from remora.memory.projection import apply
@@ -49,7 +49,7 @@ def main() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "shop"
         shutil.copytree(SHOP, root)
-        caller = Caller(environ=os.environ, folder=root, root=root)
+        caller = Invocation(environ=os.environ, folder=root, root=root)
         prepared = prepare(caller, WISH)
         try:
             counts = asyncio.run(
@@ -70,7 +70,7 @@ def main() -> dict[str, float]:
 
 async def _measured(prepared: Run, model: Model) -> list[tuple[int, int, int]]:
     try:
-        await carry_out(prepared, model, WISH, Silent(), utc_now)
+        await execute_plan(prepared, model, WISH, Silent(), utc_now)
         return list(_counts(prepared.project.trace, model))
     finally:
         await model.aclose()

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from remora.agents.decision.query_settings import ANSWER_TOKENS, Asking
+from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
 from remora.agents.definition.agent import load_agents
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.config.loading import load_config
 from remora.errors import ConfigError, DiskError, UsageError
 from remora.models.scripted import ScriptedModel
-from remora.runs.execution.agent_settings import EMBEDDED_LIMIT, asking_for, max_turns_for
+from remora.runs.execution.agent_settings import EMBEDDED_LIMIT, max_turns_for, query_settings_for
 from remora.runs.planning.request import RunRequest
 
 
@@ -33,9 +33,9 @@ def configured(**flags: Any) -> Any:
     return load_config(user_file=None, project_file=None, environ={}, flags=dotted)
 
 
-def asked(model: ScriptedModel, wish: RunRequest | None = None, **flags: Any) -> Asking:
+def asked(model: ScriptedModel, wish: RunRequest | None = None, **flags: Any) -> QuerySettings:
     lint = load_agents(Path("/nowhere"), BUILT_IN)["lint"]
-    return asking_for(configured(**flags), lint, model, wish or RunRequest())
+    return query_settings_for(configured(**flags), lint, model, wish or RunRequest())
 
 
 class TestTheLimitOfARequest:
@@ -94,19 +94,19 @@ def test_the_nearest_word_on_turns_counts(
     ],
 )
 def test_a_setting_that_cannot_be_kept_is_refused(tmp_path: Path, key: str, value: object) -> None:
-    caller = Caller(environ={"HOME": str(tmp_path)}, folder=tmp_path, flags={key: value})
+    caller = Invocation(environ={"HOME": str(tmp_path)}, folder=tmp_path, flags={key: value})
     with pytest.raises(ConfigError, match=key):
         open_project(caller)
 
 
 def test_a_root_must_be_a_folder(tmp_path: Path) -> None:
-    caller = Caller(environ={}, folder=tmp_path, root=tmp_path / "gone")
+    caller = Invocation(environ={}, folder=tmp_path, root=tmp_path / "gone")
     with pytest.raises(UsageError, match="gone is not a folder"):
         caller.find_root()
 
 
 def test_the_install_key_is_made_once_and_an_empty_one_signs_nothing(tmp_path: Path) -> None:
-    caller = Caller(environ={"HOME": str(tmp_path)}, folder=tmp_path)
+    caller = Invocation(environ={"HOME": str(tmp_path)}, folder=tmp_path)
     made = open_project(caller).install_key
     assert open_project(caller).install_key == made
     (path,) = tmp_path.rglob("*install.key*")

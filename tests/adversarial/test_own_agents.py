@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.agents.definition.agent import MOST_OWN, load_agents
-from remora.agents.definition.scaffold import start_agent
+from remora.agents.definition.agent import MAX_PROJECT_AGENTS, load_agents
+from remora.agents.definition.scaffold import create_agent
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ConfigError
 from tests.cli.conftest import Remora, lint_project, tree, write
@@ -155,7 +155,9 @@ def test_of_a_thousand_agents_few_are_read_and_built_in_ones_work(tmp_path: Path
     for number in range(1000):
         folder = tmp_path / ".remora" / "agents" / f"a{number:03}"
         write(folder, {"agent.yaml": plain.replace("own", folder.name), "act.pym": "1\n"})
-    with pytest.raises(ConfigError, match=f"1000 agents, and a project may have {MOST_OWN}"):
+    with pytest.raises(
+        ConfigError, match=f"1000 agents, and a project may have {MAX_PROJECT_AGENTS}"
+    ):
         load_agents(tmp_path, BUILT_IN)
     assert set(load_agents(tmp_path, BUILT_IN, ["lint", "a007"])) == {"lint", "a007"}
     with pytest.raises(ConfigError, match="1000 agents"):
@@ -170,5 +172,5 @@ def test_an_interrupted_start_leaves_nothing(
 
     monkeypatch.setattr(Path, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        start_agent(tmp_path, BUILT_IN, "mine")
+        create_agent(tmp_path, BUILT_IN, "mine")
     assert [path.name for path in tmp_path.rglob("*")] == [".remora", "agents"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from remora.agents.decision.query_settings import Asking
+from remora.agents.decision.query_settings import QuerySettings
 from remora.agents.definition.agent import Agent, load_agent
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.agents.job import AgentResult, Job
@@ -170,7 +170,9 @@ class Theatre:
                 agent=play.agent,
                 checks=BUILT_IN.checks,
                 model=model,
-                asking=Asking(renderer=play.renderer, strategy=play.strategy, limit=play.limit),
+                asking=QuerySettings(
+                    renderer=play.renderer, strategy=play.strategy, limit=play.limit
+                ),
                 emitter=writer,
                 workspace=workspace,
                 objects=folder.objects,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.agents.builtin_tools import MAX_LINES, Outputs, raw_text, recall
+from remora.agents.builtin_tools import MAX_LINES, RawOutputs, raw_text, recall
 from remora.errors import HostError
 from remora.memory.encode_values import encode_value
 from remora.memory.events import Event, Payload, ToolResulted, TurnStart
@@ -36,9 +36,9 @@ def record(folder: TraceFolder, *payloads: Payload) -> list[Event]:
     return made
 
 
-def outputs_of(folder: TraceFolder, *outputs: Any) -> Outputs:
+def outputs_of(folder: TraceFolder, *outputs: Any) -> RawOutputs:
     events = record(folder, *(ToolResulted(tool="t", raw_output=output) for output in outputs))
-    found = Outputs(folder.blobs)
+    found = RawOutputs(folder.blobs)
     for event in events:
         found.add(event.turn, event)
     return found
@@ -63,7 +63,7 @@ def test_lines_are_those_of_the_output_wherever_it_is_kept(
 
 
 @given(first=st.integers(-5, 10**9), last=st.integers(-5, 10**9), turn=st.sampled_from([1, 2, 5]))
-def test_any_range_shows_something(first: int, last: int, turn: int, held: Outputs) -> None:
+def test_any_range_shows_something(first: int, last: int, turn: int, held: RawOutputs) -> None:
     shown = recall(f"turn:{turn}", [first, last], held)["excerpt"]
     low, high = shown["lines"]
     assert 1 <= low <= high < low + 60
@@ -71,17 +71,17 @@ def test_any_range_shows_something(first: int, last: int, turn: int, held: Outpu
 
 
 @pytest.fixture
-def held(folder: TraceFolder) -> Outputs:
+def held(folder: TraceFolder) -> RawOutputs:
     return outputs_of(folder, *OUTPUTS)
 
 
 class TestRanges:
     @pytest.fixture
-    def two(self, folder: TraceFolder) -> Outputs:
+    def two(self, folder: TraceFolder) -> RawOutputs:
         lines = "\n".join(f"line {n}" for n in range(1, 201))
         events = record(folder, TurnStart(), ToolResulted(tool="t", raw_output=lines),
                         ToolResulted(tool="t", raw_output="only"))  # fmt: skip
-        found = Outputs(folder.blobs)
+        found = RawOutputs(folder.blobs)
         for event in events:
             found.add(event.turn, event)
         return found
@@ -98,19 +98,19 @@ class TestRanges:
         ],
     )
     def test_lines_of_an_earlier_output(
-        self, ref: str, lines: list[int], span: list[int], text: str, two: Outputs
+        self, ref: str, lines: list[int], span: list[int], text: str, two: RawOutputs
     ) -> None:
         found = recall(ref, lines, two)
         assert (found["excerpt"]["lines"], found["excerpt"]["text"]) == (span, text)
         assert found["result"]["lines"] == span
 
-    def test_a_range_is_bounded(self, two: Outputs) -> None:
+    def test_a_range_is_bounded(self, two: RawOutputs) -> None:
         found = recall("turn:2", [1, 200], two)["excerpt"]
         assert found["lines"] == [1, MAX_LINES]
         assert found["text"].count("\n") == MAX_LINES - 1
 
     @pytest.mark.parametrize("ref", ["turn:9", "", "turn:", "turn:-1", "turn:²"])
-    def test_what_is_not_there(self, ref: str, two: Outputs) -> None:
+    def test_what_is_not_there(self, ref: str, two: RawOutputs) -> None:
         with pytest.raises(HostError, match="there is turn:2, turn:3"):
             recall(ref, [1, 2], two)
 
@@ -130,7 +130,7 @@ def test_large_outputs_are_not_held(folder: TraceFolder) -> None:
 
 
 def test_only_results_have_outputs(folder: TraceFolder) -> None:
-    outputs = Outputs(folder.blobs)
+    outputs = RawOutputs(folder.blobs)
     for event in record(folder, TurnStart(), ToolResulted(tool="t", raw_output="x")):
         outputs.add(event.turn, event)
     assert outputs.turns() == (2,)

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from remora.agents.builtin_tools import Outputs, raw_text
+from remora.agents.builtin_tools import RawOutputs, raw_text
 from remora.memory.decode_values import decode_value
 from remora.memory.encode_values import encode_value
 from remora.memory.events import ToolCalled, ToolResulted
@@ -126,7 +126,7 @@ def test_a_candidates_script_may_offer_anything(theatre: Theatre) -> None:
 
 def test_recall_and_transcript_show_the_marked_forms(theatre: Theatre) -> None:
     played = theatre.play(Play(agent=theatre.tool(ODD + "odd"), answers=[ACT, SUBMIT]))
-    outputs = Outputs(played.folder.blobs)
+    outputs = RawOutputs(played.folder.blobs)
     for event in played.events:
         outputs.add(event.turn, event)
     shown, total = outputs.lines(1, 1, 5)

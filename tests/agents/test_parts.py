@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.agents.inputs.packet_extensions import checked_extensions
-from remora.agents.inputs.target_location import located, stretches
-from remora.agents.loop.stop_rules import Tally, Watch, raw_size
+from remora.agents.inputs.target_location import line_ranges, locate_target
+from remora.agents.loop.stop_rules import StopRules, TurnCounts, raw_size
 from remora.agents.summarizers import ScriptSummarizer, summarizer_named
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ModelRequest, Payload, ToolCalled, ToolResulted, TurnStart
@@ -30,7 +30,7 @@ class TestWatch:
         return apply(packet, PacketDelta(turn=packet.turn + 1, add_action=action, **more))
 
     def endings(self, *turns: dict[str, Any]) -> list[str | None]:
-        watch, packet = Watch(), DecisionPacket()
+        watch, packet = StopRules(), DecisionPacket()
         found: list[str | None] = []
         for number, turn in enumerate(turns):
             changed = turn.pop("changed", False)
@@ -60,17 +60,17 @@ class TestWatch:
         assert self.endings(*turns)[-1] == "no_progress"
 
     def test_two_bad_calls_in_a_row_are_too_many(self) -> None:
-        watch = Watch()
+        watch = StopRules()
         assert watch.bad_call() is False
         watch.good_call()
         assert [watch.bad_call(), watch.bad_call()] == [False, True]
 
 
 class TestTally:
-    def tally(self, folder: Path, *payloads: tuple[int, Payload]) -> Tally:
+    def tally(self, folder: Path, *payloads: tuple[int, Payload]) -> TurnCounts:
         made = TraceFolder(folder)
         made.create()
-        tally, path = Tally(), made.agent_stream("a")
+        tally, path = TurnCounts(), made.agent_stream("a")
         with JsonlEventEmitter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
             for turn, payload in payloads:
                 tally.see(writer.emit(payload, turn=turn))
@@ -220,20 +220,20 @@ class TestSummarizers:
 class TestTarget:
     def test_it_moves_with_its_lines(self) -> None:
         job = a_job("f", "own")
-        before = located(job, SOURCE.encode(), None)
-        after = located(job, b"# new\n" + SOURCE.encode(), before)
+        before = locate_target(job, SOURCE.encode(), None)
+        after = locate_target(job, b"# new\n" + SOURCE.encode(), before)
         assert (before["first"], before["last"], before["own"]) == (4, 6, [[4, 6]])
         assert (after["first"], after["last"]) == (5, 7)
 
     @pytest.mark.parametrize("source", [None, b"def f(:\n", b"def g(): pass\n"])
     def test_where_it_is_not_to_be_found_it_stays(self, source: bytes | None) -> None:
         job = a_job("f", "own")
-        before = located(job, SOURCE.encode(), None)
-        assert located(job, source, before) == before
-        assert located(job, source, None)["own"] == []
+        before = locate_target(job, SOURCE.encode(), None)
+        assert locate_target(job, source, before) == before
+        assert locate_target(job, source, None)["own"] == []
 
     @given(st.sets(st.integers(1, 60)))
     def test_stretches_are_the_lines(self, lines: set[int]) -> None:
-        spans = stretches(frozenset(lines))
+        spans = line_ranges(frozenset(lines))
         assert {n for first, last in spans for n in range(first, last + 1)} == lines
         assert all(a[1] + 1 < b[0] for a, b in itertools.pairwise(spans))

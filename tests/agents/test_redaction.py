@@ -2,7 +2,7 @@
 
 import json
 
-from remora.agents.redaction import brought_back, written
+from remora.agents.redaction import placeholder_in_args, placeholder_in_files
 from remora.memory.events import ModelResponse, SubmitResult, ToolCalled, ToolResulted
 from tests.agents.conftest import SUBMIT, Play, Theatre
 
@@ -62,7 +62,10 @@ def test_a_secret_in_an_answer_is_neither_kept_nor_acted_upon(theatre: Theatre) 
 
 
 def test_only_what_is_new_is_refused() -> None:
-    assert written([(MARK.encode(), MARK.encode() * 2), (None, b"x"), (b"x", None)]) is None
-    assert written([(b"", b"x"), (b"x", MARK.encode())]) is not None
-    assert brought_back({"a": [{MARK: 1}]}, None) is not None
-    assert brought_back({"a": [{MARK: 1}]}, MARK.encode()) is None
+    assert (
+        placeholder_in_files([(MARK.encode(), MARK.encode() * 2), (None, b"x"), (b"x", None)])
+        is None
+    )
+    assert placeholder_in_files([(b"", b"x"), (b"x", MARK.encode())]) is not None
+    assert placeholder_in_args({"a": [{MARK: 1}]}, None) is not None
+    assert placeholder_in_args({"a": [{MARK: 1}]}, MARK.encode()) is None

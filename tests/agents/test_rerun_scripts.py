@@ -12,21 +12,21 @@ import msgspec
 import pytest
 
 from remora.agents.definition.agent import Agent, load_agents
-from remora.agents.replay import Rerun, rerun_scripts
+from remora.agents.replay import ScriptReplay, replay_scripts
 from remora.bootstrap.operations import BUILT_IN
 from remora.memory.events import ContextUpdate, Event, SubmitResult, ToolResulted, payload
 from tests.agents.conftest import Play, Played, Theatre, choose, verify_problems
 from tests.agents.every_script import ACT, FIRST, OWN, TOLD, everything
 
 
-def again(played: Played, events: list[Event] | None = None) -> list[Rerun]:
+def again(played: Played, events: list[Event] | None = None) -> list[ScriptReplay]:
     """The scripts run once more, where neither project nor scripts nor private copy are left."""
     folder = played.folder
     for place in folder.root.parent.iterdir():
         if place != folder.root:
             shutil.rmtree(place)
     (folder.root / "mod.py").unlink(missing_ok=True)
-    return list(rerun_scripts(events or played.events, folder.blobs, folder.objects))
+    return list(replay_scripts(events or played.events, folder.blobs, folder.objects))
 
 
 def holding(event: Event, data: Mapping[str, Any]) -> Event:
@@ -198,7 +198,7 @@ def test_a_whole_folder_of_paths_is_not_needed(theatre: Theatre, tmp_path: Path)
     shutil.rmtree(played.folder.root.parent)
     folder = type(played.folder)(elsewhere)
 
-    found = list(rerun_scripts(played.events, folder.blobs, folder.objects))
+    found = list(replay_scripts(played.events, folder.blobs, folder.objects))
 
     assert all(one.same for one in found)
     assert len(found) == 8

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.invocation import Caller, is_configured, open_config, open_with_places
+from remora.bootstrap.invocation import Invocation, is_configured, open_config, open_with_places
 from remora.errors import ConfigError
 
 
-def caller(tmp_path: Path) -> Caller:
-    return Caller(environ={"HOME": str(tmp_path / "home")}, folder=tmp_path)
+def caller(tmp_path: Path) -> Invocation:
+    return Invocation(environ={"HOME": str(tmp_path / "home")}, folder=tmp_path)
 
 
 def write(tmp_path: Path, table: str) -> Path:

@@ -17,17 +17,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model, open_project
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.run_factory import execute_plan
 from remora.bootstrap.start_fork import retry_jobs
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import list_runs
-from remora.runs.review.branch import Wanted, accept_onto
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
 from remora.trace.stream.line_builder import utc_now
@@ -71,13 +71,13 @@ class Watching:
         pass
 
 
-def analyze(caller: Caller, fuse: Fuse, *, embedded: bool) -> None:
+def analyze(caller: Invocation, fuse: Fuse, *, embedded: bool) -> None:
     prepared = prepare(caller, RunRequest(operations=("lint",)))
     fuse.armed = True
 
     async def run(model: Model) -> None:
         try:
-            await carry_out(prepared, model, RunRequest(concurrency=2), Watching(fuse), utc_now)
+            await execute_plan(prepared, model, RunRequest(concurrency=2), Watching(fuse), utc_now)
         finally:
             await model.aclose()
 
@@ -86,11 +86,11 @@ def analyze(caller: Caller, fuse: Fuse, *, embedded: bool) -> None:
     prepared.close()
 
 
-def decide(what: str, caller: Caller, project: Project, run_id: str) -> None:
+def decide(what: str, caller: Invocation, project: Project, run_id: str) -> None:
     if what == "accept":
         accept(project, run_id, [], every=True)
     elif what == "branch":
-        accept_onto(project, run_id, "fixes", Wanted(every=True))
+        accept_onto_branch(project, run_id, "fixes", ChangeSetChoice(every=True))
     elif what == "reject":
         reject(project, run_id, [], every=True)
     elif what == "revert":
@@ -102,7 +102,7 @@ def decide(what: str, caller: Caller, project: Project, run_id: str) -> None:
 
 def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
     environ = {"HOME": home} if "embedded" not in more else {**os.environ, "XDG_STATE_HOME": home}
-    caller = Caller(environ=environ, folder=Path(root), root=Path(root))
+    caller = Invocation(environ=environ, folder=Path(root), root=Path(root))
     fuse = Fuse(int(steps))
     if what == "analyze":
         analyze(caller, fuse, embedded="embedded" in more)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.errors import RemoraError
 from remora.runs.project import Project
@@ -42,7 +42,7 @@ class Disk:
 
     def project(self) -> Project:
         environ = {"HOME": str(self.folder / "home")}
-        return open_project(Caller(environ=environ, folder=self.root, root=self.root))
+        return open_project(Invocation(environ=environ, folder=self.root, root=self.root))
 
     def begin_again(self) -> None:
         for name in ("home", "project"):

@@ -21,7 +21,7 @@ from typing import Any, cast
 from remora.errors import RemoraError, StreamWriteFailed
 from remora.memory.events import ContextUpdate, JobEnd
 from remora.runs.project import Project
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.run_stream import open_run
 from remora.trace.content.private_files import sync_data
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
@@ -253,7 +253,7 @@ class Work:
 
     def run_turn(self, number: int) -> None:
         parts = {"trace": TraceFolder(self.root), "state": self.root / "state", "signer": None}
-        with opened_run(cast(Project, SimpleNamespace(**parts)), IDENTITY.run_id) as stream:
+        with open_run(cast(Project, SimpleNamespace(**parts)), IDENTITY.run_id) as stream:
             for _ in range(2):
                 event = stream.append(
                     JobEnd(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import list_streams, read_events
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 from tests.warm import warm
@@ -98,7 +98,7 @@ class TestTwoWriters:
         self, words: tuple[str, ...], ran: Desk
     ) -> None:
         before, tree = files(ran), ran.tree()
-        with opened_run(ran.project, ran.newest):
+        with open_run(ran.project, ran.newest):
             done = remora(ran, *words)
         assert done.code == 3
         assert done.error["code"] == "stream_locked"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from remora.runs.review.branch import Wanted, accept_onto
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import revert
@@ -62,7 +62,7 @@ def branch(desk: Desk) -> None:
 
     complete_branch(desk.project)
     looks()
-    accept_onto(desk.project, desk.newest, "fixes", Wanted(every=True))
+    accept_onto_branch(desk.project, desk.newest, "fixes", ChangeSetChoice(every=True))
     looks()
     assert desk.git("rev-list", "--count", "main..fixes") == "3"
 

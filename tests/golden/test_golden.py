@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from remora.agents.replay import rerun_scripts
+from remora.agents.replay import replay_scripts
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentEnd, AgentError, ModelRequest, RunStart, ToolCalled, payload
 from remora.memory.packet import packet_json
@@ -161,7 +161,7 @@ def test_every_script_comes_to_the_same_again_or_was_recorded_before_it_could(
     path: Path, tmp_path: Path
 ) -> None:
     folder = laid_out([path], tmp_path)
-    found = list(rerun_scripts(read_events(path), folder.blobs, folder.objects))
+    found = list(replay_scripts(read_events(path), folder.blobs, folder.objects))
     assert [one for one in found if one.same is False] == []
     if path.stem == "scripts":
         assert len(found) == 8

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.run_factory import execute_plan
 from remora.models.scripted import ScriptedModel
 from remora.operations.base import Operation
 from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import read_run, run_document
 from remora.runs.report.markdown import markdown
-from remora.runs.report.run_facts import report_on
+from remora.runs.report.run_facts import make_report
 from remora.runs.review.review import accept
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
@@ -49,7 +49,7 @@ def ran(tmp_path: Path, operation: Operation) -> tuple[Project, str]:
     root.mkdir()
     (root / "bare.py").write_text("def f():\n    return 1\n")
     (root / "done.py").write_text(f"{HEADER}\nX = 1\n")
-    caller = Caller(
+    caller = Invocation(
         environ={"HOME": str(tmp_path / "home")},
         folder=root,
         root=root,
@@ -58,7 +58,7 @@ def ran(tmp_path: Path, operation: Operation) -> tuple[Project, str]:
     wish = RunRequest(operations=("license-header",))
     prepared = prepare(caller, wish)
     try:
-        asyncio.run(carry_out(prepared, ScriptedModel([]), wish, Watching(), utc_now))
+        asyncio.run(execute_plan(prepared, ScriptedModel([]), wish, Watching(), utc_now))
     finally:
         prepared.close()
     return open_project(caller), prepared.run_id
@@ -72,7 +72,7 @@ def test_it_plans_runs_verifies_counts_and_is_accepted(ran: tuple[Project, str])
     ]
     (total,) = run_document(project, view)["totals"]["operations"]
     assert total["license_headers"] == {"added": 1, "of": 1}
-    text = markdown(report_on(project, view))
+    text = markdown(make_report(project, view))
     assert "1 of 1 license headers added" in text
     assert "license header added" in text
     accept(project, run_id, (), every=True)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.run_factory import execute_plan
 from remora.runs.execution.run import Run
 from remora.runs.planning.request import RunRequest
 from remora.runs.records.results import read_run
@@ -50,10 +50,10 @@ def _findings(root: Path) -> int:
     return len(lint_findings(root, sorted(_texts(root))))
 
 
-async def _run(caller: Caller, prepared: Run) -> None:
+async def _run(caller: Invocation, prepared: Run) -> None:
     model = connect_model(caller, prepared.project.config)
     try:
-        await carry_out(prepared, model, WISH, Quiet(), utc_now)
+        await execute_plan(prepared, model, WISH, Quiet(), utc_now)
     finally:
         await model.aclose()
 
@@ -65,7 +65,7 @@ def test_it_ends_with_fewer_findings_and_a_proof(name: str, tmp_path: Path) -> N
     _copied(name, root)
     before, texts = _findings(root), _texts(root)
 
-    caller = Caller(
+    caller = Invocation(
         environ={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}, folder=root, root=root
     )
     prepared = prepare(caller, WISH)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remora.agents.fork_point import cut_at
+from remora.agents.fork_point import fork_point_at
 from remora.trace.read.state_at import packet_at
 from tests.agents.conftest import SUBMIT, Play, Theatre
 from tests.agents.test_resume import (
@@ -47,7 +47,9 @@ def play(seed: int, weights: dict[str, int], cuts: list[float]) -> None:
             assert again.after == whole.after
             assert msgspec.structs.replace(again.result, head=whole.result.head) == whole.result
         for turn in range(whole.result.turns + 1):
-            assert cut_at(whole.events, turn).packet == packet_at(whole.events, turn, shown=False)
+            assert fork_point_at(whole.events, turn).packet == packet_at(
+                whole.events, turn, shown=False
+            )
 
 
 @pytest.mark.slow

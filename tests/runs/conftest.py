@@ -16,11 +16,11 @@ import pytest
 from msgspec.structs import replace
 
 from remora.agents.job import AgentResult, Job
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.resume_run import Resumable, carry_on, resumable
-from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.resume_run import Resumable, prepare_resume, run_remaining
+from remora.bootstrap.run_factory import execute_plan
 from remora.chat import ToolCall
 from remora.errors import ModelError
 from remora.ids import agent_id
@@ -139,8 +139,8 @@ class Desk:
 
     # what the user does
 
-    def caller(self, **flags: Any) -> Caller:
-        return Caller(
+    def caller(self, **flags: Any) -> Invocation:
+        return Invocation(
             environ={"HOME": str(self.home)}, folder=self.root, root=self.root, flags=flags
         )
 
@@ -178,7 +178,7 @@ class Desk:
             prepared = renamed(prepared, run_id)
         model = model or ScriptedModel(answers if callable(answers) else list(answers))
         try:
-            asyncio.run(carry_out(prepared, model, wish, self.watching, clock))
+            asyncio.run(execute_plan(prepared, model, wish, self.watching, clock))
         finally:
             prepared.close()
         assert self.tree() == before, "nothing is touched before it is accepted"
@@ -198,10 +198,10 @@ class Desk:
         before = self.tree()
         name = run_id or self.newest
         caller = self.caller(**{key.replace("__", "."): value for key, value in flags.items()})
-        wanted = resumable(caller, open_project(caller), name, only=only)
+        wanted = prepare_resume(caller, open_project(caller), name, only=only)
         model = model or ScriptedModel(answers if callable(answers) else list(answers))
         models = dict.fromkeys(wanted.models, model)
-        asyncio.run(carry_on(wanted, models, self.watching, utc_now))
+        asyncio.run(run_remaining(wanted, models, self.watching, utc_now))
         assert self.tree() == before, "nothing is touched before it is accepted"
         return wanted
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model, open_project
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.resume_run import carry_on, connect_models, resumable
-from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.resume_run import connect_models, prepare_resume, run_remaining
+from remora.bootstrap.run_factory import execute_plan
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
@@ -43,26 +43,26 @@ class Killing(Quiet):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def analyze(caller: Caller, watching: Killing, *, embedded: bool) -> None:
+async def analyze(caller: Invocation, watching: Killing, *, embedded: bool) -> None:
     wish = RunRequest(operations=("lint",), concurrency=1, seed=7)
     prepared = renamed(prepare(caller, wish), RUN)
     model: Model = ScriptedModel(eager)
     if embedded:
         model = connect_model(caller, prepared.project.config)
     try:
-        await carry_out(prepared, model, wish, watching, utc_now)
+        await execute_plan(prepared, model, wish, watching, utc_now)
     finally:
         await model.aclose()
         prepared.close()
 
 
-async def resume(caller: Caller, watching: Killing, *, embedded: bool) -> None:
-    wanted = resumable(caller, open_project(caller), RUN)
+async def resume(caller: Invocation, watching: Killing, *, embedded: bool) -> None:
+    wanted = prepare_resume(caller, open_project(caller), RUN)
     models: dict[str, Model] = {name: ScriptedModel(eager) for name in wanted.models}
     if embedded:
         models = connect_models(caller, wanted.run.project, wanted.models)
     try:
-        await carry_on(wanted, models, watching, utc_now)
+        await run_remaining(wanted, models, watching, utc_now)
     finally:
         for model in models.values():
             await model.aclose()
@@ -70,7 +70,7 @@ async def resume(caller: Caller, watching: Killing, *, embedded: bool) -> None:
 
 def main(home: str, root: str, what: str, kind: str, number: str, *more: str) -> None:
     embedded = "embedded" in more
-    caller = Caller(
+    caller = Invocation(
         environ={**os.environ, "XDG_STATE_HOME": home} if embedded else {"HOME": home},
         folder=Path(root),
         root=Path(root),

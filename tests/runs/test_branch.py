@@ -8,13 +8,13 @@ from remora.errors import UsageError
 from remora.memory.events import Review
 from remora.runs.review import branch as branching
 from remora.runs.review import branch_journal
-from remora.runs.review.branch import Wanted, accept_onto
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch, trailer
 from remora.runs.review.revert import revert
 from remora.runs.review.review import Verdicts
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
-EVERY = Wanted(every=True)
+EVERY = ChangeSetChoice(every=True)
 DONE = UNUSED.replace("    import re\n", "")
 
 
@@ -35,8 +35,8 @@ def shop(kept: Kept) -> Desk:
     return kept.again()
 
 
-def onto(desk: Desk, name: str = "fixes", wanted: Wanted = EVERY) -> Verdicts:
-    return accept_onto(desk.project, desk.newest, name, wanted)
+def onto(desk: Desk, name: str = "fixes", wanted: ChangeSetChoice = EVERY) -> Verdicts:
+    return accept_onto_branch(desk.project, desk.newest, name, wanted)
 
 
 def snapshot(desk: Desk) -> tuple[dict[str, bytes], bytes, str]:
@@ -68,15 +68,15 @@ class TestCommits:
         assert [line.split()[0] for line in modes] == ["100644", "100755", "100644", "100644"]
 
     def test_it_goes_on_where_it_contains_head(self, shop: Desk) -> None:
-        onto(shop, wanted=Wanted(nodes=["pkg/a.py:load"]))
-        onto(shop, wanted=Wanted(nodes=["pkg/b.py:load"]))
+        onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
+        onto(shop, wanted=ChangeSetChoice(nodes=["pkg/b.py:load"]))
         assert shop.git("rev-list", "--count", "main..fixes") == "2"
 
     def test_what_the_user_has_not_committed_stays_out(self, shop: Desk) -> None:
         mine = UNUSED + "\n\ndef mine():\n    return 1\n"
         shop.write({"pkg/a.py": mine})
         shop.analyze()
-        onto(shop, wanted=Wanted(nodes=["pkg/a.py:load"]))
+        onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
         assert shop.git("show", "fixes:pkg/a.py") + "\n" == DONE
         assert (shop.root / "pkg/a.py").read_text() == mine
 
@@ -216,7 +216,7 @@ class TestRepositories:
         desk.git("config", "filter.shout.clean", f"touch {desk.folder}/ran; cat")
         desk.analyze()
         desk.write({".gitattributes": f"{attributes}\n"})
-        done = onto(desk, wanted=Wanted(nodes=["pkg/a.py:load"]))
+        done = onto(desk, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
         assert [why in each["detail"] for each in done.conflicts] == ([True] if why else [])
         assert not (desk.folder / "ran").exists()
 
@@ -227,7 +227,7 @@ class TestConflicts:
         shop.write({"pkg/a.py": UNUSED.replace("import re", "import json")})
         shop.commit()
         shop.git("switch", "-q", "main")
-        done = onto(shop, wanted=Wanted(nodes=["pkg/a.py:load"]))
+        done = onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
         assert (done.accepted, len(done.conflicts)) == ([], 1)
         assert shop.git("rev-list", "--count", "main..fixes") == "1"
         assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"
@@ -235,14 +235,14 @@ class TestConflicts:
     def test_a_branch_that_moves_in_that_very_moment_is_not_overwritten(
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        settle = branch_journal.settle
+        settle = branch_journal.finish_commit
 
         def overtaken(root: Path, *rest: object) -> object:
             shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
             return settle(root, *rest)  # type: ignore[arg-type]
 
         monkeypatch.setattr(branching, "settle", overtaken)
-        done = onto(shop, wanted=Wanted(nodes=["pkg/a.py:load"]))
+        done = onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
         assert [c["detail"] for c in done.conflicts] == ["the branch fixes was moved meanwhile"]
         assert shop.git("log", "--format=%s", "fixes") == "mine"
         assert complete_branch(shop.project) == ""
@@ -312,7 +312,7 @@ class TestKilled:
         with monkeypatch.context() as patched:
             patched.setattr(*where, killed)
             with pytest.raises(KeyboardInterrupt):
-                onto(desk, wanted=Wanted(nodes=["pkg/a.py:load"]))
+                onto(desk, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
 
     def subjects(self, desk: Desk) -> list[str]:
         exists = desk.git("for-each-ref", "refs/heads/fixes")

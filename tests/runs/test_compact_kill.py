@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.ids import agent_id
 from remora.memory.canonical import canonical_sha256
@@ -194,7 +194,7 @@ def test_a_kill_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None
         kill(run_child(root, home), seconds * (0.02 + 0.9 * (number * 0.618 % 1)))
         check_nothing_lost(TraceFolder(root), were, named)
         states.add(tuple(digests(root)))
-        project = open_project(Caller(environ={"HOME": str(home)}, folder=root, root=root))
+        project = open_project(Invocation(environ={"HOME": str(home)}, folder=root, root=root))
         assert compact(project, NOW).problems == ()
         assert {n: d for n, d in digests(root).items() if "~" not in n} == wanted
         shutil.rmtree(root)
@@ -224,7 +224,7 @@ def test_a_kill_at_a_step_loses_nothing(rounds: int, before: Path, tmp_path: Pat
             child.communicate()
             assert child.returncode in (-9, 0) if again == 2 else child.returncode == -9
             check_nothing_lost(TraceFolder(root), were, named)
-        project = open_project(Caller(environ={"HOME": str(home)}, folder=root, root=root))
+        project = open_project(Invocation(environ={"HOME": str(home)}, folder=root, root=root))
         assert compact(project, NOW).problems == ()
         assert {n: d for n, d in digests(root).items() if "~" not in n} == wanted
         shutil.rmtree(root)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from remora.agents.job import Job
-from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.run_factory import execute_plan
 from remora.errors import OutsideError
 from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
 from remora.models.scripted import ScriptedModel
@@ -99,7 +99,7 @@ def meddled(desk: Desk, *edits: dict[str, str | bytes | None]) -> str:
     desk.write(FILES)
     wish = RunRequest(concurrency=1, node="load")
     prepared = desk.prepare(wish)
-    work = carry_out(prepared, ScriptedModel(first), wish, Meddling(desk, [*edits]), utc_now)
+    work = execute_plan(prepared, ScriptedModel(first), wish, Meddling(desk, [*edits]), utc_now)
     try:
         asyncio.run(work)
     finally:

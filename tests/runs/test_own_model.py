@@ -3,9 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.run_factory import execute_plan
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.request import RunRequest
 from remora.runs.records.results import read_run
@@ -29,13 +29,13 @@ def test_each_operation_asks_its_own_model(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "agent.yaml").write_text(AGENT)
     (root / "a.py").write_text("def f(a):\n    return a\n")
-    caller = Caller(environ={"HOME": str(tmp_path)}, folder=root, root=root)
+    caller = Invocation(environ={"HOME": str(tmp_path)}, folder=root, root=root)
     wish = RunRequest(operations=("wordy",))
     prepared = prepare(caller, wish)
     configured = ScriptedModel([], name="small")
     larger = ScriptedModel(['{"tool":"submit_result","args":{}}'], name="larger")
     own = {"wordy": larger}
-    asyncio.run(carry_out(prepared, configured, wish, Quiet(), utc_now, own))
+    asyncio.run(execute_plan(prepared, configured, wish, Quiet(), utc_now, own))
     prepared.close()
     assert (len(configured.requests), len(larger.requests)) == (0, 1)
     job = read_run(prepared.project, prepared.run_id).jobs[0]

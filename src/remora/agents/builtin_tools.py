@@ -56,7 +56,7 @@ def raw_text(raw_output: Any) -> str:
     return json.dumps(raw_output, indent=1, ensure_ascii=False)
 
 
-class Outputs:
+class RawOutputs:
     """The raw outputs of an agent's turns, for `recall`, as its stream holds them.
 
     Long texts stay in the blob store and are read there, line by line; the rest is kept as it was
@@ -100,7 +100,7 @@ class _Recorded(msgspec.Struct):
     raw_output: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def recall(ref: str, lines: list[int], outputs: Outputs) -> dict[str, Any]:
+def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:
     """A tool result whose excerpt is lines `first` to `last` (from 1, inclusive) of `turn:N`.
 
     `outputs` are the raw outputs so far by turn. Raises `HostError` for an unknown turn, or an
@@ -112,7 +112,7 @@ def recall(ref: str, lines: list[int], outputs: Outputs) -> dict[str, Any]:
         raise HostError(f"no raw output {ref!r}; there is {known}")
     first = max(1, lines[0] if lines else 1)
     try:
-        shown, total = _shown(outputs, int(turn), first, lines[1] if len(lines) > 1 else None)
+        shown, total = _excerpt(outputs, int(turn), first, lines[1] if len(lines) > 1 else None)
     except (NotFound, StreamDamaged, DiskError) as error:
         raise HostError(f"the raw output {ref!r} cannot be read: {error.message}") from error
     first = min(first, total)
@@ -126,7 +126,7 @@ def recall(ref: str, lines: list[int], outputs: Outputs) -> dict[str, Any]:
     }
 
 
-def _shown(outputs: Outputs, turn: int, first: int, last: int | None) -> tuple[list[str], int]:
+def _excerpt(outputs: RawOutputs, turn: int, first: int, last: int | None) -> tuple[list[str], int]:
     """At least one line and at most MAX_LINES; behind the end the last one."""
     most = first + MAX_LINES - 1
     last = most if last is None else max(first, min(last, most))

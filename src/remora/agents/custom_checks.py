@@ -14,7 +14,7 @@ Contents = Callable[[str], bytes]
 Findings = Callable[[str], list[dict[str, Any]]]
 
 
-def wanted(
+def check_inputs(
     script: Script, files: Files, target: Mapping[str, Any], before: Findings, after: Findings
 ) -> dict[str, Any]:
     """Those of `files`, `target`, `findings_before` and `findings_after` that the script declares,
@@ -29,8 +29,8 @@ def wanted(
     return {name: make() for name, make in facts.items() if name in declared}
 
 
-def asked(script: Script, facts: Mapping[str, Any], content: Contents) -> str:
-    """What the script says is wrong with `facts` (as `wanted` gives them); empty where it says true.
+def run_check(script: Script, facts: Mapping[str, Any], content: Contents) -> str:
+    """What the script says is wrong with `facts` (as `check_inputs` gives them); empty where it says true.
 
     It has no host function. Whatever else it comes to is no pass: an error, a limit, any other
     value. Raises what `content` raises for a content that it does not have.

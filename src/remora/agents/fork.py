@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from remora.agents.decision.query_settings import Asking, model_record
+from remora.agents.decision.query_settings import QuerySettings, model_record
 from remora.agents.definition.agent import Agent, definition_record
-from remora.agents.fork_point import Cut
+from remora.agents.fork_point import ForkPoint
 from remora.agents.job import Job
 from remora.memory.delta import PacketDelta, knowledge
 from remora.memory.events import AgentStart
@@ -20,7 +20,7 @@ FEEDBACK = "feedback"
 """The pinned knowledge key that holds what a person said of an earlier attempt."""
 
 
-def forked(cut: Cut, job: Job, *, feedback: str | None = None) -> AgentStart:
+def fork_start(cut: ForkPoint, job: Job, *, feedback: str | None = None) -> AgentStart:
     """The first event of the agent that goes on from `cut`, whose id and attempt are the `job`'s.
 
     Definition, tools and model are the parent's; `with_agent` and `with_model` change them.
@@ -28,7 +28,7 @@ def forked(cut: Cut, job: Job, *, feedback: str | None = None) -> AgentStart:
     packet = replace(cut.packet, agent_id=job.agent_id, run_id=job.run_id)
     return replace(
         cut.start,
-        packet=_told(packet, feedback),
+        packet=_with_feedback(packet, feedback),
         attempt=job.attempt,
         parent=_parent(cut, job),
         changes=cut.changes,
@@ -37,8 +37,8 @@ def forked(cut: Cut, job: Job, *, feedback: str | None = None) -> AgentStart:
     )
 
 
-def begun_anew(
-    cut: Cut, job: Job, rebased: Mapping[str, Any], *, feedback: str | None = None
+def restart_start(
+    cut: ForkPoint, job: Job, rebased: Mapping[str, Any], *, feedback: str | None = None
 ) -> AgentStart:
     """The first event of an agent that begins again, on files that moved on (`rebased`).
 
@@ -50,7 +50,7 @@ def begun_anew(
     )
     return replace(
         cut.start,
-        packet=_told(packet, feedback),
+        packet=_with_feedback(packet, feedback),
         attempt=job.attempt,
         parent=_parent(cut, job),
         rebased=dict(rebased),
@@ -73,7 +73,7 @@ def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
     )
 
 
-def with_model(start: AgentStart, model: Model, asking: Asking) -> AgentStart:
+def with_model(start: AgentStart, model: Model, asking: QuerySettings) -> AgentStart:
     """The start with another model. Where that is asked in another way, other candidates may be
     valid: the turn's candidates are then looked for again."""
     same = start.model.get("strategy") == asking.strategy
@@ -87,11 +87,11 @@ def with_model(start: AgentStart, model: Model, asking: Asking) -> AgentStart:
     )
 
 
-def _told(packet: DecisionPacket, feedback: str | None) -> DecisionPacket:
+def _with_feedback(packet: DecisionPacket, feedback: str | None) -> DecisionPacket:
     if feedback is None:
         return packet
     return apply(packet, PacketDelta(update_knowledge=knowledge({FEEDBACK: feedback})))
 
 
-def _parent(cut: Cut, job: Job) -> dict[str, Any]:
+def _parent(cut: ForkPoint, job: Job) -> dict[str, Any]:
     return {"run_id": job.run_id, "agent_id": cut.agent_id, "seq": cut.seq, "hash": cut.hash}

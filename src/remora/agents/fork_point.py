@@ -23,7 +23,7 @@ from remora.trace.read.state_at import start_packet
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 
 
-class Cut(msgspec.Struct, frozen=True, kw_only=True):
+class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
     """A stream up to a turn's decision: all that the agent after it needs.
 
     `packet` is whole, not as it was trimmed for the decision; `changes` lead from the files that
@@ -41,21 +41,21 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
     decides: bool
 
 
-def cut_at(events: Iterable[Event], turn: int) -> Cut:
+def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:
     """Cut an agent's stream at turn `turn`: before its decision or, where it never came to one,
     where it ends; at turn 0 after the context scripts.
 
     Raises NotFound that names the turns there are, StreamDamaged for no agent's stream,
     StreamError for one that was folded by rules that this version does not know.
     """
-    cutting = _Cutting(turn)
+    cutting = _ForkPointFold(turn)
     for event in events:
         cutting.see(event)
     return cutting.result()
 
 
-class _Cutting:
-    """The fold of `cut_at`."""
+class _ForkPointFold:
+    """The fold of `fork_point_at`."""
 
     def __init__(self, turn: int) -> None:
         self._turn = turn
@@ -64,7 +64,7 @@ class _Cutting:
         self._changes: dict[str, Change] = {}
         self._last: Event | None = None
         self._first: Event | None = None
-        self._cut: Cut | None = None
+        self._cut: ForkPoint | None = None
         self._seen = 0
 
     def see(self, event: Event) -> None:
@@ -74,7 +74,7 @@ class _Cutting:
         elif event.turn <= self._turn:
             self._take(event)
 
-    def result(self) -> Cut:
+    def result(self) -> ForkPoint:
         if self._start is None or self._packet is None or self._first is None:
             raise StreamDamaged("no agent_start in the stream", hint="only agents can be forked")
         begun = self._start.packet.turn
@@ -113,11 +113,11 @@ class _Cutting:
         self._packet = apply(self._packet, event.packet_delta)
         self._last = event
 
-    def _made(self, *, decides: bool, turn: int) -> Cut:
+    def _made(self, *, decides: bool, turn: int) -> ForkPoint:
         assert self._start is not None
         assert self._packet is not None
         assert self._last is not None
-        return Cut(
+        return ForkPoint(
             agent_id=self._last.agent_id,
             start=self._start,
             packet=self._packet,
@@ -128,9 +128,9 @@ class _Cutting:
             decides=decides,
         )
 
-    def _beginning(self, first: Event, start: AgentStart) -> Cut:
+    def _beginning(self, first: Event, start: AgentStart) -> ForkPoint:
         """As it began: a fork, or an agent that was cut before its first turn."""
-        return Cut(
+        return ForkPoint(
             agent_id=first.agent_id,
             start=start,
             packet=start.packet,

@@ -48,9 +48,9 @@ class RedactedModel:
         await self._model.aclose()
 
 
-def brought_back(args: Mapping[str, Any], base: bytes | None) -> str | None:
+def placeholder_in_args(args: Mapping[str, Any], base: bytes | None) -> str | None:
     """Why a call may not be carried out: an argument holds a placeholder that the base did not."""
-    return _why(new_placeholders(base, "\n".join(_texts(args))), "the arguments hold")
+    return _refusal(new_placeholders(base, "\n".join(_texts(args))), "the arguments hold")
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -68,14 +68,14 @@ def _texts(value: Any) -> Iterator[str]:
             waiting += item
 
 
-def written(files: Iterable[tuple[bytes | None, bytes | None]]) -> str | None:
+def placeholder_in_files(files: Iterable[tuple[bytes | None, bytes | None]]) -> str | None:
     """Why a change set is refused: a file's new content holds a placeholder that its base did
     not. `files` are contents before and after, None where there is none."""
     found = {held for before, after in files for held in new_placeholders(before, after or b"")}
-    return _why(found, "a changed file holds")
+    return _refusal(found, "a changed file holds")
 
 
-def _why(found: set[str], what: str) -> str | None:
+def _refusal(found: set[str], what: str) -> str | None:
     if not found:
         return None
     return f"{what} {min(found)}, which stands for a secret that no agent may see or write"

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.custom_checks import asked
+from remora.agents.custom_checks import run_check
 from remora.agents.summarizers import ScriptSummarizer
 from remora.errors import NotFound, ReplayMismatch, ScriptError, StreamDamaged, StreamError
 from remora.memory.canonical import canonical
@@ -28,7 +28,7 @@ _OLDER = "recorded by a Remora that did not keep what runs it again"
 _REDACTED = "secrets were replaced in what is recorded: "
 
 
-class Rerun(msgspec.Struct, frozen=True, kw_only=True):
+class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
     """One script that ran: which one, in which event, and whether it comes to the same again.
 
     `kind` is `tool`, `context`, `candidates`, `summarizer` or `verify`. `same` is null where
@@ -43,24 +43,24 @@ class Rerun(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class _Unsure(Exception):
+class _CannotReplay(Exception):
     """That a script cannot be run again, and why."""
 
 
-def rerun_scripts(
+def replay_scripts(
     events: Iterable[Event], blobs: ObjectStore, objects: ObjectStore
-) -> Iterator[Rerun]:
+) -> Iterator[ScriptReplay]:
     """Run each script whose result is recorded, with the packet, inputs, clock, seed and answers
     that it had, and compare. Neither the project, a model nor the Hub is asked.
 
     Raises StreamDamaged for events that are none.
     """
-    working = _Working(blobs, objects)
+    working = _ReplayFold(blobs, objects)
     for event in events:
         yield from working.see(event)
 
 
-class _Working:
+class _ReplayFold:
     """The fold of one stream, and the scripts that it names."""
 
     def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
@@ -71,7 +71,7 @@ class _Working:
         self._looked = 0
         self._loaded: dict[tuple[str, str], Script] = {}
 
-    def see(self, event: Event) -> Iterator[Rerun]:
+    def see(self, event: Event) -> Iterator[ScriptReplay]:
         """What ran in this event, before what it says changes the packet."""
         if event.type == AgentStart.type:
             self._begin(event)
@@ -88,7 +88,7 @@ class _Working:
             raise StreamDamaged(f"{event.agent_id}: {error}", hint="remora trace verify") from error
         self._definition = start.definition if isinstance(start, AgentStart) else {}
 
-    def _ran(self, event: Event) -> Iterator[Rerun]:
+    def _ran(self, event: Event) -> Iterator[ScriptReplay]:
         said = resolved_payload(event, self._blobs)
         if isinstance(said, ContextUpdate) and said.source in _SCRIPTED:
             path = self._part(said.source)
@@ -104,20 +104,20 @@ class _Working:
                 path = str(check["name"])
                 yield self._told(event, "verify", path, partial(self._check, check))
 
-    def _told(self, event: Event, kind: str, path: str, differs: Callable[[], str]) -> Rerun:
+    def _told(self, event: Event, kind: str, path: str, differs: Callable[[], str]) -> ScriptReplay:
         same: bool | None
         try:
             detail = differs()
             same = not detail
         except ReplayMismatch as error:
             same, detail = False, error.message
-        except _Unsure as why:
+        except _CannotReplay as why:
             same, detail = None, str(why)
         except (ValueError, TypeError, KeyError) as error:  # a foreign stream may say anything
             same, detail = None, f"its record is none: {one_line(str(error))}"
         if same is False and _PLACEHOLDER in bytes(event.data):
             same, detail = None, _REDACTED + detail
-        return Rerun(
+        return ScriptReplay(
             seq=event.seq, turn=event.turn, kind=kind, script=path, same=same, detail=detail
         )
 
@@ -152,7 +152,7 @@ class _Working:
         self, said: ContextUpdate | ToolResulted, inputs: dict[str, Any], path: str
     ) -> ToolRun:
         if said.script_sha256 is None or said.clock is None or said.seed is None:
-            raise _Unsure(_OLDER)
+            raise _CannotReplay(_OLDER)
         script = self._script(said.script_sha256, path)
         given = decode_value(inputs)
         if any(spec.name == "packet" for spec in script.inputs):
@@ -171,9 +171,9 @@ class _Working:
     def _check(self, check: dict[str, Any]) -> str:
         recorded = check.get("script")
         if not isinstance(recorded, dict):
-            raise _Unsure(_OLDER)
+            raise _CannotReplay(_OLDER)
         script = self._script(str(recorded.get("script_sha256")), str(check["name"]))
-        now = asked(script, decode_value(recorded.get("inputs")), self._content)
+        now = run_check(script, decode_value(recorded.get("inputs")), self._content)
         return _difference(("detail",), (now,), (check.get("detail"),))
 
     # --- what it takes -----------------------------------------------------------------------
@@ -182,7 +182,7 @@ class _Working:
         try:
             return self._objects.get(digest)
         except (NotFound, StreamDamaged, StreamError) as error:
-            raise _Unsure(error.message) from error
+            raise _CannotReplay(error.message) from error
 
     def _script(self, digest: str, path: str) -> Script:
         """The script of that hash, under the name that its messages begin with."""
@@ -191,7 +191,7 @@ class _Working:
             try:
                 self._loaded[digest, path] = load_bytes(raw, name=place.stem, path=place)
             except ScriptError as error:
-                raise _Unsure(f"it is no script here: {error.message}") from error
+                raise _CannotReplay(f"it is no script here: {error.message}") from error
         return self._loaded[digest, path]
 
     def _part(self, source: str) -> str:

@@ -60,7 +60,9 @@ class ScriptSummarizer(Summarizer):
         return run.value if run.error is None and isinstance(run.value, dict) else {}
 
 
-def summarized(summarizer: Summarizer | None, result: Mapping[str, Any]) -> dict[str, str] | None:
+def summarizer_record(
+    summarizer: Summarizer | None, result: Mapping[str, Any]
+) -> dict[str, str] | None:
     """What runs a summarizer's script again, where one spoke for a tool's result."""
     silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
     if not silent or not isinstance(summarizer, ScriptSummarizer):

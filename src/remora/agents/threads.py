@@ -7,7 +7,7 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-async def aside(work: Callable[..., _T], *args: object) -> _T:
+async def run_in_thread(work: Callable[..., _T], *args: object) -> _T:
     """What `work(*args)` returns, from a thread.
 
     A thread cannot be stopped, and it works in a tree that is somebody else's once the job is

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.custom_checks import asked, wanted
-from remora.agents.redaction import written
+from remora.agents.custom_checks import check_inputs, run_check
+from remora.agents.redaction import placeholder_in_files
 from remora.operations.submission import Check as CheckFunction
 from remora.operations.submission import Submission
 from remora.pym import Script, one_line
@@ -42,13 +42,13 @@ def verify(
     If a changed file holds a placeholder that its base did not, only that is reported. Raises
     `KeyError` for a name that is neither in `checks` nor in `scripts`.
     """
-    refusal = written(submission.files.values())
+    refusal = placeholder_in_files(submission.files.values())
     if refusal is not None:
         return [Check(name="no_placeholders", ok=False, detail=refusal)]
-    return [_checked(name, submission, checks, scripts) for name in names]
+    return [_run_check(name, submission, checks, scripts) for name in names]
 
 
-def _checked(
+def _run_check(
     name: str,
     submission: Submission,
     checks: Mapping[str, CheckFunction],
@@ -58,7 +58,7 @@ def _checked(
         detail = one_line(checks[name](submission))
         return Check(name=name, ok=not detail, detail=detail)
     script = scripts[name]
-    facts = wanted(
+    facts = check_inputs(
         script,
         submission.files,
         submission.target,
@@ -67,6 +67,6 @@ def _checked(
     )
     sides = [side for pair in submission.files.values() for side in pair if side is not None]
     contents = {sha256(side).hexdigest(): side for side in sides}
-    detail = asked(script, facts, contents.__getitem__)
+    detail = run_check(script, facts, contents.__getitem__)
     record = {"script_sha256": script.sha256, "inputs": facts}
     return Check(name=name, ok=not detail, detail=detail, script=record)

@@ -13,20 +13,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.observe_tests import store_observed
 from remora.bootstrap.open_project import connect_model, model_flags, open_project
 from remora.bootstrap.prepare_run import prepare
-from remora.bootstrap.resume_run import Resumable, carry_on, connect_models, resumable
-from remora.bootstrap.run_factory import carry_out, connect_own_models
+from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
+from remora.bootstrap.run_factory import connect_own_models, execute_plan
 from remora.bootstrap.run_limits import planned_within, run_to_end
-from remora.bootstrap.start_fork import ForkWish, fork_agent, retry_jobs, retry_models
+from remora.bootstrap.start_fork import ForkRequest, fork_agent, retry_jobs, retry_models
 from remora.bootstrap.test_interpreter import require_tests
 from remora.errors import Conflict, DiskError
 from remora.models.protocol import Model
 from remora.operations.base import Operations
-from remora.runs.continuation.fork import Forked
-from remora.runs.execution.run import Run, Unwatched, Watcher
+from remora.runs.continuation.fork import ForkResult
+from remora.runs.execution.run import NoObserver, Run, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
@@ -34,18 +34,18 @@ from remora.runs.records.name_lookup import LAST, run_named, stream_named
 from remora.runs.records.results import RunView, read_run
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
-from remora.runs.report.run_facts import report_on
+from remora.runs.report.run_facts import make_report
 from remora.runs.review import review
-from remora.runs.review.branch import Wanted, accept_onto
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch
-from remora.runs.review.filters import narrowing
+from remora.runs.review.filters import parse_filter
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
-from remora.runs.review.review import Pace, Verdicts
+from remora.runs.review.review import TrackProgress, Verdicts
 from remora.trace.stream.line_builder import utc_now
 
-UNWATCHED = Unwatched()
+NO_OBSERVER = NoObserver()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ def plan(*paths: str | Path, root: str | Path | None = None, **request: Any) -> 
     No model is needed, and nothing is recorded.
     """
     request["operations"] = tuple(request.get("operations", ()))
-    run = prepare(_caller(root), RunRequest(paths=_paths(paths), **request))
+    run = prepare(_invocation(root), RunRequest(paths=_paths(paths), **request))
     run.close()
     return run.plan
 
@@ -92,7 +92,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     seed: int | None = None,
     allow_unsandboxed: bool = False,
     known: Operations | None = None,
-    watcher: Watcher = UNWATCHED,
+    watcher: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Plan jobs for `paths` (default: the whole project) and run them on private copies.
 
@@ -105,7 +105,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
         **model_flags(model),
     }
-    caller = _caller(root, flags)
+    caller = _invocation(root, flags)
     if known is not None:
         caller = replace(caller, operations=known)
     request = RunRequest(
@@ -128,11 +128,11 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
 
 
 def execute(
-    caller: Caller,
+    caller: Invocation,
     run: Run,
     *,
-    watching: Callable[[], AbstractContextManager[Watcher]] | None = None,
-    watcher: Watcher = UNWATCHED,
+    watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
+    watcher: RunObserver = NO_OBSERVER,
     connected: Callable[[Model], None] = lambda _model: None,
     max_time: float | None = None,
 ) -> RunResult:
@@ -148,7 +148,7 @@ def execute(
     connected(model)
     with watching() if watching is not None else nullcontext(watcher) as seeing:
         stopped = run_to_end(
-            lambda: carry_out(run, model, run.request, seeing, utc_now, own),
+            lambda: execute_plan(run, model, run.request, seeing, utc_now, own),
             (model, *own.values()),
             max_time,
         )
@@ -162,12 +162,12 @@ def resume(
     concurrency: int | None = None,
     max_time: float | None = None,
     trust_run: bool = False,
-    watcher: Watcher = UNWATCHED,
+    watcher: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Run what is left of an interrupted run; finished jobs are not repeated."""
-    caller = _caller(root, {"model.max_concurrency": concurrency})
+    caller = _invocation(root, {"model.max_concurrency": concurrency})
     project = _opened(caller)
-    wanted = resumable(caller, project, run_named(project.trace, run), trusted=trust_run)
+    wanted = prepare_resume(caller, project, run_named(project.trace, run), trusted=trust_run)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
     models = connect_models(caller, wanted.run.project, wanted.models)
@@ -181,10 +181,10 @@ def retry(
     feedback: str | None = None,
     root: str | Path | None = None,
     trust_run: bool = False,
-    watcher: Watcher = UNWATCHED,
+    watcher: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Run the jobs of a node again, with feedback, on the file as it is now."""
-    caller = _caller(root)
+    caller = _invocation(root)
     project = _opened(caller)
     run_id = run_named(project.trace, run)
     models = retry_models(caller, project, run_id, node, trusted=trust_run)
@@ -200,15 +200,15 @@ def fork(
     files: str | Path | None = None,
     root: str | Path | None = None,
     trust_run: bool = False,
-) -> Forked:
+) -> ForkResult:
     """Begin another attempt from any turn of an agent; `resume` runs it.
 
     `files` is an empty folder that gets the files as they were then. `agent` is its ID, a unique
     prefix, or the function it worked on.
     """
-    caller = _caller(root, model_flags(model))
+    caller = _invocation(root, model_flags(model))
     project = _opened(caller)
-    wish = ForkWish(
+    wish = ForkRequest(
         agent_id=stream_named(project.trace, agent),
         turn=turn,
         files=None if files is None else Path(files),
@@ -231,7 +231,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     git_branch: str | None = None,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
-    pace: Pace = iter,
+    pace: TrackProgress = iter,
 ) -> Verdicts:
     """Write verified changes to the project's files, each change set whole or not at all.
 
@@ -240,14 +240,14 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     commit there instead.
     """
     project = _project(root)
-    run_id, narrow = run_named(project.trace, run), narrowing(rules, only_if)
+    run_id, narrow = run_named(project.trace, run), parse_filter(rules, only_if)
     if git_branch is not None:
-        wanted = Wanted(nodes=nodes, every=every, narrow=narrow)
-        return accept_onto(project, run_id, git_branch, wanted, trusted=trust_run, pace=pace)
+        wanted = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
+        return accept_onto_branch(project, run_id, git_branch, wanted, trusted=trust_run, pace=pace)
     done = review.accept(
         project, run_id, nodes, every=every, narrow=narrow, trusted=trust_run, pace=pace
     )
-    kept = store_observed(_caller(project.root), project, done.observed)
+    kept = store_observed(_invocation(project.root), project, done.observed)
     return replace(done, notes=[*done.notes, *([kept] if kept else [])])
 
 
@@ -268,7 +268,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
         run_named(project.trace, run),
         nodes,
         every=every,
-        narrow=narrowing(rules, only_if),
+        narrow=parse_filter(rules, only_if),
         feedback=feedback,
         trusted=trust_run,
     )
@@ -290,7 +290,7 @@ def report(
 ) -> Report:
     """Return a run's report as a record, redacted unless `raw`; `render` makes a text of it."""
     project = _project(root)
-    return report_on(project, read_run(project, run_named(project.trace, run)), raw=raw)
+    return make_report(project, read_run(project, run_named(project.trace, run)), raw=raw)
 
 
 def render(found: Report, form: str = "md") -> str:
@@ -301,12 +301,12 @@ def render(found: Report, form: str = "md") -> str:
 def continue_run(
     wanted: Resumable,
     models: Mapping[str, Model],
-    watcher: Watcher = UNWATCHED,
+    watcher: RunObserver = NO_OBSERVER,
     max_time: float | None = None,
 ) -> RunResult:
     """Go on with a run, or with some of its agents, and let go of the models."""
     stopped = run_to_end(
-        lambda: carry_on(wanted, models, watcher, utc_now), models.values(), max_time
+        lambda: run_remaining(wanted, models, watcher, utc_now), models.values(), max_time
     )
     run = wanted.run
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
@@ -323,8 +323,8 @@ def _create_records(project: Project) -> None:
         ) from error
 
 
-def _caller(root: str | Path | None, flags: Mapping[str, Any] | None = None) -> Caller:
-    return Caller(
+def _invocation(root: str | Path | None, flags: Mapping[str, Any] | None = None) -> Invocation:
+    return Invocation(
         environ=os.environ,
         folder=Path.cwd(),
         root=None if root is None else Path(root),
@@ -333,10 +333,10 @@ def _caller(root: str | Path | None, flags: Mapping[str, Any] | None = None) -> 
 
 
 def _project(root: str | Path | Project | None) -> Project:
-    return root if isinstance(root, Project) else _opened(_caller(root))
+    return root if isinstance(root, Project) else _opened(_invocation(root))
 
 
-def _opened(caller: Caller, paths: Sequence[Path] = ()) -> Project:
+def _opened(caller: Invocation, paths: Sequence[Path] = ()) -> Project:
     """Open the project, and finish or roll back what a killed accept had begun."""
     project = open_project(caller, paths)
     with suppress(Conflict):  # an accept is going on: nothing was left behind

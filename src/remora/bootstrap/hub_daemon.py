@@ -14,7 +14,7 @@ from functools import partial
 from remora.bootstrap.hub_index_writer import indexer_of, store_when_free
 from remora.bootstrap.hub_start import READY
 from remora.bootstrap.hub_target import HubTarget, http_address, hub_paths_of
-from remora.bootstrap.invocation import Caller, open_config
+from remora.bootstrap.invocation import Invocation, open_config
 from remora.config.schema import Config
 from remora.errors import HubLocked
 from remora.hub.daemon.daemon import Daemon, Parts, Settings
@@ -40,7 +40,7 @@ _SWITCH_S = 0.001
 
 
 def run_hub(
-    caller: Caller, target: HubTarget, *, ready: Callable[[StatusResult], None], log_file: bool
+    caller: Invocation, target: HubTarget, *, ready: Callable[[StatusResult], None], log_file: bool
 ) -> bool:
     """Run the daemon in this process until it is stopped; False if one runs already.
 
@@ -87,7 +87,7 @@ def _opened(places: HubPaths, config: Config) -> Parts:
     )
 
 
-def _settings(caller: Caller, places: HubPaths, target: HubTarget) -> tuple[Settings, Config]:
+def _settings(caller: Invocation, places: HubPaths, target: HubTarget) -> tuple[Settings, Config]:
     config = open_config(caller, places.root)
     quiet_s = _seconds(caller, _QUIET)
     settings = Settings(
@@ -102,7 +102,7 @@ def _settings(caller: Caller, places: HubPaths, target: HubTarget) -> tuple[Sett
     return settings, config
 
 
-def _seconds(caller: Caller, name: str) -> float | None:
+def _seconds(caller: Invocation, name: str) -> float | None:
     value = caller.environ.get(name, "")
     return float(value) if value.replace(".", "", 1).isdigit() else None
 
@@ -117,7 +117,7 @@ def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready
     os.close(nowhere)
 
 
-def _restart(caller: Caller) -> None:
+def _restart(caller: Invocation) -> None:
     """Restart in the same process: the process id stays."""
     logging.shutdown()
     environ = {**caller.environ, _RESTARTED: f"{time.monotonic():.0f}"}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.errors import OutsideError
 from remora.hub.file_rules import FileRules
 from remora.hub.process.hub_paths import HubPaths, hub_paths
@@ -56,7 +56,7 @@ class FactSource:
             yield client
 
 
-def fact_source(caller: Caller, project: Project) -> FactSource:
+def fact_source(caller: Invocation, project: Project) -> FactSource:
     """Return the fact source that the configuration selects."""
     config = project.config
     return FactSource(

@@ -8,7 +8,7 @@ import msgspec
 
 from remora.bootstrap.hub_index_writer import indexer_of, store_or_daemon
 from remora.bootstrap.hub_target import HubTarget, hub_paths_of
-from remora.bootstrap.invocation import Caller, open_config
+from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import OutsideError
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.gc_tuning import tune_gc
@@ -54,7 +54,7 @@ class Indexed(NamedTuple):
 
 
 def index_hub(
-    caller: Caller, target: HubTarget, progress: Progress, *, links: Progress | None = None
+    caller: Invocation, target: HubTarget, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
     """Index all changed files; with `links` also precompute all links.
 
@@ -106,7 +106,7 @@ class Collected(NamedTuple):
     by: int | None = None
 
 
-def collect_hub(caller: Caller, target: HubTarget) -> Collected:
+def collect_hub(caller: Invocation, target: HubTarget) -> Collected:
     """Remove deleted and ignored files and expired records from the index."""
     places = hub_paths_of(caller, target)
     writer = store_or_daemon(places)
@@ -118,7 +118,7 @@ def collect_hub(caller: Caller, target: HubTarget) -> Collected:
         return Collected(store.gc(path for path in store.files() if path not in there))
 
 
-def verify_hub(caller: Caller, target: HubTarget) -> Verified:
+def verify_hub(caller: Invocation, target: HubTarget) -> Verified:
     """Update the index, then compare it with a fresh analysis of all files."""
     places = hub_paths_of(caller, target)
     index_hub(caller, target, lambda _done, _all: None)
@@ -140,7 +140,7 @@ def is_readable(places: HubPaths) -> bool:
     return True
 
 
-def is_indexed(caller: Caller, places: HubPaths) -> bool:
+def is_indexed(caller: Invocation, places: HubPaths) -> bool:
     """True if the database can be read and has been filled; `hub observe` makes an empty one."""
     view = open_snapshot(places.db)
     if view is None:
@@ -151,13 +151,13 @@ def is_indexed(caller: Caller, places: HubPaths) -> bool:
         view.close()
 
 
-def _members(caller: Caller, places: HubPaths) -> Members:
+def _members(caller: Invocation, places: HubPaths) -> Members:
     config = open_config(caller, places.root)
     return Members(places.root, config.exclude, file_limit=config.hub.file_limit)
 
 
 def _refreshed(
-    caller: Caller, places: HubPaths, store: HubStore, progress: Progress
+    caller: Invocation, places: HubPaths, store: HubStore, progress: Progress
 ) -> tuple[int, dict[str, str]]:
     indexer = indexer_of(places, store, _members(caller, places), ScriptedAnalysis())
     changed: set[str] = set()

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from remora.bootstrap.hub_target import HubTarget, http_address, hub_paths_of
-from remora.bootstrap.invocation import Caller, open_config
+from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import OutsideError, RemoraError
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
@@ -22,7 +22,7 @@ _MOST_STARTS = 3
 """Attempts: a killed daemon holds its lock a moment longer, and one started meanwhile gives up."""
 
 
-def start_hub(caller: Caller, target: HubTarget) -> StatusResult:
+def start_hub(caller: Invocation, target: HubTarget) -> StatusResult:
     """Start a daemon in the background, or return the running one's status. Raises OutsideError."""
     places = hub_paths_of(caller, target)
     _check(caller, places, target)
@@ -42,14 +42,14 @@ def start_hub(caller: Caller, target: HubTarget) -> StatusResult:
     raise OutsideError("the daemon does not answer", hint=_where_to_look(places))
 
 
-def _check(caller: Caller, places: HubPaths, target: HubTarget) -> None:
+def _check(caller: Invocation, places: HubPaths, target: HubTarget) -> None:
     """Check the configuration and options before anything is started."""
     open_config(caller, places.root)
     if target.http is not None:
         http_address(target.http)
 
 
-def _spawn(caller: Caller, places: HubPaths, target: HubTarget) -> None:
+def _spawn(caller: Invocation, places: HubPaths, target: HubTarget) -> None:
     """Start the process, and wait until it is ready or fails."""
     words = command("remora.cli.main:main", *_words(caller, places, target))
     with subprocess.Popen(
@@ -66,7 +66,7 @@ def _spawn(caller: Caller, places: HubPaths, target: HubTarget) -> None:
         raise _failed(output, places)
 
 
-def _words(caller: Caller, places: HubPaths, target: HubTarget) -> list[str]:
+def _words(caller: Invocation, places: HubPaths, target: HubTarget) -> list[str]:
     words = ["hub", "start", "--foreground", "--detached", "--json", "--root", str(places.root)]
     words += ["--socket", str(places.socket)]
     if target.db is not None:

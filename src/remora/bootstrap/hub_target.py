@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.errors import UsageError
 from remora.hub.process.foreign_files import foreign_file
 from remora.hub.process.hub_paths import HubPaths, hub_paths
@@ -20,7 +20,7 @@ class HubTarget:
     http: str | None = None
 
 
-def hub_paths_of(caller: Caller, target: HubTarget) -> HubPaths:
+def hub_paths_of(caller: Invocation, target: HubTarget) -> HubPaths:
     """Return the paths of the hub for this caller's root.
 
     Raises UsageError, also if `--db` names a foreign file or a path beside one: the writer resets
@@ -41,7 +41,7 @@ def hub_paths_of(caller: Caller, target: HubTarget) -> HubPaths:
     return places
 
 
-def root_above(caller: Caller, places: HubPaths) -> Path | None:
+def root_above(caller: Invocation, places: HubPaths) -> Path | None:
     """Return a parent folder that looks like the project root: it has a hub or a pyproject.toml.
 
     None unless the root is only the current folder, without git or a remora.yaml.

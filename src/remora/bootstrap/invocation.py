@@ -22,7 +22,7 @@ _NOT_SETTINGS = {"REMORA_API_KEY", "REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_
 
 
 @dataclass(frozen=True, kw_only=True)
-class Caller:
+class Invocation:
     """Who asks, from where: the process's environment and folder, and the global flags."""
 
     environ: Mapping[str, str]
@@ -47,12 +47,12 @@ class Caller:
         if not start.exists():
             raise UsageError(
                 f"{paths[0] if paths else start} does not exist",
-                hint=instead_of(paths[0], self.folder) if paths else "name a folder with --root",
+                hint=path_hint(paths[0], self.folder) if paths else "name a folder with --root",
             )
         return find_root(start)
 
 
-def instead_of(absent: Path, folder: Path) -> str:
+def path_hint(absent: Path, folder: Path) -> str:
     """What to name in place of a path that is not there: nodes are told by an option."""
     file, _, node = str(absent).rpartition(":")
     if file and (folder / file).is_file():
@@ -61,7 +61,7 @@ def instead_of(absent: Path, folder: Path) -> str:
     return "name a file or folder of the project"
 
 
-def is_configured(caller: Caller, root: Path) -> bool:
+def is_configured(caller: Invocation, root: Path) -> bool:
     """Return True if a file, a variable or a flag may set something.
 
     Reading a configuration takes longer than most questions that need one of its defaults.
@@ -76,12 +76,12 @@ def is_configured(caller: Caller, root: Path) -> bool:
     )
 
 
-def open_config(caller: Caller, root: Path) -> "Config":
+def open_config(caller: Invocation, root: Path) -> "Config":
     """Return the configuration for `root`. Raises ConfigError."""
     return open_with_places(caller, root)[0]
 
 
-def open_with_places(caller: Caller, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
+def open_with_places(caller: Invocation, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
     """Return the configuration for `root`, and where each setting is that is not a default."""
     from remora.config.loading import load_with_places
 

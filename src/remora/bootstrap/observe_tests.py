@@ -6,7 +6,7 @@ from pathlib import Path
 
 from remora.bootstrap.hub_index_writer import open_store
 from remora.bootstrap.hub_target import HubTarget, hub_paths_of
-from remora.bootstrap.invocation import Caller, open_config
+from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import HubLocked, RemoraError
 from remora.hub.members.members import Members
 from remora.hub.observe.observed_run import (
@@ -53,7 +53,7 @@ class Observed:
 class PreparedTests:
     """Validated settings, before anything of the project is started."""
 
-    def __init__(self, caller: Caller, options: ObserveOptions) -> None:
+    def __init__(self, caller: Invocation, options: ObserveOptions) -> None:
         """Check consent, pytest and configuration. Raises UsageError, ConfigError."""
         self.places = hub_paths_of(caller, options.hub)
         self._config = open_config(caller, self.places.root)
@@ -88,7 +88,7 @@ class PreparedTests:
         return MemorySnapshot(read_all(self.places.root, members.belonging(paths), limit=limit))
 
 
-def store_observed(caller: Caller, project: Project, observation: Observation | None) -> str:
+def store_observed(caller: Invocation, project: Project, observation: Observation | None) -> str:
     """Store what accepted tests ran in the Hub; return the reason if that failed, else "".
 
     Does nothing if the configuration disables the Hub.

@@ -5,7 +5,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from remora.bootstrap.invocation import Caller, is_configured, open_config
+from remora.bootstrap.invocation import Invocation, is_configured, open_config
 from remora.errors import ConfigError
 from remora.runs.project import Project, RecordedProject, root_name
 from remora.trace.trace_folder import TraceFolder
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.trace.redact.redactor import Redactor
 
 
-def open_records(caller: Caller) -> Project:
+def open_records(caller: Invocation) -> Project:
     """Return the project here for a command that reads records. Raises as `open_project` does.
 
     Where nothing is configured, the defaults are loaded only if something asks for them.
@@ -32,7 +32,7 @@ def open_records(caller: Caller) -> Project:
     return RecordedProject(root, caller.operations, trace, state, lambda: open_project(caller))
 
 
-def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
+def open_project(caller: Invocation, paths: Sequence[Path] = ()) -> Project:
     """The project around the given targets. Raises UsageError, ConfigError, DiskError.
 
     No agent is loaded: a wrong definition is in nobody's way who only looks back or decides.
@@ -43,7 +43,7 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
 
     root = caller.find_root(paths)
     config = open_config(caller, root)
-    _refuse_missing(config)
+    _refuse_unsupported(config)
     require_level(config.workspace.require_isolation)
     trace = TraceFolder(root)
     trace.check()
@@ -63,13 +63,13 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
     )
 
 
-def _interpreter(caller: Caller, root: Path, config: "Config") -> "ProjectPython":
+def _interpreter(caller: Invocation, root: Path, config: "Config") -> "ProjectPython":
     from remora.bootstrap.test_interpreter import interpreter_for
 
     return interpreter_for(caller, root, config)
 
 
-def _redactor(caller: Caller, config: "Config", key: bytes) -> "Redactor":
+def _redactor(caller: Invocation, config: "Config", key: bytes) -> "Redactor":
     """Fingerprints are this installation's: nobody can try out guesses on a stream."""
     import hmac
 
@@ -91,7 +91,7 @@ def _redactor(caller: Caller, config: "Config", key: bytes) -> "Redactor":
         raise ConfigError(f"redaction.rules: {error}", hint="patterns are RE2's") from error
 
 
-def _refuse_missing(config: "Config") -> None:
+def _refuse_unsupported(config: "Config") -> None:
     """A setting that this version cannot keep is an error, never silently something else."""
     missing = {
         "escalation.enabled": config.escalation.enabled,
@@ -111,7 +111,7 @@ def model_flags(model: str | None) -> dict[str, Any]:
     return {"model.name": model}
 
 
-def connect_model(caller: Caller, config: "Config") -> "Model":
+def connect_model(caller: Invocation, config: "Config") -> "Model":
     """The configured model. Raises ModelError; never falls through to another one."""
     from remora.models.provider import open_model
 
@@ -119,7 +119,7 @@ def connect_model(caller: Caller, config: "Config") -> "Model":
     return open_model(config.model, cache=caller.folders.cache, api_key=key)
 
 
-def model_status(caller: Caller, config: "Config") -> "ModelStatus":
+def model_status(caller: Invocation, config: "Config") -> "ModelStatus":
     """Whether the configured model could be asked now. Starts nothing. Raises ConfigError."""
     from remora.models.provider import check_model
 
@@ -127,14 +127,14 @@ def model_status(caller: Caller, config: "Config") -> "ModelStatus":
     return check_model(config.model, cache=caller.folders.cache, api_key=key)
 
 
-def model_key(caller: Caller, config: "Config") -> str | None:
+def model_key(caller: Invocation, config: "Config") -> str | None:
     """Return the key that may go to the configured address: never one to a project's address."""
     from remora.config.loading import api_key
 
     return api_key(_keys(caller), config.layer_of("model", "base_url"))
 
 
-def withheld_key(caller: Caller, config: "Config") -> str:
+def withheld_key(caller: Invocation, config: "Config") -> str:
     """Return why a key that is set is not sent to the configured address, else an empty text."""
     from remora.config.loading import why_no_key
 
@@ -143,7 +143,7 @@ def withheld_key(caller: Caller, config: "Config") -> str:
     return why_no_key(_keys(caller), config.layer_of("model", "base_url"))
 
 
-def _keys(caller: Caller) -> dict[str, str]:
+def _keys(caller: Invocation) -> dict[str, str]:
     from remora.config.loading import api_keys
 
     user = caller.folders.config_file

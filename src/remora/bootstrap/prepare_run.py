@@ -8,7 +8,7 @@ from pathlib import Path
 
 from remora.agents.definition.agent import Agent, agent_named, load_agents
 from remora.bootstrap.hub_facts import fact_source
-from remora.bootstrap.invocation import Caller, instead_of
+from remora.bootstrap.invocation import Invocation, path_hint
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.run_factory import listeners_for
 from remora.bootstrap.test_interpreter import python_for
@@ -20,7 +20,7 @@ from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
-from remora.runs.retention.orphaned_bases import remove_leftovers
+from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import note_root
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.trace.stream.line_builder import utc_now
@@ -29,7 +29,7 @@ from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import take_base
 
 
-def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) -> Run:
+def prepare(caller: Invocation, wish: RunRequest, project: Project | None = None) -> Run:
     """Take the base and plan the run; no model is needed, nothing of the project is run.
 
     `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
@@ -41,7 +41,7 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
     run_id = new_run_id()
     config = project.config
     python = python_for(caller, project, agents)
-    remove_leftovers(project, utc_now())
+    remove_idle_bases(project, utc_now())
     note_root(project)
     # the base is all of the project: `exclude` only says what agents leave alone
     files = project_files(project.root, include=config.workspace.include)
@@ -108,7 +108,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
             f"{path} lies outside the project {root}", hint="--root names another project"
         )
     if not absolute.exists():
-        raise UsageError(f"{path} does not exist", hint=instead_of(path, folder))
+        raise UsageError(f"{path} does not exist", hint=path_hint(path, folder))
     return absolute.relative_to(root).as_posix()
 
 

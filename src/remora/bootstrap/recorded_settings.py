@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pydantic
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.config.schema import Config
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import RunStart
@@ -26,7 +26,7 @@ _OF_THE_RUN = (
 """Settings that decide what agents do: a run that goes on keeps those that it began with."""
 
 
-def as_begun(config: Config, start: RunStart) -> Config:
+def recorded_config(config: Config, start: RunStart) -> Config:
     """Today's configuration with what the run recorded of the settings that are its own."""
     merged = config.model_dump(mode="json")
     for path in _OF_THE_RUN:
@@ -57,7 +57,7 @@ class _Recorded(msgspec.Struct):
     max_turns: int | None = None
 
 
-def wish_of(start: RunStart, caller: Caller) -> RunRequest:
+def recorded_request(start: RunStart, caller: Invocation) -> RunRequest:
     """What the run was asked for when it began."""
     try:
         recorded = msgspec.convert(start.config, _Recorded)

@@ -6,23 +6,23 @@ from datetime import datetime
 
 from remora.agents.definition.agent import Agent
 from remora.bootstrap.hub_facts import fact_source
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_key
 from remora.bootstrap.prepare_run import agents_for
-from remora.bootstrap.recorded_settings import as_begun, wish_of
+from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.bootstrap.run_factory import listeners_for
 from remora.bootstrap.test_interpreter import python_for, require_tests
 from remora.errors import ModelError, NotFound, StreamDamaged
 from remora.models.protocol import Model
 from remora.models.provider import open_model
-from remora.runs.continuation.resume import check_definition, finish
-from remora.runs.execution.run import Run, Watcher
+from remora.runs.continuation.resume import check_definition, finish_run
+from remora.runs.execution.run import Run, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
-from remora.runs.provenance import check_ours
+from remora.runs.provenance import check_own_run
 from remora.runs.records.agent_stream import end_of, start_of
 from remora.runs.records.attempts import Attempt, Attempts, attempts_of
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import RUNNING, last_event, stream_status
 from remora.workspaces.copy.driver_choice import require_driver
 
@@ -47,8 +47,8 @@ class Resumable:
         return attempts.ended and not attempts.unended and not attempts.unbegun
 
 
-def resumable(
-    caller: Caller,
+def prepare_resume(
+    caller: Invocation,
     project: Project,
     run_id: str,
     *,
@@ -64,14 +64,14 @@ def resumable(
     if last_event(project.trace.existing_run(run_id)) is None:
         hint = "it was killed as it began: there is nothing to go on with"
         raise NotFound(f"the run {run_id} has an empty stream", hint=hint)
-    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     require_driver(project.config.workspace.driver, project.cache)
     if stream_status(project.trace.existing_run(run_id)) == RUNNING:
-        with opened_run(project, run_id):  # refuses, and knows who writes it
+        with open_run(project, run_id):  # refuses, and knows who writes it
             pass
     attempts = attempts_of(project.trace, run_id)
-    wish = wish_of(attempts.start, caller)
-    project = replace(project, config=as_begun(project.config, attempts.start))
+    wish = recorded_request(attempts.start, caller)
+    project = replace(project, config=recorded_config(project.config, attempts.start))
     left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
     unbegun = attempts.unbegun if only is None else []
     wanted = {job.operation for job in [*(a.job for a in left), *unbegun]}
@@ -97,7 +97,7 @@ def resumable(
     return Resumable(run=run, attempts=attempts, models=models, only=only)
 
 
-def connect_models(caller: Caller, project: Project, names: Iterable[str]) -> dict[str, Model]:
+def connect_models(caller: Invocation, project: Project, names: Iterable[str]) -> dict[str, Model]:
     """By name, the models that are asked again, each at today's address.
 
     Raises ModelError where that has another one: nobody goes on with a model he did not begin
@@ -118,17 +118,17 @@ def connect_models(caller: Caller, project: Project, names: Iterable[str]) -> di
     return found
 
 
-async def carry_on(
+async def run_remaining(
     wanted: Resumable,
     models: Mapping[str, Model],
-    watcher: Watcher,
+    watcher: RunObserver,
     clock: Callable[[], datetime],
 ) -> None:
-    """Bring the run, or the wanted agents of it, to their ends. Raises as `finish` does, and
+    """Bring the run, or the wanted agents of it, to their ends. Raises as `finish_run` does, and
     OutsideError where a hub is asked for that does not run."""
     async with wanted.run.source.opened() as facts:
         run = replace(wanted.run, facts=facts, models=models, watcher=watcher, clock=clock)
-        await finish(run, only=wanted.only)
+        await finish_run(run, only=wanted.only)
 
 
 def _model_of(

@@ -6,20 +6,20 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_key
 from remora.config.schema import Config
 from remora.models.protocol import Model
 from remora.models.provider import open_model
-from remora.runs.execution.agent_settings import asking_for
+from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
-from remora.runs.execution.run import Ground, Run, Watcher
+from remora.runs.execution.run import BaseFiles, Run, RunObserver
 from remora.runs.planning.request import RunRequest
 from remora.trace.stream.global_log import GlobalEventLog
 from remora.workspaces.copy.driver_choice import make_driver
 
 
-def connect_own_models(caller: Caller, prepared: Run, model: Model) -> dict[str, Model]:
+def connect_own_models(caller: Invocation, prepared: Run, model: Model) -> dict[str, Model]:
     """By operation, the models that agents name for themselves where it is not `model`.
 
     They are asked of the configured server. Raises ModelError, ConfigError.
@@ -37,11 +37,11 @@ def connect_own_models(caller: Caller, prepared: Run, model: Model) -> dict[str,
     return own
 
 
-async def carry_out(
+async def execute_plan(
     prepared: Run,
     model: Model,
     wish: RunRequest,
-    watcher: Watcher,
+    watcher: RunObserver,
     clock: Callable[[], datetime],
     own: Mapping[str, Model] | None = None,
 ) -> None:
@@ -68,14 +68,14 @@ async def carry_out(
         clock=clock,
     )
     for agent in run.agents.values():  # before anything is recorded
-        asking_for(project.config, agent, run.model(agent), wish)
+        query_settings_for(project.config, agent, run.model(agent), wish)
     async with prepared.source.opened() as facts:
         driver = make_driver(project.config.workspace.driver, base, project.cache)
         with closing(driver):
-            await execute(replace(run, facts=facts), Ground(base=base, workspaces=driver))
+            await execute(replace(run, facts=facts), BaseFiles(base=base, workspaces=driver))
 
 
-def listeners_for(caller: Caller, config: Config) -> tuple[GlobalEventLog, ...]:
+def listeners_for(caller: Invocation, config: Config) -> tuple[GlobalEventLog, ...]:
     """Return who else sees every event."""
     events_file = caller.folders.cache / "events.jsonl"
     return (GlobalEventLog(events_file),) if config.runner.memory.global_events else ()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from remora.agents.definition.agent import Agent
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.config.schema import Config
 from remora.errors import HostError, UsageError
 from remora.runs.project import Project
@@ -12,7 +12,9 @@ from remora.sandbox.interpreters import ProjectPython, is_activated
 from remora.sandbox.isolation import best_level
 
 
-def python_for(caller: Caller, project: Project, agents: Iterable[Agent]) -> ProjectPython | None:
+def python_for(
+    caller: Invocation, project: Project, agents: Iterable[Agent]
+) -> ProjectPython | None:
     """None where no agent asks for it. Raises as `interpreter_for` does."""
     checks = project.operations.checks_run_code
     if not any(_runs_code(agent, checks) for agent in agents):
@@ -20,7 +22,7 @@ def python_for(caller: Caller, project: Project, agents: Iterable[Agent]) -> Pro
     return interpreter_for(caller, project.root, project.config)
 
 
-def interpreter_for(caller: Caller, root: Path, config: Config) -> ProjectPython:
+def interpreter_for(caller: Invocation, root: Path, config: Config) -> ProjectPython:
     """Raises UsageError without consent or an interpreter, and ConfigError: before anything of the
     project's is started."""
     from remora.hub.observe.observed_run import check_consent, check_home, find_interpreter
@@ -49,7 +51,7 @@ def require_tests(python: ProjectPython | None) -> None:
         raise UsageError(error.message, hint=hint) from error
 
 
-def try_tests(caller: Caller, root: Path, config: Config) -> None:
+def check_interpreter(caller: Invocation, root: Path, config: Config) -> None:
     """Find the interpreter and try it. Raises as `interpreter_for` and `require_tests` do."""
     require_tests(interpreter_for(caller, root, config))
 

@@ -6,7 +6,7 @@ from os.path import realpath
 from pathlib import Path
 
 from remora.agents.definition.agent import Found, read_definitions
-from remora.agents.definition.agent_yaml import ToolDefinition, uses
+from remora.agents.definition.agent_yaml import ToolDefinition, script_uses
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import NotFound, UsageError
 from remora.operations.base import Operations
@@ -17,7 +17,7 @@ _LISTED = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownTool:
+class DeclaredTool:
     """A tool as its agent's definition declares it."""
 
     agent: str
@@ -36,7 +36,7 @@ class KnownTool:
         return self.folder / self.definition.script
 
 
-def known_tools(root: Path, operations: Operations) -> list[KnownTool]:
+def known_tools(root: Path, operations: Operations) -> list[DeclaredTool]:
     """All tools, the built-in agents' first. Raises ConfigError for a definition that is wrong."""
     found, wrong = read_definitions(root, operations)
     if wrong:
@@ -44,7 +44,7 @@ def known_tools(root: Path, operations: Operations) -> list[KnownTool]:
     return _tools(found)
 
 
-def tool_named(root: Path, operations: Operations, name: str) -> KnownTool:
+def tool_named(root: Path, operations: Operations, name: str) -> DeclaredTool:
     """Return the tool that `tool` or `agent/tool` means; other agents may be wrong.
 
     Raises NotFound for an unknown name, UsageError for one that several tools have.
@@ -86,9 +86,9 @@ def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> 
     ]
 
 
-def _tools(found: Found) -> list[KnownTool]:
+def _tools(found: Found) -> list[DeclaredTool]:
     return [
-        KnownTool(agent=definition.name, builtin=builtin, folder=folder, definition=tool)
+        DeclaredTool(agent=definition.name, builtin=builtin, folder=folder, definition=tool)
         for folder, builtin, definition in found
         for tool in definition.tools
     ]
@@ -98,7 +98,7 @@ def _grants(found: Found) -> dict[str, set[str]]:
     """By script, what every use of it may call."""
     granted: dict[str, set[str]] = {}
     for folder, _, definition in found:
-        for use in uses(definition):
+        for use in script_uses(definition):
             path = realpath(folder / use.script)
             grants = set(use.grants)
             granted[path] = granted.get(path, grants) & grants

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from jsonschema import Draft202012Validator
 
-from remora.agents.inputs.target_location import located
+from remora.agents.inputs.target_location import locate_target
 from remora.agents.job import Job
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import new_run_id
 from remora.bootstrap.test_interpreter import interpreter_for
@@ -25,7 +25,7 @@ from remora.files.project_files import project_files
 from remora.ids import escape_path, node_key
 from remora.pym import InputSpec, Script, load
 from remora.runs.project import Project
-from remora.runs.retention.orphaned_bases import remove_leftovers
+from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import note_root
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.tool import Tool, ToolRun, not_run, run_tool
@@ -40,7 +40,7 @@ _SEED = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolWish:
+class ToolRequest:
     """What `tools run` is asked for: a tool or a `.pym` file, `KEY=VALUE` each, host functions."""
 
     name: str
@@ -49,7 +49,7 @@ class ToolWish:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class ToolTrial:
     """What came of it, without secrets; `diffs` are of the copy, which is gone."""
 
     name: str
@@ -64,7 +64,7 @@ class _NodeName(str):
     __slots__ = ()
 
 
-def try_tool(caller: Caller, wish: ToolWish) -> Tried:
+def try_tool(caller: Invocation, wish: ToolRequest) -> ToolTrial:
     """Run it once; nothing of the user's is changed and nothing is recorded.
 
     Whatever the script does is in the outcome, and so is a script that cannot be loaded. Raises
@@ -74,7 +74,7 @@ def try_tool(caller: Caller, wish: ToolWish) -> Tried:
     try:
         tool = _tool(project, caller.folder, wish)
     except ScriptError as error:
-        return _tried(project, wish.name, not_run(wish.name, error, clock=utc_now(), seed=_SEED))
+        return _trial(project, wish.name, not_run(wish.name, error, clock=utc_now(), seed=_SEED))
     given = _inputs(tool.script, wish.inputs)
     python = (
         interpreter_for(caller, project.root, project.config)
@@ -86,10 +86,10 @@ def try_tool(caller: Caller, wish: ToolWish) -> Tried:
         if isinstance(given.get(_TARGET), _NodeName):
             given[_TARGET] = _target(given[_TARGET], workspace)
         run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED, python=python)
-        return _tried(project, wish.name, run, tuple(_diffs(workspace)))
+        return _trial(project, wish.name, run, tuple(_diffs(workspace)))
 
 
-def _tool(project: Project, folder: Path, wish: ToolWish) -> Tool:
+def _tool(project: Project, folder: Path, wish: ToolRequest) -> Tool:
     functions = project.operations.host_functions
     for name in wish.grants:
         if name not in functions:
@@ -123,7 +123,7 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
     found = {name: {} if isinstance(value, _NodeName) else value for name, value in given.items()}
     problem = script.arguments.problem(found)
     if problem:
-        raise UsageError(problem, hint=_takes(script))
+        raise UsageError(problem, hint=_inputs_hint(script))
     return given
 
 
@@ -137,7 +137,7 @@ def _value(spec: InputSpec, text: str) -> Any:
         return _NodeName(text) if spec.name == _TARGET and ":" in text else text
 
 
-def _takes(script: Script) -> str:
+def _inputs_hint(script: Script) -> str:
     named = [
         spec.name if spec.required else f"{spec.name} (by default {spec.default!r})"
         for spec in script.inputs
@@ -169,13 +169,13 @@ def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
         path=path,
         qualname=node.qualname,
     )
-    return located(job, source, None)
+    return locate_target(job, source, None)
 
 
 @contextmanager
 def _workspace(project: Project) -> Iterator[Workspace]:
     """A private copy of the project as it is now."""
-    remove_leftovers(project, utc_now())
+    remove_idle_bases(project, utc_now())
     note_root(project)
     files = project_files(project.root, include=project.config.workspace.include)
     folder = project.cache / "bases" / f"tool-{new_run_id()}"
@@ -200,7 +200,7 @@ def _diffs(workspace: Workspace) -> Iterator[str]:
         )
 
 
-def _tried(project: Project, name: str, run: ToolRun, diffs: tuple[str, ...] = ()) -> Tried:
+def _trial(project: Project, name: str, run: ToolRun, diffs: tuple[str, ...] = ()) -> ToolTrial:
     clean = project.redact.clean
     run = msgspec.structs.replace(run, printed=clean(run.printed))
-    return Tried(name=name, run=run, document=clean(run.document()), diffs=clean(diffs))
+    return ToolTrial(name=name, run=run, document=clean(run.document()), diffs=clean(diffs))

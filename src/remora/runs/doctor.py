@@ -36,20 +36,20 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-def machine(root: Path, folders: UserFolders) -> list[Check]:
+def check_machine(root: Path, folders: UserFolders) -> list[Check]:
     """Interpreter, programs, scripts, and the folders that are written to. Raises nothing."""
     return [
         _python(),
-        _tried("git", lambda: _git(root), needed=False, hint="without git all files are selected"),
-        _tried("ruff", _ruff, hint="reinstall remora: ruff comes with it"),
-        _tried("monty", _monty, hint="reinstall remora: pydantic-monty comes with it"),
+        _try("git", lambda: _git(root), needed=False, hint="without git all files are selected"),
+        _try("ruff", _ruff, hint="reinstall remora: ruff comes with it"),
+        _try("monty", _monty, hint="reinstall remora: pydantic-monty comes with it"),
         _writable("cache", folders.cache),
         _writable("state", folders.state),
         _root(root),
     ]
 
 
-def copying(driver: str, folders: UserFolders) -> Check:
+def check_overlay(driver: str, folders: UserFolders) -> Check:
     """Whether copies can be layers; needed where `driver` says so."""
     problem = overlay_problem(folders.cache)
     return Check(
@@ -61,14 +61,14 @@ def copying(driver: str, folders: UserFolders) -> Check:
     )
 
 
-def deciding(status: ModelStatus) -> list[Check]:
+def check_model(status: ModelStatus) -> list[Check]:
     """The model that is configured, and what the embedded one needs."""
     document = status.document
     embedded = document["provider"] == "embedded"
     files, problem = document["weights"], status.problem
     state = "whole" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
     return [
-        _tried(
+        _try(
             "xllamacpp", _engine, needed=embedded, hint="install Remora with its extra `embedded`"
         ),
         Check(
@@ -87,7 +87,7 @@ def deciding(status: ModelStatus) -> list[Check]:
     ]
 
 
-def linting(root: Path) -> Check:
+def check_ruff_settings(root: Path) -> Check:
     """The project's own settings of ruff, wherever its Python files have some, as ruff takes them."""
 
     def read() -> str:
@@ -95,7 +95,7 @@ def linting(root: Path) -> Check:
             lint_text(root, (folder / "remora_doctor.py").as_posix(), b"")
         return "ruff takes the project's settings"
 
-    return _tried("settings", read, hint="correct it: ruff's settings are the project's")
+    return _try("settings", read, hint="correct it: ruff's settings are the project's")
 
 
 def _with_settings(paths: Sequence[str]) -> list[Path]:
@@ -105,7 +105,7 @@ def _with_settings(paths: Sequence[str]) -> list[Path]:
     return sorted({file.parent for file in files if file.name in SETTINGS} & above | {Path()})
 
 
-def proving(find: Callable[[], None], configured: str | None) -> Check:
+def check_tests(find: Callable[[], None], configured: str | None) -> Check:
     """Whether the project's tests can be run; needed where the configuration names the interpreter,
     for then somebody counts on it. `find` raises where they cannot."""
     try:
@@ -130,7 +130,7 @@ def _python() -> Check:
     )
 
 
-def _tried(name: str, attempt: Callable[[], str], *, needed: bool = True, hint: str) -> Check:
+def _try(name: str, attempt: Callable[[], str], *, needed: bool = True, hint: str) -> Check:
     try:
         return Check(name=name, ok=True, detail=attempt(), needed=needed)
     except (RemoraError, PackageNotFoundError, OSError) as error:

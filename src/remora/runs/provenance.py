@@ -61,7 +61,7 @@ def _make_key(path: Path) -> None:
         temporary.unlink()
 
 
-def signed(start: RunStart, key: bytes) -> RunStart:
+def sign_run_start(start: RunStart, key: bytes) -> RunStart:
     """`run_start` with `install`: the HMAC of its canonical JSON without `install`."""
     return msgspec.structs.replace(start, install=_install(msgspec.to_builtins(start), key))
 
@@ -94,7 +94,7 @@ def forget_head(state: Path, run_id: str) -> None:
         raise DiskError(f"{state}: {error.strerror}", hint="check the folder's rights") from error
 
 
-def check_ours(
+def check_own_run(
     trace: TraceFolder, state: Path, key: bytes, run_id: str, *, trusted: bool = False
 ) -> None:
     """Raise UsageError unless this run was started here and only grew since; or it is `trusted`.

@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from remora.agents.decision.candidates import narrowed, offered
+from remora.agents.decision.candidates import limit_tools, valid_candidates
 from remora.agents.decision.query_settings import strategy_for
 from remora.agents.definition.agent import Agent
 from remora.chat import ToolCall, ToolSchema, Usage
@@ -243,18 +243,20 @@ class TestOffered:
     def test_ranked_candidates_are_whole(self) -> None:
         one = Candidate(tool="edit", args={"line": 1, "text": "x"})
         part = Candidate(tool="edit", args={"line": 1})
-        assert offered([part, one], [TOOL], "rank")[0] == (one,)
-        assert offered([part, one], [TOOL], "grammar")[0] == (part, one)
+        assert valid_candidates([part, one], [TOOL], "rank")[0] == (one,)
+        assert valid_candidates([part, one], [TOOL], "grammar")[0] == (part, one)
 
     def test_the_first_fault_is_told(self) -> None:
         bad = [Candidate(tool="nope"), Candidate(tool="edit", args={"line": "1"})]
-        found, problem = offered(bad, [TOOL], "grammar")
+        found, problem = valid_candidates(bad, [TOOL], "grammar")
         assert found == ()
         assert problem == "not a valid candidate: unknown tool 'nope'; the tools are edit"
 
     def test_there_are_no_more_than_letters(self) -> None:
         many = [Candidate(tool="edit", args={"line": n, "text": ""}) for n in range(50)]
-        assert [c.args["line"] for c in offered(many, [TOOL], "rank")[0]] == list(range(20))
+        assert [c.args["line"] for c in valid_candidates(many, [TOOL], "rank")[0]] == list(
+            range(20)
+        )
 
 
 class TestNarrowed:
@@ -264,12 +266,12 @@ class TestNarrowed:
             Candidate(tool="edit", args={"line": 2, "text": "x"}),
             Candidate(tool="edit", args={"line": 2}),
         ]
-        (tool,) = narrowed([TOOL, ToolSchema(name="other")], candidates)
+        (tool,) = limit_tools([TOOL, ToolSchema(name="other")], candidates)
         assert tool.parameters["properties"]["line"] == {"type": "integer", "enum": [1, 2]}
         assert "enum" not in tool.parameters["properties"]["text"], "open in one of them"
 
     def test_without_candidates_every_tool_stays(self) -> None:
-        assert narrowed([TOOL], []) == (TOOL,)
+        assert limit_tools([TOOL], []) == (TOOL,)
 
 
 @pytest.mark.slow

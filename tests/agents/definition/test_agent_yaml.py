@@ -8,9 +8,9 @@ import pytest
 
 from remora.agents.definition.agent import (
     agent_named,
+    hide_harness_inputs,
     load_agent,
     load_agents,
-    visible,
 )
 from remora.agents.definition.agent_yaml import definition_schema, read_definition
 from remora.bootstrap.operations import BUILT_IN
@@ -193,7 +193,7 @@ def test_a_model_never_sees_what_the_harness_fills() -> None:
             "required": ["target", "line"],
         },
     )
-    shown = visible(schema)
+    shown = hide_harness_inputs(schema)
     assert shown.parameters == {"type": "object", "properties": {"line": {}}, "required": ["line"]}
     assert shown.description == "says \\ud800"
 

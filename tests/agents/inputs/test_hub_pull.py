@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.agents.inputs.facts_view import shown
+from remora.agents.inputs.facts_view import facts_view
 from remora.agents.inputs.hub_pull import (
-    MOST_LINKS,
+    MAX_LINKS,
     UNANSWERED,
     NoHub,
     PullHook,
     hub_delta,
     wanted_nodes,
 )
-from remora.agents.inputs.node_versions import Sides
+from remora.agents.inputs.node_versions import NodeVersions
 from remora.files.project_files import project_files
 from remora.memory.canonical import canonical
 from remora.memory.delta import PacketDelta, new_action
@@ -92,34 +92,38 @@ class TestWanted:
 class TestShown:
     def test_what_is_known_already_is_not_said_again(self) -> None:
         told = facts(docstring="Says.", complexity=3)
-        assert shown(told, 400) == {
+        assert facts_view(told, 400) == {
             "signature": "def f(x: int) -> int", "docstring": "Says.", "complexity": 3,
         }  # fmt: skip
-        assert shown(told, 400, known="def f(x: int) -> int: Says. (3 lines)") == {"complexity": 3}
+        assert facts_view(told, 400, known="def f(x: int) -> int: Says. (3 lines)") == {
+            "complexity": 3
+        }
 
     def test_what_was_not_computed_is_absent_and_none_is_an_empty_list(self) -> None:
         told = facts(callers=[], callees=None, related_tests=[])
-        assert shown(told, 400, known=told["signature"]) == {"callers": [], "tests": []}
+        assert facts_view(told, 400, known=told["signature"]) == {"callers": [], "tests": []}
 
     def test_flags_are_words(self) -> None:
         told = facts(docstring_outdated=True, has_type_hints=False, partial=True, signature=None)
         flags = ["docstring outdated", "type hints missing", "syntax error in the file"]
-        assert shown(told, 400) == {"flags": flags}
-        assert shown(facts(has_type_hints=False, node_type="module", signature=None), 400) == {}
+        assert facts_view(told, 400) == {"flags": flags}
+        assert (
+            facts_view(facts(has_type_hints=False, node_type="module", signature=None), 400) == {}
+        )
 
     def test_links_that_are_merely_likely_end_in_a_question_mark(self) -> None:
         callers = [edges(f"node:a.py:{tier}", tier=tier)[0] for tier in TIERS]
-        assert shown(facts(callers=callers), 400)["callers"] == [
+        assert facts_view(facts(callers=callers), 400)["callers"] == [
             "a.py:exact", "a.py:inferred?", "a.py:unique?", "a.py:observed",
         ]  # fmt: skip
 
     def test_eight_callers_at_most_then_the_fan_in(self) -> None:
-        told = shown(facts(callers=edges(*(f"node:a.py:f{n}" for n in range(30)))), 4000)
+        told = facts_view(facts(callers=edges(*(f"node:a.py:f{n}" for n in range(30)))), 4000)
         assert len(told["callers"]) == 8
         assert told["fan_in"] == 30
 
     def test_links_out_of_the_project_come_last(self) -> None:
-        told = shown(facts(callees=edges("ext:os.getcwd", "node:a.py:g")), 400)
+        told = facts_view(facts(callees=edges("ext:os.getcwd", "node:a.py:g")), 400)
         assert told["callees"] == ["a.py:g", "ext:os.getcwd"]
         assert "fan_out" not in told
 
@@ -127,7 +131,7 @@ class TestShown:
         many = [f"node:a.py:f{n}" for n in range(9)]
         tests = [{"id": f"tests/test_a.py::test_{n}", "tier": "exact"} for n in range(9)]
         told = facts(callers=edges(*many), callees=edges(*many), related_tests=tests)
-        view = shown(told, 210, known=told["signature"])
+        view = facts_view(told, 210, known=told["signature"])
         assert {name: len(view[name]) for name in ("callers", "callees", "tests")} == {
             "callers": 3, "callees": 2, "tests": 3,
         }  # fmt: skip
@@ -135,20 +139,20 @@ class TestShown:
 
     def test_of_nodes_with_very_many_links_all_are_counted(self) -> None:
         told = facts(callers=edges(*(f"node:a.py:f{n}" for n in range(100))))
-        assert shown(told | {"counts": {"callers": 1234}}, 400)["fan_in"] == 1234
+        assert facts_view(told | {"counts": {"callers": 1234}}, 400)["fan_in"] == 1234
 
     def test_what_users_own_scripts_found_takes_what_room_is_left(self) -> None:
         told = facts(extra={"owner": "billing", "long": "x" * 500, "n": 1}, signature=None)
-        assert shown(told, 60) == {"extra": {"owner": "billing", "n": 1}}
+        assert facts_view(told, 60) == {"extra": {"owner": "billing", "n": 1}}
 
     def test_doubts_are_told_without_any_room(self) -> None:
         told = facts(fresh=False, changed_by_user=True)
-        assert shown(told, 0) == {"changed_by_user": True, "fresh": False}
+        assert facts_view(told, 0) == {"changed_by_user": True, "fresh": False}
 
     def test_links_are_marked_where_own_facts_come_from_the_workspace(self) -> None:
         told = facts(callers=[], own_facts="workspace")
-        assert shown(told, 400)["links"] == "as before your edits"
-        assert "links" not in shown(facts(own_facts="workspace"), 400)
+        assert facts_view(told, 400)["links"] == "as before your edits"
+        assert "links" not in facts_view(facts(own_facts="workspace"), 400)
 
     @given(
         room=st.integers(0, 500),
@@ -159,7 +163,7 @@ class TestShown:
         self, room: int, callers: list[str] | None, extra: dict[str, str]
     ) -> None:
         told = facts(callers=None if callers is None else edges(*callers), extra=extra)
-        view = shown(told, room)
+        view = facts_view(told, room)
         assert view == {} or len(canonical(view).decode()) <= room
 
 
@@ -232,8 +236,8 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
         yield opened
 
 
-def sides(workspace: Workspace, node: str, user: bytes | None) -> Sides:
-    return Sides(a_job(node, "own"), workspace, lambda path: user)
+def sides(workspace: Workspace, node: str, user: bytes | None) -> NodeVersions:
+    return NodeVersions(a_job(node, "own"), workspace, lambda path: user)
 
 
 class TestSides:
@@ -241,7 +245,7 @@ class TestSides:
 
     def test_an_untouched_file_is_no_fact(self, workspace: Workspace) -> None:
         assert not sides(workspace, "f", self.BASE).changed_by_user()
-        assert not Sides(a_job("f", "own"), workspace).changed_by_user()
+        assert not NodeVersions(a_job("f", "own"), workspace).changed_by_user()
 
     @pytest.mark.parametrize(
         ("node", "edit", "changed"),
@@ -315,7 +319,7 @@ class TestHook:
     ) -> None:
         callers = edges(*(f"node:a.py:f{n}" for n in range(150)))
         pulled = self.pulled(Hub({TARGET: facts(callers=callers)}), workspace)
-        assert len(pulled.value[TARGET]["callers"]) == MOST_LINKS
+        assert len(pulled.value[TARGET]["callers"]) == MAX_LINKS
         assert pulled.value[TARGET]["counts"] == {"callers": 150}
         assert pulled.delta.hub_context[TARGET]["fan_in"] == 150
 

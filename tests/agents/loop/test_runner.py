@@ -393,7 +393,7 @@ class TestEndings:
 
 class TestCancelled:
     def test_it_waits_for_the_thread_that_works_in_its_tree(self, theatre: Theatre) -> None:
-        from remora.agents.threads import aside
+        from remora.agents.threads import run_in_thread
 
         began, may_end = threading.Event(), threading.Event()
 
@@ -402,7 +402,7 @@ class TestCancelled:
             may_end.wait(20)
 
         async def cancelled() -> None:
-            task = asyncio.create_task(aside(work))
+            task = asyncio.create_task(run_in_thread(work))
             assert await asyncio.to_thread(began.wait, 20)
             task.cancel()
             for _ in range(10):
@@ -415,10 +415,10 @@ class TestCancelled:
         asyncio.run(cancelled())
 
     def test_the_error_of_a_thread_passes(self) -> None:
-        from remora.agents.threads import aside
+        from remora.agents.threads import run_in_thread
 
         with pytest.raises(ZeroDivisionError):
-            asyncio.run(aside(lambda: 1 // 0))
+            asyncio.run(run_in_thread(lambda: 1 // 0))
 
 
 def test_every_packet_that_a_decision_names_is_the_fold_of_the_stream(

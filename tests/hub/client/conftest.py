@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.hub.client import Context, HubClient
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
@@ -55,7 +55,7 @@ class House:
         environ = {"PATH": os.environ["PATH"], "HOME": str(folder / "home")}
         environ["XDG_RUNTIME_DIR"] = str(folder / "run")
         self.root.mkdir()
-        self.caller = Caller(environ=environ, folder=self.root, root=self.root)
+        self.caller = Invocation(environ=environ, folder=self.root, root=self.root)
         self.clients: list[HubClient] = []
 
     @property

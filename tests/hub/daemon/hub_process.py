@@ -14,7 +14,7 @@ import pytest
 
 from remora.bootstrap.hub_start import start_hub
 from remora.bootstrap.hub_target import HubTarget, hub_paths_of
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.errors import RemoraError
 from remora.hub.process import control
 from tests.hub.conftest import Client
@@ -58,9 +58,9 @@ class Hub:
         self._children: list[subprocess.Popen[bytes]] = []
 
     @property
-    def caller(self) -> Caller:
+    def caller(self) -> Invocation:
         """Who asks."""
-        return Caller(environ=self.environ, folder=self.home, root=self.root)
+        return Invocation(environ=self.environ, folder=self.home, root=self.root)
 
     def begun(self, **wish: Any) -> Any:
         """Start the daemon, or join it; its status."""

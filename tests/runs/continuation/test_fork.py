@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from remora.agents.definition.agent import load_agent
 from remora.agents.fork import with_agent
-from remora.agents.fork_point import cut_at
+from remora.agents.fork_point import fork_point_at
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.start_fork import ForkWish, fork_agent, retry_jobs
+from remora.bootstrap.start_fork import ForkRequest, fork_agent, retry_jobs
 from remora.errors import Conflict, NotFound, StreamError, StreamLocked, UsageError
 from remora.ids import agent_id
 from remora.memory.canonical import canonical_sha256
@@ -23,14 +23,14 @@ from remora.memory.events import AgentStart, Event, JobStart, Review, payload
 from remora.memory.packet import packet_json
 from remora.models.scripted import ScriptedModel
 from remora.operations.lint.operation import LINT
-from remora.runs.continuation.fork import Forked
-from remora.runs.continuation.start_attempts import begin
+from remora.runs.continuation.fork import ForkResult
+from remora.runs.continuation.start_attempts import start_stream
 from remora.runs.records.lineage import ancestors
 from remora.runs.records.name_lookup import stream_named
 from remora.runs.records.results import job_document
-from remora.runs.records.run_listing import listed_runs
-from remora.runs.records.run_stream import opened_run
-from remora.runs.records.totals import sums_of
+from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.run_stream import open_run
+from remora.runs.records.totals import totals_by_operation
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import files_at, packet_at
@@ -70,9 +70,9 @@ def start_of(desk: Desk, agent_id: str) -> AgentStart:
     return found
 
 
-def fork(desk: Desk, agent_id: str, turn: int, **more: Any) -> Forked:
+def fork(desk: Desk, agent_id: str, turn: int, **more: Any) -> ForkResult:
     model = more.pop("model", None)
-    wish = ForkWish(agent_id=agent_id, turn=turn, **more)
+    wish = ForkRequest(agent_id=agent_id, turn=turn, **more)
     return fork_agent(desk.caller(), desk.project, wish, model)
 
 
@@ -158,13 +158,15 @@ class TestAFork:
         assert len(desk.run_events(RUN)) == lines
 
     def test_is_refused_while_the_run_goes_on(self, desk: Desk) -> None:
-        with opened_run(desk.project, RUN), pytest.raises(StreamLocked):
+        with open_run(desk.project, RUN), pytest.raises(StreamLocked):
             fork(desk, parent_of(desk), 1)
 
     def test_is_refused_where_a_content_is_gone(self, desk: Desk) -> None:
         parent = parent_of(desk)
         (changed,) = {
-            change.after for change in cut_at(events_of(desk, parent), 6).changes if change.after
+            change.after
+            for change in fork_point_at(events_of(desk, parent), 6).changes
+            if change.after
         }
         (desk.project.trace.objects.folder / changed[:2] / changed).unlink()
         streams = list(desk.project.trace.agent_streams())
@@ -241,9 +243,9 @@ class TestAForkThatGoesOn:
         found = next(job for job in desk.view(RUN).jobs if job.node_id == parent.node_id)
         assert found.agent_id == made
         assert (found.before, found.after) == (parent.before, parent.after)
-        assert sums_of([job_document(found)], 0, BUILT_IN.totals) == sums_of(
-            [job_document(parent)], 0, BUILT_IN.totals
-        )
+        assert totals_by_operation(
+            [job_document(found)], 0, BUILT_IN.totals
+        ) == totals_by_operation([job_document(parent)], 0, BUILT_IN.totals)
 
     def test_a_resume_of_the_run_brings_forks_to_their_ends(self, desk: Desk) -> None:
         parent = parent_of(desk)
@@ -355,12 +357,12 @@ class TestWhichAttemptCounts:
         made = fork(desk, parent, 2).job.agent_id
         assert desk.job(RUN, "guarded").agent_id == parent
         assert stream_named(desk.project.trace, "guarded") == parent
-        (line,) = listed_runs(desk.project.trace)
+        (line,) = list_run_lines(desk.project.trace)
         waiting = line.pending
         desk.resume(eager, only=frozenset({made}))
         assert desk.job(RUN, "guarded").agent_id == made
         assert stream_named(desk.project.trace, "guarded") == made
-        (line,) = listed_runs(desk.project.trace)
+        (line,) = list_run_lines(desk.project.trace)
         assert line.pending == waiting
 
     def test_a_retry_does_at_once(self, desk: Desk) -> None:
@@ -391,7 +393,7 @@ def test_what_was_begun_as_its_command_was_killed_and_compressed_since_keeps_its
     parent, trace = parent_of(desk), desk.project.trace
     made = fork(desk, parent, 4).job
     orphan = replace(made, attempt=3, agent_id=agent_id(made.operation, RUN, made.node_id, 3))
-    begin(desk.project, orphan, start_of(desk, made.agent_id), utc_now)
+    start_stream(desk.project, orphan, start_of(desk, made.agent_id), utc_now)
     compress_stream(trace.agent_stream(orphan.agent_id))
     assert fork(desk, parent, 4).job.attempt == 4
     assert [event.type for event in events_of(desk, orphan.agent_id)] == ["agent_start"]
@@ -403,7 +405,7 @@ def test_rules_of_folding_that_are_not_known_are_not_guessed_at(desk: Desk) -> N
     newer = replace(start_of(desk, parent), fold="fold/9")
     first_line = replace(events[0], data=msgspec.Raw(msgspec.json.encode(newer)))
     with pytest.raises(StreamError, match="fold/9"):
-        cut_at([first_line, *events[1:]], 3)
+        fork_point_at([first_line, *events[1:]], 3)
 
 
 def test_a_run_of_an_older_version_can_be_forked(tmp_path: Path) -> None:

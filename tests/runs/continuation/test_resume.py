@@ -15,7 +15,7 @@ from remora.agents.definition.agent import load_agent
 from remora.agents.job import AgentResult, Job
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.operations import BUILT_IN
-from remora.bootstrap.resume_run import resumable
+from remora.bootstrap.resume_run import prepare_resume
 from remora.errors import NotFound, RemoraError, StreamDamaged, StreamLocked, UsageError
 from remora.memory.events import (
     AgentEnd,
@@ -32,10 +32,10 @@ from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
 from remora.operations.lint.operation import LINT
 from remora.runs.continuation.resume import check_definition
-from remora.runs.execution.base_files import Grounds
+from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.planning.request import RunRequest
 from remora.runs.records.attempts import read_attempts
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.run_stream import open_run
 from remora.runs.review.review import accept
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import files_at
@@ -240,7 +240,7 @@ class TestNothingIsDoneTwice:
         half.resume(choosing)
         lines = len(half.run_events(RUN))
         project = open_project(half.caller())
-        assert resumable(half.caller(), project, RUN).nothing_to_do
+        assert prepare_resume(half.caller(), project, RUN).nothing_to_do
         assert len(half.run_events(RUN)) == lines
 
 
@@ -395,7 +395,7 @@ class TestAFileThatMovedOn:
 
 class TestItIsRefused:
     def test_while_it_goes_on(self, half: Desk) -> None:
-        with opened_run(half.project, RUN), pytest.raises(StreamLocked, match="process"):
+        with open_run(half.project, RUN), pytest.raises(StreamLocked, match="process"):
             half.resume(choosing)
 
     def test_where_the_run_is_not_ours(self, half: Desk) -> None:
@@ -403,27 +403,27 @@ class TestItIsRefused:
         with pytest.raises(UsageError, match="not this installation's"):
             half.resume(choosing)
         project = open_project(half.caller())
-        assert resumable(half.caller(), project, RUN, trusted=True).models == ("scripted",)
+        assert prepare_resume(half.caller(), project, RUN, trusted=True).models == ("scripted",)
 
     @pytest.mark.parametrize("commit", ["--output=/tmp/x", "HEAD", 7, ""])
     def test_where_a_strangers_stream_names_no_commit(self, half: Desk, commit: Any) -> None:
         start = read_attempts(half.run_events(RUN)).start
         other = msgspec.structs.replace(start, base={**start.base, "commit": commit})
         with pytest.raises(StreamDamaged, match="names no commit"):
-            Grounds(half.project, RUN, other).of({})
+            BaseFilesCache(half.project, RUN, other).of({})
 
     def test_where_a_strangers_stream_names_a_folder(self, half: Desk) -> None:
         start = read_attempts(half.run_events(RUN)).start
         for name in ("..", "../..", "a/b", ""):
             with pytest.raises(NotFound):
-                Grounds(half.project, name, start)
+                BaseFilesCache(half.project, name, start)
 
     @pytest.mark.parametrize("path", ["../out", "/tmp/out", "a/../../out"])
     def test_where_a_strangers_base_lies_elsewhere(self, half: Desk, path: str) -> None:
         digest = half.project.trace.objects.put(b"x")
         start = read_attempts(half.run_events(RUN)).start
         with pytest.raises(RemoraError):
-            Grounds(half.project, RUN, start).of({path: {"sha256": digest, "mode": 0o644}})
+            BaseFilesCache(half.project, RUN, start).of({path: {"sha256": digest, "mode": 0o644}})
 
     def test_where_the_agent_is_another_one_now(self, half: Desk) -> None:
         (path,) = half.project.trace.agent_streams()

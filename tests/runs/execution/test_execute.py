@@ -13,7 +13,7 @@ import pytest
 from remora.agents.job import Job
 from remora.agents.loop.agent_start import first_context
 from remora.agents.loop.dependencies import AgentDependencies
-from remora.bootstrap.run_factory import carry_out
+from remora.bootstrap.run_factory import execute_plan
 from remora.config.schema import ModelConfig
 from remora.config.user_folders import UserFolders
 from remora.errors import DiskError, ModelError, StreamError
@@ -239,7 +239,7 @@ class TestBase:
         (shop.project.trace.run_stream(prepared.run_id)).mkdir()
         with pytest.raises((DiskError, StreamError)):
             asyncio.run(
-                carry_out(prepared, ScriptedModel(first), RunRequest(), shop.watching, utc_now)
+                execute_plan(prepared, ScriptedModel(first), RunRequest(), shop.watching, utc_now)
             )
         prepared.close()
         kept = hashlib.sha256(UNUSED.encode()).hexdigest()
@@ -354,7 +354,7 @@ class TestCancelled:
                     return await super().ask(request)
 
             run = asyncio.create_task(
-                carry_out(
+                execute_plan(
                     prepared, Waiting(last), RunRequest(concurrency=1), desk.watching, utc_now
                 )
             )
@@ -399,7 +399,7 @@ def test_a_run_with_the_real_model(shop: Desk) -> None:
 
     async def carried_out() -> None:
         try:
-            await carry_out(prepared, model, RunRequest(concurrency=2), shop.watching, utc_now)
+            await execute_plan(prepared, model, RunRequest(concurrency=2), shop.watching, utc_now)
         finally:
             await model.aclose()
 

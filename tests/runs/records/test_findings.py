@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.runs.records.findings import deeds, fixed, fixed_and_left
+from remora.runs.records.findings import fixed, fixed_and_left, fixes_text
 
 CODES = st.dictionaries(st.sampled_from("ABCDE"), st.integers(1, 5))
 
@@ -32,7 +32,7 @@ def test_what_is_not_verified_fixes_nothing() -> None:
 def test_each_kind_of_work_is_told_in_its_own_words() -> None:
     gone = {"F401": 2, "missing docstring": 1, "outdated docstring": 1, "missing test": 1}
     told = "fixed F401 x2, docstring added, docstring mended, test added"
-    assert deeds(gone) == told
+    assert fixes_text(gone) == told
     would = "would fix F401 x2, would add a docstring, would mend a docstring, would add a test"
-    assert deeds(gone, done=False) == would
-    assert deeds({}) == ""
+    assert fixes_text(gone, done=False) == would
+    assert fixes_text({}) == ""

@@ -5,15 +5,15 @@ from msgspec import Raw
 from remora.memory.delta import PacketDelta
 from remora.memory.events import Event
 from remora.memory.packet import Candidate, NewAction
-from remora.runs.records.reasons import Reason
+from remora.runs.records.reasons import NoChangeReason
 
 LOOKED = PacketDelta(add_action=NewAction(tool="look", args={}, summary="1 finding: E741"))
 OFFERED = PacketDelta(candidate_actions=(Candidate(tool="submit_result", reason="left as it is"),))
 SUBMITTED = PacketDelta(add_action=NewAction(tool="submit_result", args={}, summary="Submitted"))
 
 
-def reason(*deltas: PacketDelta | None) -> Reason:
-    found = Reason()
+def reason(*deltas: PacketDelta | None) -> NoChangeReason:
+    found = NoChangeReason()
     for seq, delta in enumerate(deltas):
         found.see(
             Event(

@@ -1,7 +1,7 @@
 """All runs in one look, from their own streams alone."""
 
 from remora.runs.records.results import list_runs
-from remora.runs.records.run_listing import listed_runs
+from remora.runs.records.run_listing import list_run_lines
 from remora.runs.review.review import accept
 from tests.runs.conftest import CHOICE, Desk
 
@@ -10,7 +10,7 @@ def test_the_counts_are_those_of_the_jobs(ran: Desk) -> None:
     run_id = ran.newest
     ran.write({"b.py": CHOICE.replace("ValueError(1)", "ValueError(2)")})
     accept(ran.project, run_id, [], every=True)
-    (run,) = listed_runs(ran.project.trace)
+    (run,) = list_run_lines(ran.project.trace)
     reviews = [job.review for job in ran.view(run_id).jobs]
     counted = [reviews.count(word) for word in ("pending", "accepted", "conflict")]
     assert [run.pending, run.accepted, run.conflicts] == counted == [0, 2, 1]
@@ -31,4 +31,4 @@ def test_a_stream_that_never_began_as_a_run_is_passed_over(ran: Desk) -> None:
     run_id = ran.newest
     path = ran.project.trace.run_stream(run_id)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
-    assert listed_runs(ran.project.trace) == []
+    assert list_run_lines(ran.project.trace) == []

@@ -15,7 +15,7 @@ from remora.errors import DiskError, StreamLocked
 from remora.memory.events import Event, Head, JobStart, RunEnd, RunStart
 from remora.runs.project import Project
 from remora.runs.provenance import head_after
-from remora.runs.records.run_stream import RunStream, opened_run
+from remora.runs.records.run_stream import RunStream, open_run
 from remora.trace.read.reader import event_data, read_events
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.head_signatures import Signer
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def stream(project: Project) -> Iterator[RunStream]:
-    with opened_run(project, RUN) as opened:
+    with open_run(project, RUN) as opened:
         yield opened
 
 
@@ -103,5 +103,5 @@ def test_a_head_that_cannot_be_remembered_is_told(project: Project, stream: RunS
 
 
 def test_a_second_command_is_refused(project: Project, stream: RunStream) -> None:
-    with pytest.raises(StreamLocked, match="process"), opened_run(project, RUN):
+    with pytest.raises(StreamLocked, match="process"), open_run(project, RUN):
         pass

@@ -6,8 +6,8 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.runs.records.totals import (
     asked_text,
     phrases_of,
-    planned_left_alone,
-    sums_of,
+    planned_skipped_nodes,
+    totals_by_operation,
 )
 
 TOTALS = BUILT_IN.totals
@@ -30,7 +30,7 @@ def job(
 
 def test_findings_are_counted_of_all_that_were_planned_or_met() -> None:
     jobs = [job("lint", {"A": 2}), job("lint", {"B": 1}, {"B": 1}, "", status="no_change")]
-    (told,) = sums_of(jobs, 3, TOTALS)
+    (told,) = totals_by_operation(jobs, 3, TOTALS)
     assert told.document() == {
         "operation": "lint",
         "jobs": 2,
@@ -39,10 +39,10 @@ def test_findings_are_counted_of_all_that_were_planned_or_met() -> None:
         "docstrings": None,
         "tests": None,
     }
-    (told,) = sums_of(jobs, 9, TOTALS)
+    (told,) = totals_by_operation(jobs, 9, TOTALS)
     assert told.measures["findings"] == {"fixed": 2, "of": 9}, "some jobs had not begun"
     refused = [job("lint", {"A": 2}, review=review) for review in ("rejected", "conflict")]
-    (told,) = sums_of([*jobs, *refused], 3, TOTALS)
+    (told,) = totals_by_operation([*jobs, *refused], 3, TOTALS)
     assert (told.measures["findings"], told.verified) == ({"fixed": 2, "of": 7}, 1)
 
 
@@ -54,7 +54,7 @@ def test_docstrings_are_counted_apart_from_findings() -> None:
         job("docstring", missing, missing, "", status="no_change"),
         job("docstring", missing, review="rejected"),
     ]
-    lint, text = sums_of([job("lint", {"A": 2}), *jobs], 2, TOTALS)
+    lint, text = totals_by_operation([job("lint", {"A": 2}), *jobs], 2, TOTALS)
     assert lint.measures["findings"] == {"fixed": 2, "of": 2}
     assert (text.measures["findings"], text.measures["docstrings"]) == (
         None,
@@ -70,7 +70,7 @@ def test_tests_are_counted_with_what_they_are_worth() -> None:
         job("test", missing, worth=WORTH, review="rejected"),
         job("test", missing, missing, "", status="no_change"),
     ]
-    (told,) = sums_of(jobs, 0, TOTALS)
+    (told,) = totals_by_operation(jobs, 0, TOTALS)
     assert told.measures["findings"] is None, "a missing test is no finding of a linter"
     assert told.measures["tests"] == {
         "added": 2,
@@ -84,13 +84,13 @@ def test_tests_are_counted_with_what_they_are_worth() -> None:
 
 def test_of_an_own_agent_its_verified_jobs_are_counted() -> None:
     jobs = [job("tidy", None), job("tidy", None, status="failed", review="")]
-    (told,) = sums_of(jobs, 5, TOTALS)
+    (told,) = totals_by_operation(jobs, 5, TOTALS)
     assert (told.operation, told.jobs, told.verified) == ("tidy", 2, 1)
     assert set(told.measures.values()) == {None}
 
 
 def test_what_was_planned_is_nobodys_where_several_operations_met_findings() -> None:
-    lint, own = sums_of([job("lint", {"A": 1}), job("own", {"B": 1})], 7, TOTALS)
+    lint, own = totals_by_operation([job("lint", {"A": 1}), job("own", {"B": 1})], 7, TOTALS)
     assert (lint.measures["findings"], own.measures["findings"]) == (
         {"fixed": 1, "of": 1},
         {"fixed": 1, "of": 1},
@@ -110,7 +110,7 @@ def test_the_words() -> None:
         job("docstring", missing, missing, "", status="no_change"),
         job("lint", {"F401": 1}),
     ]
-    sums = sums_of(jobs, 1, TOTALS)
+    sums = totals_by_operation(jobs, 1, TOTALS)
     assert [one.whole for one in phrases_of(sums)] == [
         "1 of 1 finding fixed",
         "3 of 4 docstrings written: 2 added, 1 mended",
@@ -118,15 +118,15 @@ def test_the_words() -> None:
         "1 of 2 tidy jobs verified",
     ]
     assert phrases_of(sums)[2].brief == "1 of 2 missing tests added"
-    assert sums_of([], 0, TOTALS) == ()
+    assert totals_by_operation([], 0, TOTALS) == ()
 
 
 def test_a_node_that_is_left_alone_is_counted_once_whatever_was_asked_for() -> None:
     """Five nodes, three operations: one node has two jobs, one has one."""
     jobs = [{"node_id": "node:a.py:f"}, {"node_id": "node:a.py:f"}, {"node_id": "node:a.py:g"}]
     plan = {"jobs": jobs, "operations": ["lint", "docstring", "test"], "skipped": 12}
-    assert planned_left_alone(plan) == 3
-    assert planned_left_alone({}) == 0
+    assert planned_skipped_nodes(plan) == 3
+    assert planned_skipped_nodes({}) == 0
 
 
 def test_what_the_model_made_of_its_choices_is_told_in_words() -> None:

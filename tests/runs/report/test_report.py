@@ -13,13 +13,13 @@ import pytest
 from msgspec.structs import replace
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.runs.records.totals import Sum, sums_of
-from remora.runs.report.html_page import page
+from remora.runs.records.totals import OperationTotals, totals_by_operation
+from remora.runs.report.html_page import html_page
 from remora.runs.report.markdown import markdown
 from remora.runs.report.redacted import redacted
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
-from remora.runs.report.run_facts import report_on
+from remora.runs.report.run_facts import make_report
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
 from tests.runs.report.shape import LOG
@@ -43,13 +43,15 @@ def shop(kept: Kept) -> Desk:
 
 
 def told(desk: Desk) -> Report:
-    return report_on(desk.project, desk.view(desk.newest))
+    return make_report(desk.project, desk.view(desk.newest))
 
 
-def own_sum(operation: str) -> Sum:
+def own_sum(operation: str) -> OperationTotals:
     """The sum of an operation that knows of no findings."""
     job = {"operation": operation, "status": "submitted", "review": "pending", "findings": None}
-    (found,) = sums_of([job, {**job, "status": "failed", "review": ""}], 0, BUILT_IN.totals)
+    (found,) = totals_by_operation(
+        [job, {**job, "status": "failed", "review": ""}], 0, BUILT_IN.totals
+    )
     return found
 
 
@@ -127,7 +129,7 @@ def of_all_agents(report: Report) -> Report:
         summed("docstring", {"missing docstring": 1}, None),
         summed("test", {"missing test": 1}, WORTH),
     ]
-    sums = (*report.sums, *sums_of(jobs, 0, BUILT_IN.totals))
+    sums = (*report.sums, *totals_by_operation(jobs, 0, BUILT_IN.totals))
     lint = next(job for job in report.jobs if job.files)
     text = replace(lint, operation="docstring", fixed={"missing docstring": 1})
     test = replace(
@@ -150,7 +152,7 @@ class TestAllAgents:
         assert "\n- 1 of 1 docstring written: 1 added\n" in text
         assert "notice 5 of 6 planted faults, run 4 of 4 lines of what they test\n" in text
         shown = _Page()
-        shown.feed(page(report))
+        shown.feed(html_page(report))
         assert "1 / 1missing test added" in shown.text
         assert "test added, which notices 5 of 6 planted faults" in shown.text
 
@@ -271,18 +273,18 @@ class TestPage:
         plain_page, hostile_page = _Page(), _Page()
         sums = (*told(shop).sums, own_sum("own"))
         file = {"path": "a", "detail": "b"}
-        plain_page.feed(page(replace(told(shop), sums=sums, unreadable=(file,))))
-        hostile_page.feed(page(hostile(told(shop))))
+        plain_page.feed(html_page(replace(told(shop), sums=sums, unreadable=(file,))))
+        hostile_page.feed(html_page(hostile(told(shop))))
         added = {"span"}  # the lines that were added to the diffs
         assert [t for t in hostile_page.tags if t not in added] == [
             t for t in plain_page.tags if t not in added
         ]
         assert "<script>alert(1)</script>" in hostile_page.text
-        assert not {"\x1b", "\u202e"} & set(page(hostile(told(shop))))
+        assert not {"\x1b", "\u202e"} & set(html_page(hostile(told(shop))))
 
     def test_it_asks_for_nothing_outside(self, shop: Desk) -> None:
         parsed = _Page()
-        text = page(told(shop))
+        text = html_page(told(shop))
         parsed.feed(text)
         names = {name for name, _ in parsed.attributes}
         assert not names & {"src", "href", "style", "onclick", "action", "data"}
@@ -290,7 +292,7 @@ class TestPage:
         assert not {"script", "img", "link", "iframe"} & set(parsed.tags)
 
     def test_it_has_a_day_and_a_night(self, shop: Desk) -> None:
-        assert "prefers-color-scheme: dark" in page(told(shop))
+        assert "prefers-color-scheme: dark" in html_page(told(shop))
 
 
 class TestMarkdown:
@@ -304,7 +306,7 @@ class TestMarkdown:
         reject(shop.project, shop.newest, ["a.py:load"])
         told_in_rows = markdown(told(shop)).splitlines()
         assert "| `a.py:load` lint | rejected |  | F401 | rule 3 |" in told_in_rows
-        assert "lint: left F401; 3 turns: rule 3" in page(told(shop))
+        assert "lint: left F401; 3 turns: rule 3" in html_page(told(shop))
 
     def test_what_met_a_conflict_would_be_done(self, shop: Desk) -> None:
         (shop.root / "a.py").unlink()
@@ -391,12 +393,14 @@ class TestSecrets:
     @pytest.mark.parametrize("name", FORMATS)
     def test_no_form_holds_one(self, keeper: Desk, name: str) -> None:
         view = keeper.view(keeper.newest)
-        assert SECRET not in FORMATS[name](report_on(keeper.project, view))
+        assert SECRET not in FORMATS[name](make_report(keeper.project, view))
         if name != "sarif":  # it has no context lines
-            assert SECRET in html.unescape(FORMATS[name](report_on(keeper.project, view, raw=True)))
+            assert SECRET in html.unescape(
+                FORMATS[name](make_report(keeper.project, view, raw=True))
+            )
 
     def test_a_fix_that_would_write_a_placeholder_is_left_out(self, keeper: Desk) -> None:
-        raw = report_on(keeper.project, keeper.view(keeper.newest), raw=True)
+        raw = make_report(keeper.project, keeper.view(keeper.newest), raw=True)
         (job,) = raw.jobs
         edits = (Edit(3, 4, f'PASSWORD = "{SECRET}"  # kept\n'),)
         spoiled = replace(raw, jobs=(replace(job, files=(replace(job.files[0], edits=edits),)),))
@@ -406,7 +410,7 @@ class TestSecrets:
         assert '"fixes"' not in FORMATS["sarif"](clean)
 
     def test_messages_and_errors_are_redacted_and_names_stay(self, keeper: Desk) -> None:
-        raw = report_on(keeper.project, keeper.view(keeper.newest), raw=True)
+        raw = make_report(keeper.project, keeper.view(keeper.newest), raw=True)
         said = f'password = "{SECRET}"'
         left = (Finding(code="S105", message=said),)
         told = ({"path": "a.py", "detail": said},)

@@ -15,7 +15,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.project_context import complete
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
-from remora.runs.retention.clean import Cleaning, carry_out
+from remora.runs.retention.clean import CleanResult, remove_all
 from remora.runs.review.review import accept
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.apply.journal import JournalEntry, JournalFolder, new_journal
@@ -38,13 +38,13 @@ def shop(kept: Kept) -> Desk:
     return kept.again()
 
 
-def clean(desk: Desk, *, days: int = 0, dry_run: bool = False) -> Cleaning:
+def clean(desk: Desk, *, days: int = 0, dry_run: bool = False) -> CleanResult:
     now = utc_now() + timedelta(days=days)
     acts, waiting = cleanable(desk.caller(), desk.project, now)
-    return carry_out(acts, waiting, dry_run=dry_run)
+    return remove_all(acts, waiting, dry_run=dry_run)
 
 
-def kinds(done: Cleaning) -> set[str]:
+def kinds(done: CleanResult) -> set[str]:
     return {found.kind for found in done.removed}
 
 

@@ -13,7 +13,7 @@ from remora.config.schema import RetentionConfig
 from remora.errors import NotFound, StreamLocked
 from remora.memory.events import JobStart
 from remora.runs.project import Project
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.run_stream import open_run
 from remora.runs.retention.compact import compact
 from remora.runs.retention.compact_report import Compaction
 from remora.runs.retention.inventory import DAMAGE
@@ -119,7 +119,7 @@ class TestSealing:
         run_id = ran.newest
         reject(ran.project, run_id, [], every=True)
         compact(ran.project, after(3))
-        with opened_run(ran.project, run_id) as stream:
+        with open_run(ran.project, run_id) as stream:
             stream.append(JobStart(agent_id="lint-x", operation="lint", node_id="node:a.py:f"))
         assert names(ran, "runs") == [f"{run_id}.jsonl"]
         assert len(ran.run_events(run_id)) == stream.head.count
@@ -216,7 +216,7 @@ class TestNeverTouched:
         assert self.kept(ran, policy).startswith("3 change sets wait for a verdict")
 
     def test_a_live_writer(self, reviewed: Desk, policy: dict[str, Any]) -> None:
-        with opened_run(reviewed.project, reviewed.newest):
+        with open_run(reviewed.project, reviewed.newest):
             assert self.kept(reviewed, policy) == "it is still running"
 
     def test_an_interrupted_run(self, ran: Desk, policy: dict[str, Any]) -> None:
@@ -227,7 +227,7 @@ class TestNeverTouched:
     def test_an_agent_that_began_and_has_not_ended(
         self, reviewed: Desk, policy: dict[str, Any]
     ) -> None:
-        with opened_run(reviewed.project, reviewed.newest) as stream:
+        with open_run(reviewed.project, reviewed.newest) as stream:
             stream.append(JobStart(agent_id="lint-fork", operation="lint", node_id="node:b.py:g"))
         assert self.kept(reviewed, policy).startswith("it was interrupted")
 

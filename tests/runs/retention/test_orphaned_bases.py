@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.runs.project import Project
-from remora.runs.records.run_stream import opened_run
-from remora.runs.retention.orphaned_bases import remove_leftovers
+from remora.runs.records.run_stream import open_run
+from remora.runs.retention.orphaned_bases import remove_idle_bases
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     root = tmp_path / "project"
     root.mkdir()
-    caller = Caller(environ={"HOME": str(tmp_path)}, folder=root, root=root)
+    caller = Invocation(environ={"HOME": str(tmp_path)}, folder=root, root=root)
     return open_project(caller)
 
 
@@ -33,7 +33,7 @@ def _copy(project: Project, run_id: str, *, hours: float) -> Path:
 def test_old_copies_of_no_run_go_and_young_ones_stay(project: Project) -> None:
     old = _copy(project, "20260101-000000-aaaaaa", hours=3)
     young = _copy(project, "20260101-000000-bbbbbb", hours=0.5)
-    assert remove_leftovers(project, datetime.now(UTC)) == [old.name]
+    assert remove_idle_bases(project, datetime.now(UTC)) == [old.name]
     assert young.exists()
     assert not old.exists()
 
@@ -41,10 +41,10 @@ def test_old_copies_of_no_run_go_and_young_ones_stay(project: Project) -> None:
 def test_the_copy_of_a_run_that_goes_on_stays(project: Project) -> None:
     long = _copy(project, "20260101-000000-cccccc", hours=30)
     project.trace.create()
-    with opened_run(project, long.name, lambda: datetime.now(UTC)):
-        assert remove_leftovers(project, datetime.now(UTC)) == []
-    assert remove_leftovers(project, datetime.now(UTC)) == [long.name]
+    with open_run(project, long.name, lambda: datetime.now(UTC)):
+        assert remove_idle_bases(project, datetime.now(UTC)) == []
+    assert remove_idle_bases(project, datetime.now(UTC)) == [long.name]
 
 
 def test_nothing_to_remove_is_no_error(project: Project) -> None:
-    assert remove_leftovers(project, datetime.now(UTC)) == []
+    assert remove_idle_bases(project, datetime.now(UTC)) == []

@@ -16,9 +16,9 @@ from remora.runs.retention.retention_rules import (
     expiring_by_age,
     expiring_by_size,
     is_due,
-    staying,
+    kept_past_due,
     to_seal,
-    unnamed,
+    unreferenced,
 )
 from remora.trace.retention.unused_contents import StoredContent
 
@@ -146,7 +146,7 @@ class TestContents:
         freed: tuple[str, ...] = (),
         policy: Policy = POLICY,
     ) -> bool:
-        return list(unnamed([found], left, freed, policy, NOW)) == [found]
+        return list(unreferenced([found], left, freed, policy, NOW)) == [found]
 
     def test_a_blob_that_no_run_names_goes_after_a_day(self) -> None:
         assert timedelta(days=1) == GRACE
@@ -180,8 +180,8 @@ class TestContents:
 def test_only_what_is_due_is_named_as_kept() -> None:
     runs = [run("old", 99, hands_off="waits"), run("new", 1, hands_off="waits"), run("ok", 99)]
     lost = run("lost", None, hands_off="no run")
-    assert list(staying([*runs, lost], POLICY, NOW, too_much=False)) == [
+    assert list(kept_past_due([*runs, lost], POLICY, NOW, too_much=False)) == [
         ("old", "waits"),
         ("lost", "no run"),
     ]
-    assert [name for name, _ in staying(runs, POLICY, NOW, too_much=True)] == ["old", "new"]
+    assert [name for name, _ in kept_past_due(runs, POLICY, NOW, too_much=True)] == ["old", "new"]

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from remora.memory.events import Change
 from remora.runs.records.job_view import JobView
-from remora.runs.review.conflicts import collides_with
+from remora.runs.review.conflicts import conflicting_nodes
 from remora.runs.review.review import accept
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
@@ -29,7 +29,7 @@ def test_an_edit_of_the_users_is_no_collision(shop: Desk) -> None:
     accept(shop.project, run_id, [], every=True)
     job = shop.job(run_id, "load")
     assert job.review == "conflict"
-    assert collides_with(shop.project, shop.view(run_id), job) == []
+    assert conflicting_nodes(shop.project, shop.view(run_id), job) == []
 
 
 def job_that_makes(shop: Desk, name: str, path: str, after: bytes | None) -> JobView:
@@ -65,4 +65,4 @@ def test_an_accepted_change_of_the_same_lines_is_in_the_way(
     other = job_that_makes(shop, "other", path, after)
     for verdict, found in (("accepted", [other.node_id]), ("rejected", []), ("conflict", [])):
         both = replace(view, jobs=(ours, replace(other, review=verdict)))
-        assert collides_with(shop.project, both, ours) == (found if collides else [])
+        assert conflicting_nodes(shop.project, both, ours) == (found if collides else [])

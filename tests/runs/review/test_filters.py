@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from remora.errors import UsageError
-from remora.runs.review.filters import narrowed, narrowing
+from remora.runs.review.filters import apply_filter, parse_filter
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
@@ -26,37 +26,41 @@ def shop(kept: Kept) -> Desk:
 
 
 def test_a_rule_takes_what_mends_it_and_nothing_else(shop: Desk) -> None:
-    said = accept(shop.project, shop.newest, [], narrow=narrowing(["F401"], []))
+    said = accept(shop.project, shop.newest, [], narrow=parse_filter(["F401"], []))
     assert said.accepted == ["node:a.py:__module__", "node:a.py:load", "node:b.py:__module__"]
     assert said.notes == ["b.py:load: left alone, it mends F541 too"]
     assert (shop.root / "b.py").read_text() == MIXED.replace("import os\n", "")
 
 
 def test_several_rules_may_be_named(shop: Desk) -> None:
-    said = accept(shop.project, shop.newest, ["b.py:load"], narrow=narrowing(["f541", "F401"], []))
+    said = accept(
+        shop.project, shop.newest, ["b.py:load"], narrow=parse_filter(["f541", "F401"], [])
+    )
     assert said.accepted == ["node:b.py:load"]
 
 
 def test_it_narrows_the_nodes_that_are_named(shop: Desk) -> None:
-    said = accept(shop.project, shop.newest, ["b.py:*"], narrow=narrowing(["F401"], []))
+    said = accept(shop.project, shop.newest, ["b.py:*"], narrow=parse_filter(["F401"], []))
     assert said.accepted == ["node:b.py:__module__"]
 
 
 def test_a_rule_that_nothing_mends_takes_nothing(shop: Desk) -> None:
     before = shop.tree()
-    said = accept(shop.project, shop.newest, [], every=True, narrow=narrowing(["E501"], []))
+    said = accept(shop.project, shop.newest, [], every=True, narrow=parse_filter(["E501"], []))
     assert (said.accepted, said.conflicts, shop.tree()) == ([], [], before)
 
 
 def test_reject_is_narrowed_too(shop: Desk) -> None:
-    said = reject(shop.project, shop.newest, [], narrow=narrowing(["F401", "F541"], ["verified"]))
+    said = reject(
+        shop.project, shop.newest, [], narrow=parse_filter(["F401", "F541"], ["verified"])
+    )
     assert len(said.rejected) == 4
 
 
 def test_verified_is_what_met_no_conflict(shop: Desk) -> None:
     shop.write({"a.py": UNUSED.replace("import re", "import json")})
     accept(shop.project, shop.newest, ["a.py:load"])
-    said = accept(shop.project, shop.newest, [], narrow=narrowing([], ["verified"]))
+    said = accept(shop.project, shop.newest, [], narrow=parse_filter([], ["verified"]))
     assert "a.py:load: left alone, it is not verified" in said.notes
     assert "node:a.py:load" not in said.accepted
 
@@ -69,8 +73,8 @@ def test_docstring_only_is_what_leaves_the_code_as_it_was(shop: Desk) -> None:
     (change,) = job.change_set
     names = [hashlib.sha256(content).hexdigest() for content in (before, after)]
     documented = replace(job, change_set=(replace(change, before=names[0], after=names[1]),))
-    only = narrowing([], ["verified, docstring-only"])
-    kept, left = narrowed(shop.project, [documented, job], only)
+    only = parse_filter([], ["verified, docstring-only"])
+    kept, left = apply_filter(shop.project, [documented, job], only)
     assert kept == [documented]
     assert left == ["a.py:__module__: left alone, it is not docstring-only"]
 
@@ -78,4 +82,4 @@ def test_docstring_only_is_what_leaves_the_code_as_it_was(shop: Desk) -> None:
 @pytest.mark.parametrize(("rules", "conditions"), [(["F401; rm"], []), ([], ["tested"])])
 def test_what_is_not_known_is_wrong_usage(rules: list[str], conditions: list[str]) -> None:
     with pytest.raises(UsageError):
-        narrowing(rules, conditions)
+        parse_filter(rules, conditions)

@@ -10,7 +10,7 @@ from remora.hub.observed_links import Observation
 from remora.memory.events import SubmitResult
 from remora.runs.records.agent_stream import agent_emitter
 from remora.runs.records.job_view import JobView
-from remora.runs.review.observed_tests import witnessed
+from remora.runs.review.observed_tests import observed_runs
 from tests.runs.conftest import Desk
 
 MOD = "def f():\n    return g()\n\n\ndef g():\n    return 1\n"
@@ -52,7 +52,7 @@ def seen(desk: Desk, observed: dict[str, Any], *, verified: bool = True) -> Obse
     desk.project.trace.objects.put(TEST.encode())
     with agent_emitter(desk.project, JOB) as writer:
         writer.emit(SubmitResult(verified=verified, observed=observed), turn=1)
-    return witnessed(desk.project, [VIEW])
+    return observed_runs(desk.project, [VIEW])
 
 
 def pairs(found: Observation) -> tuple[set[str], set[tuple[str, str, tuple[int, ...]]]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from remora.runs.planning.request import RunRequest
-from remora.runs.review.branch import Wanted, accept_onto
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.review import accept
 from tests.held import need
 from tests.runs.conftest import Desk
@@ -176,7 +176,7 @@ def test_onto_a_branch_the_branch_is_the_base(documents: Desk) -> None:
     documents.git("switch", "-q", "main")
     documents.git("config", "user.name", "t")
     documents.git("config", "user.email", "t@example.org")
-    done = accept_onto(documents.project, run_id, "fixes", Wanted(every=True))
+    done = accept_onto_branch(documents.project, run_id, "fixes", ChangeSetChoice(every=True))
     (conflict,) = done.conflicts
     assert conflict["detail"].startswith("merged, it fails nothing.pym")
     assert documents.git("rev-list", "--count", "main..fixes") == "1"

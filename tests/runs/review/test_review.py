@@ -7,7 +7,7 @@ import pytest
 
 from remora.errors import NotFound, StreamLocked, UsageError
 from remora.memory.events import Review
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.run_stream import open_run
 from remora.runs.review.apply_changes import secrets_in
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.review import accept, reject
@@ -136,7 +136,7 @@ class TestChosen:
     def test_a_run_that_is_still_written_is_left_alone(self, shop: Desk) -> None:
         run_id = shop.newest
         before = shop.tree()
-        with opened_run(shop.project, run_id), pytest.raises(StreamLocked):
+        with open_run(shop.project, run_id), pytest.raises(StreamLocked):
             accept(shop.project, run_id, [], every=True)
         assert shop.tree() == before
 

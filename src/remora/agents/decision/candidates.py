@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from remora.agents.redaction import brought_back
+from remora.agents.redaction import placeholder_in_args
 from remora.chat import ToolCall, ToolSchema
 from remora.memory.canonical import canonical
 from remora.memory.delta import candidate
@@ -24,11 +24,11 @@ def as_candidates(
     return tuple(
         candidate(action["tool"], action.get("args") or {}, action.get("reason") or "")
         for action in actions
-        if not brought_back(action.get("args") or {}, base)
+        if not placeholder_in_args(action.get("args") or {}, base)
     )
 
 
-def offered(
+def valid_candidates(
     candidates: Sequence[Candidate], tools: Sequence[ToolSchema], strategy: str
 ) -> tuple[tuple[Candidate, ...], str]:
     """The candidates that can be chosen, and what is wrong with the first that cannot.
@@ -38,14 +38,14 @@ def offered(
     valid: list[Candidate] = []
     problem = ""
     for one in candidates[:_MOST_LOOKED_AT]:
-        wrong = _wrong(one, tools, whole=strategy == "rank")
+        wrong = _candidate_error(one, tools, whole=strategy == "rank")
         problem = problem or wrong
         if not wrong:
             valid.append(one)
     return tuple(valid[: len(LABELS)]), problem
 
 
-def _wrong(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool) -> str:
+def _candidate_error(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool) -> str:
     try:
         tool = find_tool(one.tool, tools)
         if not whole:
@@ -70,20 +70,20 @@ def declared_tools(shown: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[
     return tuple(tool for tool in tools if not named or tool.name in named)
 
 
-def narrowed(
+def limit_tools(
     tools: Sequence[ToolSchema], candidates: Sequence[Candidate]
 ) -> tuple[ToolSchema, ...]:
     """The tools that candidates name, arguments that they give limited to what they give."""
     if not candidates:
         return tuple(tools)
     return tuple(
-        _narrowed(tool, [c.args for c in candidates if c.tool == tool.name])
+        _limit_tool(tool, [c.args for c in candidates if c.tool == tool.name])
         for tool in tools
         if any(c.tool == tool.name for c in candidates)
     )
 
 
-def _narrowed(tool: ToolSchema, given: list[dict[str, Any]]) -> ToolSchema:
+def _limit_tool(tool: ToolSchema, given: list[dict[str, Any]]) -> ToolSchema:
     properties = {}
     for name, schema in tool.parameters.get("properties", {}).items():
         values = {canonical(args[name]): args[name] for args in given if name in args}
@@ -92,7 +92,7 @@ def _narrowed(tool: ToolSchema, given: list[dict[str, Any]]) -> ToolSchema:
     return replace(tool, parameters={**tool.parameters, "properties": properties})
 
 
-def matches(call: ToolCall, candidate: Candidate) -> bool:
+def matches_candidate(call: ToolCall, candidate: Candidate) -> bool:
     """Whether a call is what the candidate allows: its tool, with all arguments that it gives."""
     return call.tool == candidate.tool and all(
         name in call.args and canonical(call.args[name]) == canonical(value)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from remora.agents.decision.candidates import declared_tools, narrowed
-from remora.agents.decision.query_settings import ANSWER_TOKENS, Asking
+from remora.agents.decision.candidates import declared_tools, limit_tools
+from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
 from remora.chat import ToolSchema
 from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
@@ -22,10 +22,10 @@ Emit = Callable[[Payload, int], object]
 """Append a payload to the stream, in a turn."""
 
 
-async def ask(
+async def query_model(
     packet: DecisionPacket,
     tools: Sequence[ToolSchema],
-    asking: Asking,
+    asking: QuerySettings,
     model: Model,
     emit: Emit,
     history: Sequence[Event] = (),
@@ -46,18 +46,18 @@ async def ask(
         )
     rendered = render(asking.renderer, shown, tools, asking.strategy, history)
     decoding = _decoding(shown, tools, asking)
-    emit(_request(fitted, rendered, decoding, asking), shown.turn)
+    emit(_request_event(fitted, rendered, decoding, asking), shown.turn)
     answer = await model.ask(
         Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
     )
-    emit(_response(answer), shown.turn)
+    emit(_response_event(answer), shown.turn)
     return None
 
 
 def _fit(
     packet: DecisionPacket,
     tools: Sequence[ToolSchema],
-    asking: Asking,
+    asking: QuerySettings,
     model: Model,
     history: Sequence[Event],
 ) -> FittedPacket:
@@ -73,7 +73,9 @@ def _fit(
     return fit(packet, asking.limit, measure)
 
 
-def _decoding(shown: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking) -> Decoding:
+def _decoding(
+    shown: DecisionPacket, tools: Sequence[ToolSchema], asking: QuerySettings
+) -> Decoding:
     base = Decoding(
         strategy=asking.strategy,
         max_tokens=ANSWER_TOKENS,
@@ -84,14 +86,14 @@ def _decoding(shown: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking
         labels = LABELS[: len(shown.candidate_actions)]
         return replace(base, labels=labels, max_tokens=1)
     if asking.strategy == "grammar":
-        return replace(base, grammar=tool_call_grammar(narrowed(tools, shown.candidate_actions)))
+        return replace(base, grammar=tool_call_grammar(limit_tools(tools, shown.candidate_actions)))
     if asking.strategy == "completion":
         return replace(base, stop=("<end_of_turn>", "<start_function_response>"))
     return replace(base, tools=declared_tools(shown, tools))
 
 
-def _request(
-    fitted: FittedPacket, rendered: RenderedRequest, decoding: Decoding, asking: Asking
+def _request_event(
+    fitted: FittedPacket, rendered: RenderedRequest, decoding: Decoding, asking: QuerySettings
 ) -> ModelRequest:
     messages = rendered.messages
     return ModelRequest(
@@ -105,7 +107,7 @@ def _request(
     )
 
 
-def _response(answer: Answer) -> ModelResponse:
+def _response_event(answer: Answer) -> ModelResponse:
     return ModelResponse(
         text=answer.text,
         call=answer.call,

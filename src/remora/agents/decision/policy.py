@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from remora.agents.decision.candidates import is_complete, matches
-from remora.agents.decision.query_settings import Asking
+from remora.agents.decision.candidates import is_complete, matches_candidate
+from remora.agents.decision.query_settings import QuerySettings
 from remora.chat import ToolCall, ToolSchema
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
@@ -22,12 +22,12 @@ Decision = ToolCalled | AgentError
 """The turn's call, or why there is none."""
 
 
-def by_rule(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled | None:
+def decide_by_rule(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled | None:
     """Return the only candidate, if it is complete; None if a model has to choose."""
     return _candidate(packet, 0) if _single(packet, tools) else None
 
 
-def without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> Decision:
+def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> Decision:
     """Return the first complete candidate: scripts list the safest one first."""
     for index, candidate in enumerate(packet.candidate_actions):
         if is_complete(candidate, tools):
@@ -58,12 +58,12 @@ def _candidate(packet: DecisionPacket, index: int) -> ToolCalled:
     )
 
 
-def by_answer(
+def decide_by_answer(
     request: ModelRequest,
     response: ModelResponse,
     packet: DecisionPacket,
     tools: Sequence[ToolSchema],
-    asking: Asking,
+    asking: QuerySettings,
     *,
     exact: bool,
 ) -> Decision:
@@ -81,9 +81,9 @@ def by_answer(
     candidates = trim(packet, request.trim).candidate_actions
     try:
         if asking.strategy == "rank":
-            chosen = _ranked(response.scores or {}, candidates, asking.margin)
+            chosen = _choose_ranked(response.scores or {}, candidates, asking.margin)
         else:
-            chosen = _written(_call_of(response, tools, asking), candidates)
+            chosen = _match_call(_call_of(response, tools, asking), candidates)
     except BadCall as bad:
         return _error("bad_call", bad.message, request)
     return replace(chosen, packet_sha256=request.packet_sha256, trim=request.trim)
@@ -95,7 +95,9 @@ def _error(kind: str, message: str, request: ModelRequest) -> AgentError:
     )
 
 
-def _ranked(found: dict[str, float], candidates: Sequence[Candidate], margin: float) -> ToolCalled:
+def _choose_ranked(
+    found: dict[str, float], candidates: Sequence[Candidate], margin: float
+) -> ToolCalled:
     """The best candidate, or the first where the best two are closer than `margin`."""
     labels = LABELS[: len(candidates)]
     if any(label not in found for label in labels):
@@ -113,9 +115,9 @@ def _ranked(found: dict[str, float], candidates: Sequence[Candidate], margin: fl
     )
 
 
-def _written(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCalled:
+def _match_call(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCalled:
     """A written call: it must be one of the candidates, which may leave arguments open."""
-    choice = next((i for i, c in enumerate(candidates) if matches(call, c)), None)
+    choice = next((i for i, c in enumerate(candidates) if matches_candidate(call, c)), None)
     if candidates and choice is None:
         raise BadCall(f"{call.tool} with these arguments is not one of the valid actions")
     return ToolCalled(
@@ -127,7 +129,9 @@ def _written(call: ToolCall, candidates: Sequence[Candidate]) -> ToolCalled:
     )
 
 
-def _call_of(response: ModelResponse, tools: Sequence[ToolSchema], asking: Asking) -> ToolCall:
+def _call_of(
+    response: ModelResponse, tools: Sequence[ToolSchema], asking: QuerySettings
+) -> ToolCall:
     if asking.strategy == "completion":
         return parse_functiongemma(response.text, tools)
     if asking.strategy == "grammar":

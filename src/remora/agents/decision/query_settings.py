@@ -13,7 +13,7 @@ _HUB_SHARE = 5
 _CHARACTERS_PER_TOKEN = 3
 
 
-class Asking(msgspec.Struct, frozen=True, kw_only=True):
+class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     """How a model is asked: fixed for the whole life of an agent.
 
     `limit` is in tokens of the whole request; `margin` in nat between the two best candidates.
@@ -32,7 +32,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
         return self.limit // _HUB_SHARE * (_CHARACTERS_PER_TOKEN if exact else 1)
 
 
-def model_record(model: Model, asking: Asking) -> dict[str, Any]:
+def model_record(model: Model, asking: QuerySettings) -> dict[str, Any]:
     """What `agent_start` says of a model and of how it is asked."""
     return {**model.describe(), **msgspec.to_builtins(asking)}
 
@@ -75,7 +75,7 @@ def strategy_for(
     return decoding
 
 
-def check_able(model: Model, strategy: Strategy) -> None:
+def check_model_can(model: Model, strategy: Strategy) -> None:
     """Raise ModelError unless the model can be asked in this way."""
     able = model.capabilities
     can = {"rank": able.rank, "grammar": able.grammar, "completion": able.completions}

@@ -26,7 +26,7 @@ from remora.pym import Script, ScriptChecks
 from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool
 
-MOST_OWN = 100
+MAX_PROJECT_AGENTS = 100
 """Agents that a project may have: each command reads all of their definitions."""
 
 
@@ -51,10 +51,13 @@ class Agent:
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
         """The granted tools in the definition's order, then the built-in ones."""
-        return (*(visible(tool.schema) for tool in self.tools.values()), *BUILTIN_SCHEMAS)
+        return (
+            *(hide_harness_inputs(tool.schema) for tool in self.tools.values()),
+            *BUILTIN_SCHEMAS,
+        )
 
 
-def visible(schema: ToolSchema) -> ToolSchema:
+def hide_harness_inputs(schema: ToolSchema) -> ToolSchema:
     """The schema without the inputs that the harness fills."""
     parameters = dict(schema.parameters)
     properties = parameters.get("properties", {})
@@ -108,14 +111,14 @@ def load_agent(
 def agent_folders(root: Path, operations: Operations) -> Iterator[tuple[Path, bool]]:
     """Folders of the built-in agents, then of the project's own; true for built-in ones.
 
-    Raises ConfigError after `MOST_OWN` of the project's, if it has more.
+    Raises ConfigError after `MAX_PROJECT_AGENTS` of the project's, if it has more.
     """
     yield from ((folder, True) for folder in sorted(operations.folders))
     own = _folders(root / OWN_FOLDER)
-    yield from ((folder, False) for folder in own[:MOST_OWN])
-    if len(own) > MOST_OWN:
+    yield from ((folder, False) for folder in own[:MAX_PROJECT_AGENTS])
+    if len(own) > MAX_PROJECT_AGENTS:
         raise ConfigError(
-            f"{root / OWN_FOLDER}: {len(own)} agents, and a project may have {MOST_OWN}",
+            f"{root / OWN_FOLDER}: {len(own)} agents, and a project may have {MAX_PROJECT_AGENTS}",
             hint="remove what nobody uses",
         )
 

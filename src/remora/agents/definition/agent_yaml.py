@@ -132,13 +132,13 @@ ToolName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
 ScriptPath = Annotated[str, AfterValidator(_script_path)]
 
 
-class _Part(BaseModel):
+class _YamlModel(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
     )
 
 
-class ScriptReference(_Part):
+class ScriptReference(_YamlModel):
     """A script, and the host functions it may call."""
 
     script: ScriptPath
@@ -161,7 +161,7 @@ class ToolDefinition(ScriptReference):
 Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]
 
 
-class AgentDefinition(_Part):
+class AgentDefinition(_YamlModel):
     """An agent: what it is for, what it may do, how its work is checked."""
 
     name: Name
@@ -199,7 +199,7 @@ class AgentDefinition(_Part):
     """Checks that a submission must pass; a `.pym` is one of your own."""
 
 
-class Use(NamedTuple):
+class ScriptUse(NamedTuple):
     """A script that a definition names: where it does, what for, and what is granted there."""
 
     where: KeyPath
@@ -229,7 +229,7 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
             why = "is built in" if tool.name in (RECALL, SUBMIT) else "is here twice"
             raise ConfigError(f"{place}: the tool {tool.name} {why}", hint="choose another name")
         seen.add(tool.name)
-    for use in uses(definition):
+    for use in script_uses(definition):
         _check_script(path.parent, use.script, place_of(marked, use.where)[1])
     for where, reference in _parts(definition):
         _check_grants(reference, where, marked, operations)
@@ -244,22 +244,22 @@ def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReferen
         yield ("candidates",), definition.candidates
 
 
-def uses(definition: AgentDefinition) -> Iterator[Use]:
+def script_uses(definition: AgentDefinition) -> Iterator[ScriptUse]:
     """Every script that it names, once for each time that it does."""
     for index, tool in enumerate(definition.tools):
-        yield Use(("tools", index, "script"), "tool", tool.script, tuple(tool.grants))
+        yield ScriptUse(("tools", index, "script"), "tool", tool.script, tuple(tool.grants))
         if tool.summarizer not in (None, *SUMMARIZERS):
-            yield Use(("tools", index, "summarizer"), "summarizer", str(tool.summarizer))
+            yield ScriptUse(("tools", index, "summarizer"), "summarizer", str(tool.summarizer))
     for index, part in enumerate(definition.context):
-        yield Use(("context", index, "script"), "context", part.script, tuple(part.grants))
+        yield ScriptUse(("context", index, "script"), "context", part.script, tuple(part.grants))
     last = definition.candidates
     if last is not None:
-        yield Use(("candidates", "script"), "candidates", last.script, tuple(last.grants))
+        yield ScriptUse(("candidates", "script"), "candidates", last.script, tuple(last.grants))
     if is_script(definition.needs):
-        yield Use(("needs",), "needs", definition.needs)
+        yield ScriptUse(("needs",), "needs", definition.needs)
     for index, check in enumerate(definition.verify):
         if is_script(check):
-            yield Use(("verify", index), "verify", check)
+            yield ScriptUse(("verify", index), "verify", check)
 
 
 def _check_place(path: Path) -> None:

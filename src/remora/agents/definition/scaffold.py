@@ -19,7 +19,7 @@ _PLAIN = ".txt"  # a Python file that is none of ours
 
 
 @dataclass(frozen=True, kw_only=True)
-class Started:
+class NewAgent:
     """The new agent: its folder, and the names of the files in it."""
 
     name: str
@@ -28,13 +28,13 @@ class Started:
     files: tuple[str, ...]
 
 
-def start_agent(
+def create_agent(
     root: Path,
     operations: Operations,
     name: str,
     operation: str | None = None,
     node_types: Sequence[str] = (),
-) -> Started:
+) -> NewAgent:
     """Write an agent that removes commented-out code into `.remora/agents/NAME/`.
 
     Raises UsageError for names that cannot be or are taken, and where the folder is there already;
@@ -55,7 +55,7 @@ def start_agent(
         raise DiskError(
             f"cannot write {folder}: {error.strerror}", hint="make the folder writable"
         ) from error
-    return Started(name=name, operation=operation, folder=folder, files=files)
+    return NewAgent(name=name, operation=operation, folder=folder, files=files)
 
 
 def _check_names(root: Path, operations: Operations, name: str, operation: str) -> None:

@@ -19,19 +19,19 @@ _TARGET: Mapping[str, Any] = {
     "last": 2,
     "own": [[1, 2]],
 }
-_SCENE: Mapping[str, Any] = {
+_HARNESS_SAMPLE: Mapping[str, Any] = {
     "target": _TARGET,
     "packet": packet_json(DecisionPacket()),
     "options": {"unsafe_fixes": False, "open": False},
 }
-HARNESS_INPUTS = frozenset(_SCENE)
+HARNESS_INPUTS = frozenset(_HARNESS_SAMPLE)
 """Inputs that the harness fills and no model sees: where the node stands, the packet, options."""
 _FINDINGS = [{"path": "a.py", "line": 1, "code": "F401", "message": "", "fix": None}]
-_GIVEN: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
+_SAMPLES: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
     {
-        "tool": _SCENE,
-        "context": _SCENE,
-        "candidates": _SCENE,
+        "tool": _HARNESS_SAMPLE,
+        "context": _HARNESS_SAMPLE,
+        "candidates": _HARNESS_SAMPLE,
         "summarizer": {"raw": None},
         "needs": {"node": {"key": "node:a.py:f", "line_start": 1, "docstring": None}},
         "verify": {
@@ -47,29 +47,33 @@ _GIVEN: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
 
 def input_faults(script: Script, role: Role) -> Iterator[str]:
     """What is wrong with the inputs: each would make every run of the script fail."""
-    given = _GIVEN[role]
+    given = _SAMPLES[role]
     for spec in script.inputs:
         if spec.name not in given:
             if role != "tool" and spec.required:
-                yield _told(script, spec, f"nobody fills it; {_kind(role)} is given {_list(given)}")
+                yield _input_fault(
+                    script, spec, f"nobody fills it; {_kind(role)} is given {_list(given)}"
+                )
         elif role != "summarizer" and not Draft202012Validator(spec.schema).is_valid(
             given[spec.name]
         ):
             why = f"Remora fills it with a {type(given[spec.name]).__name__}"
             other = ": declare that type, or choose another name" if role == "tool" else ""
-            yield _told(script, spec, why + other)
+            yield _input_fault(script, spec, why + other)
     if role == "summarizer" and all(spec.name != "raw" for spec in script.inputs):
         yield f'{script.label}:1: a summarizer needs the input `raw`: `raw: Any = Input("raw")`'
 
 
-def untyped(script: Script) -> Iterator[str]:
+def untyped_inputs(script: Script) -> Iterator[str]:
     """Inputs of a tool of which a model cannot be told what to give."""
     for spec in script.inputs:
         if not spec.schema and spec.name not in HARNESS_INPUTS:
-            yield _told(script, spec, "its type tells a model nothing; str, int, Literal, list do")
+            yield _input_fault(
+                script, spec, "its type tells a model nothing; str, int, Literal, list do"
+            )
 
 
-def _told(script: Script, spec: InputSpec, why: str) -> str:
+def _input_fault(script: Script, spec: InputSpec, why: str) -> str:
     return f"{script.label}:{spec.line}: the input `{spec.name}`: {why}"
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from remora.agents.definition.agent_yaml import AgentDefinition, Use, uses
-from remora.agents.definition.script_inputs import input_faults, untyped
+from remora.agents.definition.agent_yaml import AgentDefinition, ScriptUse, script_uses
+from remora.agents.definition.script_inputs import input_faults, untyped_inputs
 from remora.config.yaml_positions import place_of, read_yaml_file
 from remora.errors import ConfigError
 from remora.pym import Script, ScriptChecks
@@ -20,9 +20,9 @@ def load_scripts(
     Raises ConfigError with a line for each fault: `agent.yaml:LINE:COLUMN: FILE.pym:LINE: …`.
     """
     scripts: dict[str, Script] = {}
-    faults: list[tuple[Use, str]] = []
+    faults: list[tuple[ScriptUse, str]] = []
     hints: list[str] = []
-    for use in uses(definition):
+    for use in script_uses(definition):
         if use.script not in scripts:
             script, errors = checks.examine(folder / use.script)
             faults += [(use, error.message) for error in errors]
@@ -43,7 +43,7 @@ def script_warnings(
 ) -> Iterator[str]:
     """What a script declares and will not get, and what is granted that none asks for."""
     marked = read_yaml_file(folder / "agent.yaml")
-    for use in uses(definition):
+    for use in script_uses(definition):
         script, place = scripts[use.script], place_of(marked, use.where)[1]
         declared = {spec.name: spec for spec in script.externals}
         for name in declared.keys() - set(use.grants):
@@ -54,4 +54,4 @@ def script_warnings(
                 at = place_of(marked, (*use.where[:-1], "grants", index))[1]
                 yield f"{at}: `{name}` is granted, but {script.label} declares no such external"
         if use.role == "tool":
-            yield from (f"{place}: {fault}" for fault in untyped(script))
+            yield from (f"{place}: {fault}" for fault in untyped_inputs(script))

@@ -32,22 +32,24 @@ _ORDER = (
 )  # fmt: skip
 
 
-def shown(facts: Mapping[str, Any], room: int, known: str = "") -> dict[str, Any]:
+def facts_view(facts: Mapping[str, Any], room: int, known: str = "") -> dict[str, Any]:
     """What a packet shows of a node, within `room` characters of canonical JSON.
 
     `known` is text of the packet that need not be said again. First comes what bears on whether to
     trust the rest (and is there in any case), then flags and counts, then links, the surest first,
     in turn from each list as long as there is room. Empty where there is room for nothing.
     """
-    must = _must(facts)
-    base = must | _own(facts, known)
+    must = _warnings(facts)
+    base = must | _own_facts(facts, known)
     counts = {links.name: 0 for links in _LINKS}
     best = _with_links(base, facts, counts)
     if _size(best) > room:
         return must
     for number in range(max(links.most for links in _LINKS)):
         for links in _LINKS:
-            if counts[links.name] < number or number >= min(links.most, len(_of(facts, links))):
+            if counts[links.name] < number or number >= min(
+                links.most, len(_link_names(facts, links))
+            ):
                 continue
             more = counts | {links.name: number + 1}
             tried = _with_links(base, facts, more)
@@ -56,7 +58,7 @@ def shown(facts: Mapping[str, Any], room: int, known: str = "") -> dict[str, Any
     return _with_extra(best, facts, room)
 
 
-def _must(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _warnings(facts: Mapping[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {}
     if facts.get("changed_by_user"):
         told["changed_by_user"] = True
@@ -65,7 +67,7 @@ def _must(facts: Mapping[str, Any]) -> dict[str, Any]:
     return told
 
 
-def _own(facts: Mapping[str, Any], known: str) -> dict[str, Any]:
+def _own_facts(facts: Mapping[str, Any], known: str) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for name in ("signature", "docstring"):
         text = facts.get(name)
@@ -92,7 +94,7 @@ def _with_links(
 ) -> dict[str, Any]:
     told = dict(base)
     for links in _LINKS:
-        found = _of(facts, links)
+        found = _link_names(facts, links)
         number = counts[links.name]
         if facts.get(links.of) is not None and (number or not found):
             told[links.name] = found[:number]  # empty: it is known that there are none
@@ -108,7 +110,7 @@ def _has_links(told: Mapping[str, Any]) -> bool:
     return any(links.name in told or links.total in told for links in _LINKS)
 
 
-def _of(facts: Mapping[str, Any], links: _Links) -> list[str]:
+def _link_names(facts: Mapping[str, Any], links: _Links) -> list[str]:
     """The links as they are shown, those of the project first."""
     found = [_link(link) for link in facts.get(links.of) or ()]
     return sorted(found, key=lambda text: text.startswith("ext:"))

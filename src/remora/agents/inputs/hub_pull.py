@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from remora.agents.inputs.facts_view import shown
-from remora.agents.inputs.node_versions import Sides
-from remora.agents.threads import aside
+from remora.agents.inputs.facts_view import facts_view
+from remora.agents.inputs.node_versions import NodeVersions
+from remora.agents.threads import run_in_thread
 from remora.memory.canonical import canonical, canonical_size, to_packet_value
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import MAX_HUB_NODES, DecisionPacket
@@ -17,7 +17,7 @@ from remora.trace.redact.redactor import Redactor
 _KEY = re.compile(r"node:[^\s\"',;]+:[^\s\"',;:]+")
 _WHOLE = re.compile(r"node:[^\n]+:[^\s:]+")
 _LINKS = ("callers", "callees", "related_tests")
-MOST_LINKS = 100
+MAX_LINKS = 100
 """Links of one kind that an event holds of a node; of more it says how many there are."""
 UNANSWERED = "no source of facts could answer in time"
 
@@ -41,7 +41,7 @@ class NoHub:
         return {}
 
 
-class Pulled(NamedTuple):
+class PulledFacts(NamedTuple):
     """What came of a pull: everything that was said, why nothing was, and what it changes."""
 
     value: dict[str, Any]
@@ -52,13 +52,13 @@ class Pulled(NamedTuple):
 class PullHook:
     """Asks `facts` before each turn; packets show of them what `room` characters hold."""
 
-    def __init__(self, facts: NodeFacts, sides: Sides, redact: Redactor, room: int) -> None:
+    def __init__(self, facts: NodeFacts, sides: NodeVersions, redact: Redactor, room: int) -> None:
         self._facts = facts
         self._sides = sides
         self._redact = redact
         self._room = room
 
-    async def pull(self, packet: DecisionPacket) -> Pulled | None:
+    async def pull(self, packet: DecisionPacket) -> PulledFacts | None:
         """Facts for the next turn; None where the packet holds them all.
 
         A packet holds facts of the nodes that are asked for now, and of no other: what is not
@@ -69,12 +69,12 @@ class PullHook:
         asked = wanted_nodes(packet)
         answer = await self._facts.refresh_context(asked)
         silent = not answer and getattr(answer, "source", None) is None
-        found = await aside(self._completed, packet.node_id, asked, answer)
+        found = await run_in_thread(self._completed, packet.node_id, asked, answer)
         value = self._redact.clean(found)
         delta = hub_delta(packet, value, self._room, keep=silent)
         if delta == PacketDelta():
             return None
-        return Pulled(value, UNANSWERED if silent else None, delta)
+        return PulledFacts(value, UNANSWERED if silent else None, delta)
 
     def _completed(
         self, target: str, asked: list[str], answer: Mapping[str, Any]
@@ -123,8 +123,8 @@ def hub_delta(
     """
     context: dict[str, Any] = {}
     if keep:
-        context = {key: _aged(held) for key, held in packet.hub_context.items()}
-    context |= _within(packet, facts, room)
+        context = {key: _mark_stale(held) for key, held in packet.hub_context.items()}
+    context |= _views_within(packet, facts, room)
     times = {key: told.get("last_updated") for key, told in facts.items() if key in context}
     if keep:
         times = packet.hub_freshness | times
@@ -134,7 +134,7 @@ def hub_delta(
     )
 
 
-def _within(
+def _views_within(
     packet: DecisionPacket, facts: Mapping[str, Mapping[str, Any]], room: int
 ) -> dict[str, Any]:
     context: dict[str, Any] = {}
@@ -142,14 +142,14 @@ def _within(
     for key, told in facts.items():
         of_target = key == packet.node_id
         share = (room - room // 3 if of_target else for_others) - canonical_size({key: {}})
-        view = shown(told, share, known=packet.node_summary if of_target else "")
+        view = facts_view(told, share, known=packet.node_summary if of_target else "")
         if view or of_target:
             context[to_packet_value(key)] = to_packet_value(view)
             for_others -= 0 if of_target else canonical_size({key: view})
     return context
 
 
-def _aged(held: Any) -> Any:
+def _mark_stale(held: Any) -> Any:
     return {**held, "fresh": False} if isinstance(held, dict) else held
 
 
@@ -166,8 +166,8 @@ def _recorded(told: Any, generation: int | None) -> dict[str, Any]:
     more: dict[str, int] = {}
     for name in _LINKS:
         links = facts.get(name)
-        if isinstance(links, list) and len(links) > MOST_LINKS:
-            facts[name], more[name] = links[:MOST_LINKS], len(links)
+        if isinstance(links, list) and len(links) > MAX_LINKS:
+            facts[name], more[name] = links[:MAX_LINKS], len(links)
     if more:
         facts["counts"] = more
     if generation is not None:

@@ -16,7 +16,7 @@ UserFile = Callable[[str], bytes | None]
 """A file of the user's by its raw path, as it is now; None where there is none."""
 
 
-class Sides:
+class NodeVersions:
     """Compares files of the job's base and workspace, and of the user's tree where `user_file`
     gives them; without it the user is taken to have changed nothing."""
 

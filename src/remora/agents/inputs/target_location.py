@@ -8,7 +8,9 @@ from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node, own_lines
 
 
-def located(job: Job, source: bytes | None, last_known: dict[str, Any] | None) -> dict[str, Any]:
+def locate_target(
+    job: Job, source: bytes | None, last_known: dict[str, Any] | None
+) -> dict[str, Any]:
     """The `target` that scripts are given: `path, node, key, type, first, last, own`.
 
     `own` lists the first and last line of each stretch that belongs to the node and to none
@@ -19,21 +21,21 @@ def located(job: Job, source: bytes | None, last_known: dict[str, Any] | None) -
         node = find_node(module, job.node_id)
         if node is not None:
             return _target(
-                job, node.line_start, node.line_end, stretches(own_lines(module, node.key))
+                job, node.line_start, node.line_end, line_ranges(own_lines(module, node.key))
             )
     return last_known or _target(job, 1, 0, [])
 
 
-def followed(job: Job, sources: Iterable[bytes | None]) -> dict[str, Any]:
+def last_known_target(job: Job, sources: Iterable[bytes | None]) -> dict[str, Any]:
     """Where the node stood last in a file that went through `sources`: the newest of them may
     not parse."""
     found = None
     for source in sources:
-        found = located(job, source, found)
+        found = locate_target(job, source, found)
     return found or _target(job, 1, 0, [])
 
 
-def stretches(lines: frozenset[int]) -> list[list[int]]:
+def line_ranges(lines: frozenset[int]) -> list[list[int]]:
     """Line numbers as `[first, last]` pairs, in order."""
     found: list[list[int]] = []
     for line in sorted(lines):

@@ -10,7 +10,7 @@ from remora.workspaces.copy.changes import FileState, changes_between
 from remora.workspaces.copy.workspace import Workspace
 
 
-class Changes:
+class ChangeTracker:
     """Compares the private copy with how it was at the last look, and keeps both contents of
     what changed in `objects`. False while nothing differs from the base."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from remora.agents.decision.query_settings import Asking
+from remora.agents.decision.query_settings import QuerySettings
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.inputs.node_versions import UserFile
@@ -33,7 +33,7 @@ class AgentDependencies:
 
     agent: Agent
     model: Model
-    asking: Asking
+    asking: QuerySettings
     emitter: EventEmitter
     workspace: Workspace
     objects: ObjectStore

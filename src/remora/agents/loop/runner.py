@@ -8,31 +8,36 @@ from typing import Any, Literal
 import msgspec
 
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
-from remora.agents.decision.candidates import as_candidates, offered
-from remora.agents.decision.model_query import ask
-from remora.agents.decision.policy import Decision, by_answer, by_rule, without_model
+from remora.agents.decision.candidates import as_candidates, valid_candidates
+from remora.agents.decision.model_query import query_model
+from remora.agents.decision.policy import (
+    Decision,
+    decide_by_answer,
+    decide_by_rule,
+    decide_without_model,
+)
 from remora.agents.inputs.hub_pull import PullHook
-from remora.agents.inputs.node_versions import Sides
+from remora.agents.inputs.node_versions import NodeVersions
 from remora.agents.inputs.packet_extensions import checked_extensions
-from remora.agents.inputs.target_location import followed, located
+from remora.agents.inputs.target_location import last_known_target, locate_target
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.agent_start import first_context, first_event
-from remora.agents.loop.change_tracker import Changes
+from remora.agents.loop.change_tracker import ChangeTracker
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.state import AgentState
 from remora.agents.loop.stop_rules import Ending, submission_ending
 from remora.agents.loop.tool_execution import (
-    Scene,
+    ScriptInputs,
     ToolExecution,
-    act,
     context_update,
-    refused,
-    run_part,
+    execute_call,
+    refused_result,
+    run_script_tool,
     tool_result,
 )
-from remora.agents.redaction import RedactedModel, brought_back
-from remora.agents.summarizers import summarized
-from remora.agents.threads import aside
+from remora.agents.redaction import RedactedModel, placeholder_in_args
+from remora.agents.summarizers import summarizer_record
+from remora.agents.threads import run_in_thread
 from remora.agents.verification import Check, verify
 from remora.chat import ToolCall
 from remora.errors import DiskError, ModelError, RemoraError
@@ -69,11 +74,11 @@ class AgentRunner:
         self._redact = stage.redact
         self._model = RedactedModel(stage.model, stage.redact)
         self._at = AgentState(first_context(job, stage), stage.blobs)
-        self._changes = Changes(stage.workspace, stage.objects)
+        self._changes = ChangeTracker(stage.workspace, stage.objects)
         self._schemas = stage.redact.clean(stage.agent.schemas)
         self._strategy = stage.asking.strategy
         self._target: dict[str, Any] | None = None
-        sides = Sides(job, stage.workspace, stage.user_file)
+        sides = NodeVersions(job, stage.workspace, stage.user_file)
         room = stage.asking.hub_room(exact=stage.model.counter.exact)
         self._hook = PullHook(stage.facts, sides, stage.redact, room)
 
@@ -91,7 +96,7 @@ class AgentRunner:
         """Start, turns, end. A part that breaks ends the job, not the process."""
         await self._start()
         try:
-            await aside(self._restore_files)
+            await run_in_thread(self._restore_files)
             ending = await self._turns()
         except ModelError as error:
             ending = self._broken("model_error", error)
@@ -110,18 +115,18 @@ class AgentRunner:
     async def give_up(self, why: RemoraError) -> AgentResult:
         """End a job that cannot go on, where it stands."""
         await self._start()
-        await aside(self._restore_files)
+        await run_in_thread(self._restore_files)
         return await self._end(self._at.ending or self._broken("tool_error", why))
 
     # --- beginning and end -----------------------------------------------------------------
 
     async def _start(self) -> None:
         """Take in what is recorded, or begin the record."""
-        await aside(self._stand)
-        await aside(self._keep_scripts)
+        await run_in_thread(self._stand)
+        await run_in_thread(self._keep_scripts)
         if self._at.start is None:
             self._emit(first_event(self.job, self.stage, self.context), 0)
-            await aside(self.stage.emitter.end_turn)
+            await run_in_thread(self.stage.emitter.end_turn)
 
     def _stand(self) -> None:
         for event in self.stage.ancestors:
@@ -143,7 +148,7 @@ class AgentRunner:
         spelled = escape_path(self.job.path)
         written = [change.after for change in self._at.changes if change.path == spelled]
         contents = (self.stage.objects.get(digest) for digest in written if digest is not None)
-        self._target = followed(self.job, [self._base(), *contents])
+        self._target = last_known_target(self.job, [self._base(), *contents])
 
     def _broken(self, kind: Literal["model_error", "tool_error"], error: RemoraError) -> Ending:
         message = self._redact.text(error.message)
@@ -167,7 +172,7 @@ class AgentRunner:
             ),
             self.context.packet.turn,
         )
-        await aside(self.stage.emitter.end_turn)
+        await run_in_thread(self.stage.emitter.end_turn)
         tally = self._at.tally
         return AgentResult(
             status=status,
@@ -192,7 +197,7 @@ class AgentRunner:
             ending = await self._turn(self._at.next_turn)
             if ending is not None:
                 break
-            await aside(self.stage.emitter.end_turn)
+            await run_in_thread(self.stage.emitter.end_turn)
         told = f"not done after {most} turn{'s' if most > 1 else ''}"
         return ending or ("failed", "max_turns", told)
 
@@ -220,13 +225,13 @@ class AgentRunner:
     async def _decide(self) -> Decision:
         """By a rule or by the model; one that answered already is not asked twice."""
         packet, asking = self.context.packet, self.stage.asking
-        ruled = by_rule(packet, self._schemas)
+        ruled = decide_by_rule(packet, self._schemas)
         if ruled is not None:
             return ruled
         if asking.strategy == "rules":
-            return without_model(packet, self._schemas)
+            return decide_without_model(packet, self._schemas)
         if self._at.turn.response is None:
-            unasked = await ask(
+            unasked = await query_model(
                 packet, self._schemas, asking, self._model, self._emit, self._at.history
             )
             if unasked is not None:
@@ -235,7 +240,7 @@ class AgentRunner:
         assert request is not None  # both were taken in as they were appended
         assert response is not None
         exact = self._model.counter.exact
-        return by_answer(request, response, packet, self._schemas, asking, exact=exact)
+        return decide_by_answer(request, response, packet, self._schemas, asking, exact=exact)
 
     def _decided(self, decision: Decision, turn: int) -> None:
         """Append the turn's call, or why there is none, which the next packet tells."""
@@ -258,22 +263,22 @@ class AgentRunner:
 
     async def _act(self, call: ToolCall) -> ToolExecution:
         """The call's result without secrets. One that would write a placeholder is refused."""
-        why = None if call.tool in BUILTIN else brought_back(call.args, self._base())
+        why = None if call.tool in BUILTIN else placeholder_in_args(call.args, self._base())
         if why is not None:
-            return refused(why)
-        return await self._cleanly(act, call, self.stage.agent, self._scene())
+            return refused_result(why)
+        return await self._cleanly(execute_call, call, self.stage.agent, self._scene())
 
     async def _resulted(self, call: ToolCall, acted: ToolExecution, turn: int) -> None:
         """Append what the call came to and what it changed."""
-        changes = await aside(self._changes.keep)
+        changes = await run_in_thread(self._changes.keep)
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **acted.result})
-        told = summarized(self.stage.agent.summarizers.get(call.tool), acted.result)
+        told = summarizer_record(self.stage.agent.summarizers.get(call.tool), acted.result)
         self._emit(tool_result(call, acted, changes, told), turn, self._permitted(delta))
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
         """Append what the checks say of the changes; there is nothing to check without any."""
         submission = self._submission()
-        checks = await aside(self._checks, submission) if self._changes else []
+        checks = await run_in_thread(self._checks, submission) if self._changes else []
         submitted = SubmitResult(
             summary=str(call.args.get("summary") or ""),
             checks=[check.recorded() for check in checks],
@@ -314,7 +319,7 @@ class AgentRunner:
         if start is None or start.first_turn or self._at.turn.number:
             return
         for part in self.stage.agent.context[self._at.looked :]:
-            acted = await self._cleanly(run_part, part, {}, self._scene())
+            acted = await self._cleanly(run_script_tool, part, {}, self._scene())
             delta = self.context.delta_for({"tool": part.script.name, **acted.result})
             delta = msgspec.structs.replace(self._permitted(delta), add_action=msgspec.UNSET)
             self._emit(context_update("context", acted), 0, delta)
@@ -331,9 +336,9 @@ class AgentRunner:
         part = self.stage.agent.candidates
         if part is None:
             return
-        acted = await self._cleanly(run_part, part, {}, self._scene())
+        acted = await self._cleanly(run_script_tool, part, {}, self._scene())
         found = as_candidates(acted.result.get("candidate_actions") or (), self._base())
-        actions, problem = offered(found, self._schemas, self._strategy)
+        actions, problem = valid_candidates(found, self._schemas, self._strategy)
         problem = acted.record["error"] or problem
         delta = PacketDelta(candidate_actions=actions)
         if problem:
@@ -343,7 +348,7 @@ class AgentRunner:
     def _permitted(self, delta: PacketDelta) -> PacketDelta:
         """What a script said, without what the agent may not be offered or hold."""
         if delta.candidate_actions is not msgspec.UNSET:
-            actions, _ = offered(delta.candidate_actions, self._schemas, self._strategy)
+            actions, _ = valid_candidates(delta.candidate_actions, self._schemas, self._strategy)
             delta = msgspec.structs.replace(delta, candidate_actions=actions)
         schema = self.stage.agent.definition.packet_extension
         return checked_extensions(delta, self.context.packet.extensions, schema)
@@ -352,12 +357,12 @@ class AgentRunner:
 
     async def _cleanly(self, work: Callable[..., ToolExecution], *args: object) -> ToolExecution:
         """What a script came to, without secrets; both take their time, and a thread."""
-        return await aside(lambda: self._redact.clean(work(*args)))
+        return await run_in_thread(lambda: self._redact.clean(work(*args)))
 
-    def _scene(self) -> Scene:
+    def _scene(self) -> ScriptInputs:
         workspace = self.stage.workspace
-        self._target = located(self.job, workspace.read(self.job.path), self._target)
-        return Scene(
+        self._target = locate_target(self.job, workspace.read(self.job.path), self._target)
+        return ScriptInputs(
             tree=workspace.tree,
             target=self._target,
             packet=packet_json(self.context.packet),

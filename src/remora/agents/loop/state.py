@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from remora.agents.builtin_tools import SUBMIT, Outputs
-from remora.agents.loop.stop_rules import Ending, Tally, Watch, error_ending
+from remora.agents.builtin_tools import SUBMIT, RawOutputs
+from remora.agents.loop.stop_rules import Ending, StopRules, TurnCounts, error_ending
 from remora.errors import StreamDamaged
 from remora.memory.context import ContextManager
 from remora.memory.events import (
@@ -37,7 +37,7 @@ _Kind = TypeVar("_Kind", bound=Payload)
 NOTHING_OFFERED = "the candidates script offers no action"
 
 
-class Turn(msgspec.Struct, kw_only=True):
+class TurnState(msgspec.Struct, kw_only=True):
     """What is on record of a turn. `given`: hub facts, `offered`: candidates are in the packet."""
 
     number: int = 0
@@ -63,16 +63,16 @@ class AgentState:
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
         self.context = context
         self.start: AgentStart | None = None
-        self.turn = Turn()
+        self.turn = TurnState()
         self.looked = 0
         self.ending: Ending | None = None
         self.changes: list[Change] = []
-        self.outputs = Outputs(blobs)
+        self.outputs = RawOutputs(blobs)
         self.history: list[Event] = []
         self.messages: list[dict[str, Any]] = []
-        self.tally = Tally()
+        self.tally = TurnCounts()
         self._blobs = blobs
-        self._watch = Watch()
+        self._watch = StopRules()
         self._before: DecisionPacket = context.packet
         self._takes: dict[str, Callable[[Event], None]] = {
             AgentStart.type: self._started,
@@ -110,14 +110,14 @@ class AgentState:
         self.start = start
         self.context.packet = start.packet
         self.context.apply_event(event, strict=False)
-        self.turn, self.looked, self.ending, self.tally = Turn(), 0, None, Tally()
+        self.turn, self.looked, self.ending, self.tally = TurnState(), 0, None, TurnCounts()
         self.changes = list(start.changes)
         self.history, self.messages = [], []
 
     def _began(self, event: Event) -> None:
         start = self.start
         ready = start is not None and start.decides and event.turn == start.first_turn
-        self.turn = Turn(number=event.turn, given=ready, offered=ready)
+        self.turn = TurnState(number=event.turn, given=ready, offered=ready)
 
     def _updated(self, event: Event) -> None:
         source = decode_part(event, _Source).source
@@ -128,7 +128,7 @@ class AgentState:
         elif source == "candidates":
             self.turn.given = self.turn.offered = True
             if not self.context.packet.candidate_actions:
-                self.ending = "failed", "no_progress", _said(event) or NOTHING_OFFERED
+                self.ending = "failed", "no_progress", _set_error_of(event) or NOTHING_OFFERED
                 self.turn.over = True
 
     def _asked(self, event: Event) -> None:
@@ -169,13 +169,13 @@ class AgentState:
         try:
             found = resolved_payload(event, self._blobs)
         except (ValueError, RecursionError) as error:
-            raise _none_of(event, kind) from error
+            raise _wrong_event(event, kind) from error
         if not isinstance(found, kind):
-            raise _none_of(event, kind)
+            raise _wrong_event(event, kind)
         return found
 
 
-def _none_of(event: Event, kind: type[Payload]) -> StreamDamaged:
+def _wrong_event(event: Event, kind: type[Payload]) -> StreamDamaged:
     return StreamDamaged(
         f"{event.agent_id}: event {event.seq} is no {kind.type}",
         hint="`remora trace verify` tells what happened",
@@ -192,6 +192,6 @@ class _Result(msgspec.Struct):
     changes: tuple[Change, ...] = ()
 
 
-def _said(event: Event) -> str | None:
+def _set_error_of(event: Event) -> str | None:
     said = event.packet_delta.set_error if event.packet_delta is not None else None
     return said if isinstance(said, str) else None

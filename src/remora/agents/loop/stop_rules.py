@@ -24,7 +24,7 @@ MAX_BAD_CALLS = 2
 DECIDERS = ("rule", "model", "fallback", "escalation")
 
 
-class Tally:
+class TurnCounts:
     """Counts over an agent's life, from its events; only `asked` decisions could have gone another
     way. Sizes and choices are read as they are in a stream, where texts may stand in blobs."""
 
@@ -54,7 +54,7 @@ class Tally:
             self.differed += call.choice not in (None, 0)
 
 
-class Watch:
+class StopRules:
     """The stop rules: the same call thrice, four idle turns, two bad answers in a row."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Watch:
         return None
 
 
-def error_ending(error: AgentError, watch: Watch) -> Ending | None:
+def error_ending(error: AgentError, watch: StopRules) -> Ending | None:
     """The ending that a turn without a call leads to, if any; bad calls are counted in `watch`."""
     reason = f"{error.message}; {error.hint}" if error.hint else error.message
     match error.kind:

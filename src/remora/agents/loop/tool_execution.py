@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.builtin_tools import RECALL, SUBMIT, Outputs, recall
+from remora.agents.builtin_tools import RECALL, SUBMIT, RawOutputs, recall
 from remora.agents.definition.agent import Agent
 from remora.agents.definition.script_inputs import HARNESS_INPUTS
 from remora.chat import ToolCall
@@ -26,7 +26,7 @@ class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
     record: dict[str, Any]
 
 
-class Scene(msgspec.Struct, frozen=True, kw_only=True):
+class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     """What a script may be given: the workspace, where the node stands, the packet, options.
 
     `outputs` are the raw outputs so far, for `recall`; `python` is what runs the project's code.
@@ -36,7 +36,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     target: dict[str, Any]
     packet: dict[str, Any]
     options: dict[str, Any]
-    outputs: Outputs
+    outputs: RawOutputs
     clock: datetime
     seed: int
     python: ProjectPython | None = None
@@ -46,7 +46,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in HARNESS_INPUTS}
 
 
-def act(call: ToolCall, agent: Agent, scene: Scene) -> ToolExecution:
+def execute_call(call: ToolCall, agent: Agent, scene: ScriptInputs) -> ToolExecution:
     """Carry out a call that was checked; never raises for what a tool does."""
     if call.tool == SUBMIT:
         return _builtin({"result": None, "summary": "Submitted", "outcome": "success"})
@@ -55,16 +55,16 @@ def act(call: ToolCall, agent: Agent, scene: Scene) -> ToolExecution:
             return _builtin(recall(call.args["ref"], list(call.args["lines"]), scene.outputs))
         except HostError as error:
             return _builtin({"result": None, "error": error.message, "outcome": "error"})
-    return run_part(agent.tools[call.tool], call.args, scene)
+    return run_script_tool(agent.tools[call.tool], call.args, scene)
 
 
-def refused(why: str) -> ToolExecution:
+def refused_result(why: str) -> ToolExecution:
     """The result of a call that was not carried out."""
     result = {"result": None, "error": why, "outcome": "error"}
     return _builtin(result, error_kind="denied")
 
 
-def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> ToolExecution:
+def run_script_tool(tool: Tool, args: Mapping[str, Any], scene: ScriptInputs) -> ToolExecution:
     """Run a tool's, a context's or a candidates' script; the harness fills its own inputs."""
     wanted = {spec.name for spec in tool.script.inputs}
     given = {name: value for name, value in scene.inputs().items() if name in wanted}
@@ -76,7 +76,7 @@ def run_part(tool: Tool, args: Mapping[str, Any], scene: Scene) -> ToolExecution
         seed=scene.seed,
         python=scene.python,
     )
-    record = {**_for_event(run, tool.script.sha256), "inputs": _beside_packet(given)}
+    record = {**_for_event(run, tool.script.sha256), "inputs": _without_packet(given)}
     return ToolExecution(result=_for_delta(run), record=record)
 
 
@@ -122,7 +122,7 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
     said = {
         "raw_output": run.raw_output,
         "summary": result.summary,
-        "knowledge_delta": result.knowledge_delta if _speaks(run) else None,
+        "knowledge_delta": result.knowledge_delta if _summarizes_itself(run) else None,
         "outcome": result.outcome,
         "error": result.error,
         "diagnostics": result.diagnostics,
@@ -135,12 +135,12 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
     return {k: value for k, value in said.items() if value is not None or k == "raw_output"}
 
 
-def _speaks(run: ToolRun) -> bool:
+def _summarizes_itself(run: ToolRun) -> bool:
     """Whether it is the tool, and not its summarizer, that says what is worth knowing."""
     return run.result.outcome == "error" or is_contract(run.raw_output)
 
 
-def _beside_packet(given: Mapping[str, Any]) -> dict[str, Any]:
+def _without_packet(given: Mapping[str, Any]) -> dict[str, Any]:
     """What replay needs and the stream does not say already."""
     return {name: value for name, value in given.items() if name != "packet"}
 

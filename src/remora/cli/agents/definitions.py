@@ -15,12 +15,12 @@ from remora.agents.definition.agent import (
     load_agents,
 )
 from remora.agents.definition.agent_listing import agent_document
-from remora.agents.definition.scaffold import start_agent
+from remora.agents.definition.scaffold import create_agent
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.names import OPERATION
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_error, table
-from remora.runs.planning.agent_definitions import Checked, check_definitions
+from remora.runs.planning.agent_definitions import CheckedDefinition, check_definitions
 from remora.text import escape_line
 
 
@@ -102,7 +102,7 @@ def new(options: Options, name: str, operation: str | None, node_types: tuple[st
     overwritten; names and operations of other agents are refused.
     """
     caller = caller_of(options)
-    started = start_agent(caller.find_root(), caller.operations, name, operation, node_types)
+    started = create_agent(caller.find_root(), caller.operations, name, operation, node_types)
     document = {
         "name": started.name,
         "operation": started.operation,
@@ -146,7 +146,7 @@ def _started(document: dict[str, Any], folder: Path) -> Iterator[str]:
     yield escape_line(f"test it    python3 {test}")
 
 
-def _verdicts(checked: list[Checked]) -> Iterator[str]:
+def _verdicts(checked: list[CheckedDefinition]) -> Iterator[str]:
     for one in checked:
         word = click.style("wrong", fg="red") if one.error else click.style("ok   ", fg="green")
         yield f"{word}  {escape_line(str(one.path))}"

@@ -6,15 +6,22 @@ from pathlib import Path
 import click
 import msgspec
 
-from remora.bootstrap.invocation import Caller, open_config
+from remora.bootstrap.invocation import Invocation, open_config
 from remora.bootstrap.open_project import model_status, withheld_key
-from remora.bootstrap.test_interpreter import try_tests
+from remora.bootstrap.test_interpreter import check_interpreter
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.errors import ConfigError
 from remora.operations.base import Operations
-from remora.runs.doctor import Check, copying, deciding, linting, machine, proving
+from remora.runs.doctor import (
+    Check,
+    check_machine,
+    check_model,
+    check_overlay,
+    check_ruff_settings,
+    check_tests,
+)
 from remora.runs.planning.agent_definitions import check_definitions
 from remora.sandbox.isolation import (
     LEVEL_NAMES,
@@ -40,8 +47,8 @@ def doctor(options: Options) -> int:
     caller = caller_of(options)
     root = caller.find_root()
     checks = [
-        *machine(root, caller.folders),
-        linting(root),
+        *check_machine(root, caller.folders),
+        check_ruff_settings(root),
         *_configured(caller),
         _agents(root, caller.operations),
     ]
@@ -60,7 +67,7 @@ def doctor(options: Options) -> int:
     return 0 if ok else 1
 
 
-def _configured(caller: Caller) -> list[Check]:
+def _configured(caller: Invocation) -> list[Check]:
     """The configuration, and the driver, the interpreter and the model that it names."""
     root = caller.find_root()
     try:
@@ -72,9 +79,9 @@ def _configured(caller: Caller) -> list[Check]:
     known = Check(name="config", ok=True, detail="every key is known")
     return [
         known,
-        copying(config.workspace.driver, caller.folders),
-        proving(lambda: try_tests(caller, root, config), config.python),
-        *deciding(status),
+        check_overlay(config.workspace.driver, caller.folders),
+        check_tests(lambda: check_interpreter(caller, root, config), config.python),
+        *check_model(status),
         *_key(withheld_key(caller, config)),
     ]
 

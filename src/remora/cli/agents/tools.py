@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from remora.bootstrap.tool_names import KnownTool, check_scripts, known_tools
-from remora.bootstrap.tool_run import ToolWish, Tried, try_tool
+from remora.bootstrap.tool_names import DeclaredTool, check_scripts, known_tools
+from remora.bootstrap.tool_run import ToolRequest, ToolTrial, try_tool
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import coloured, emit, fitted, note, plain_lines, room, wrapped
@@ -102,7 +102,7 @@ def run(
     words = [*inputs, *(word for word in more if "=" in word)]
     functions = [part for word in grants for part in word.split(",")]
     functions += [word for word in more if "=" not in word]
-    wish = ToolWish(name=name, inputs=words, grants=functions)
+    wish = ToolRequest(name=name, inputs=words, grants=functions)
     tried = try_tool(caller_of(options), wish)
     emit(options, encode_value(tried.document), _told(tried))
     if options.json and tried.run.printed:
@@ -121,7 +121,7 @@ tools = group(
 )
 
 
-def _tool_document(tool: KnownTool, checks: ScriptChecks) -> dict[str, Any]:
+def _tool_document(tool: DeclaredTool, checks: ScriptChecks) -> dict[str, Any]:
     script, errors = checks.examine(tool.path)
     said = script.description.split("\n\n")[0] if script else ""
     return {
@@ -191,7 +191,7 @@ def _verdicts(checked: Sequence[ScriptCheck]) -> Iterator[str]:
         yield from (f"       warning: {escape_line(warning)}" for warning in one.warnings)
 
 
-def _told(tried: Tried) -> Iterator[str]:
+def _told(tried: ToolTrial) -> Iterator[str]:
     document = tried.document
     summary = document["summary"] or ""
     yield f"{coloured(document['outcome'])}  {escape_line(summary)}".rstrip()

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.cli.app.options import Options
 from remora.errors import DiskError
 
 
-def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Caller:
+def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Invocation:
     """Return the caller: this process's environment and folder, and the given options."""
-    return Caller(
+    return Invocation(
         environ=os.environ,
         folder=_folder(),
         root=options.root,

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from remora.bootstrap.hub_target import root_above
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.cli.app.options import PATH, Options
 from remora.cli.app.output import note
 from remora.hub.process.hub_paths import HubPaths
@@ -24,7 +24,7 @@ def place_options(function: _Command) -> _Command:
     return function
 
 
-def note_root_above(options: Options, caller: Caller, places: HubPaths) -> None:
+def note_root_above(options: Options, caller: Invocation, places: HubPaths) -> None:
     """Print a note if the project seems to begin above the root."""
     above = root_above(caller, places)
     if above is not None:

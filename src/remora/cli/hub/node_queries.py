@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from remora.bootstrap.hub_target import HubTarget, hub_paths_of
-from remora.bootstrap.invocation import Caller, is_configured, open_config
+from remora.bootstrap.invocation import Invocation, is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
@@ -115,7 +115,7 @@ def _wait_for_daemon(options: Options, places: HubPaths) -> None:
         time.sleep(_LOOK_S)
 
 
-def _make_index(options: Options, caller: Caller, wish: HubTarget, places: HubPaths) -> None:
+def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: HubPaths) -> None:
     """Make the index if there is none, or one of an earlier version, or a damaged one."""
     from remora.bootstrap.hub_index import (  # with all that analyses
         index_hub,

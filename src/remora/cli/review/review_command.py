@@ -8,7 +8,7 @@ from remora.cli.app.names import RUN
 from remora.cli.app.options import Options, command
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import LAST
-from remora.runs.review.pending import ORDERS, By
+from remora.runs.review.pending import ORDERS, GroupBy
 
 
 @command("review", examples=("remora review", "remora review last --by rule"))
@@ -23,7 +23,7 @@ from remora.runs.review.pending import ORDERS, By
 @click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
-def review(options: Options, run: str, by: By, *, trust_run: bool) -> int:
+def review(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> int:
     """Review pending changes one by one on a terminal, with a key for each verdict.
 
     Each verdict is recorded at once: stop at any time, and continue later. RUN is a run ID, a

@@ -22,23 +22,23 @@ from remora.cli.views.job_view import SAME
 from remora.errors import RemoraError
 from remora.ids import unescape_path
 from remora.runs.project import Project
-from remora.runs.provenance import check_ours
+from remora.runs.provenance import check_own_run
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run
 from remora.runs.review import review as reviews
-from remora.runs.review.pending import By, waiting
+from remora.runs.review.pending import GroupBy, pending_changes
 from remora.text import escape_line
 
 _END_OF_INPUT = ("\x04", "")
 _SUSPEND = "\x1a"
 
 
-def review_run(options: Options, run: str, by: By, *, trust_run: bool) -> int:
+def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> int:
     """Show each pending change set of a run and ask for a verdict; return the exit code."""
     project = project_of(options)
     run_id = run_named(project.trace, run)
-    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trust_run)
+    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trust_run)
     return _Review(options, project, run_id, by, trusted=trust_run).go()
 
 
@@ -49,7 +49,7 @@ class _Review:
     options: Options
     project: Project
     run_id: str
-    by: By
+    by: GroupBy
     trusted: bool
     done: Counter[str] = field(default_factory=Counter)
     passed: set[str] = field(default_factory=set)
@@ -74,7 +74,7 @@ class _Review:
         return 1 if self.conflicts else 0
 
     def _next(self) -> tuple[str, JobView, str] | None:
-        left = waiting(read_run(self.project, self.run_id), self.by)
+        left = pending_changes(read_run(self.project, self.run_id), self.by)
         ahead = [pair for pair in left if pair[1].agent_id not in self.passed]
         if not ahead:
             return None
@@ -183,7 +183,7 @@ class _Review:
             _say(line)
 
     def _sum_up(self) -> None:
-        left = len(waiting(read_run(self.project, self.run_id), self.by))
+        left = len(pending_changes(read_run(self.project, self.run_id), self.by))
         told = ", ".join(f"{n} {what}" for what, n in self.done.items())
         told += f"; {count(self.conflicts, 'conflict')}" if self.conflicts else ""
         _say(told or "nothing was decided")

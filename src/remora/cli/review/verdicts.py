@@ -16,7 +16,7 @@ from remora.cli.views.run_view import anew
 from remora.errors import RemoraError
 from remora.runs.project import Project
 from remora.runs.records.results import jobs_named, read_run
-from remora.runs.review.conflicts import collides_with
+from remora.runs.review.conflicts import conflicting_nodes
 from remora.runs.review.revert import Reverted
 from remora.runs.review.review import Verdicts
 from remora.text import escape_line
@@ -121,7 +121,7 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
     for job in jobs_named(view, node):
         if job.review == "conflict":
             with suppress(RemoraError):  # what the others changed may be gone from `objects/`
-                for other in collides_with(project, view, job):
+                for other in conflicting_nodes(project, view, job):
                     name = other.removeprefix("node:")
                     yield from _indented(f"the accepted change set of {name} is in the way")
             yield f"    next: {anew(options, project, view, (job.operation, node))}"

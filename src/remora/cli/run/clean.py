@@ -14,7 +14,7 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, note, room, size_text, wrapped
 from remora.cli.app.project_context import complete
 from remora.errors import UsageError
-from remora.runs.retention.clean import Cleaning, carry_out
+from remora.runs.retention.clean import CleanResult, remove_all
 from remora.text import escape_line
 from remora.trace.stream.line_builder import utc_now
 
@@ -43,7 +43,7 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     acts, kept = cleanable(caller, project, utc_now())
     if is_hub_in_use(caller, project):
         note(options, "the Hub's database is in use and kept: `remora hub stop` ends the daemon")
-    shown = carry_out(acts, kept, dry_run=True)
+    shown = remove_all(acts, kept, dry_run=True)
     if dry_run:
         return _told(options, shown)
     if not acts:
@@ -58,10 +58,10 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
             click.echo(line)
         if not click.confirm(f"free {size_text(shown.bytes)}?"):
             return 0
-    return _told(options, carry_out(acts, kept, dry_run=False))
+    return _told(options, remove_all(acts, kept, dry_run=False))
 
 
-def _told(options: Options, done: Cleaning) -> int:
+def _told(options: Options, done: CleanResult) -> int:
     document = {**msgspec.to_builtins(done), "bytes": done.bytes}
     document["kept"] = [{"run_id": run_id, "reason": reason} for run_id, reason in done.kept]
     emit(options, document, _lines(options, done))
@@ -70,7 +70,7 @@ def _told(options: Options, done: Cleaning) -> int:
     return 1 if done.problems else 0
 
 
-def _lines(options: Options, done: Cleaning) -> Iterator[str]:
+def _lines(options: Options, done: CleanResult) -> Iterator[str]:
     would = "would free" if done.dry_run else "freed"
     for kind, group in groupby(done.removed, key=lambda found: found.kind):
         found = list(group)

@@ -30,12 +30,12 @@ def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
     run ID, a unique prefix, or `last` (default).
     """
     from remora.runs.report.report_formats import FORMATS
-    from remora.runs.report.run_facts import report_on
+    from remora.runs.report.run_facts import make_report
 
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json is --format json, and not {form}", hint="leave out one of them")
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     name = form or ("json" if options.json else "md")
-    click.echo(FORMATS[name](report_on(project, view, raw=raw)), nl=name in ("sarif", "json"))
+    click.echo(FORMATS[name](make_report(project, view, raw=raw)), nl=name in ("sarif", "json"))
     return 1 if view.damaged else 0

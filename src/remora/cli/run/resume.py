@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from remora.bootstrap.open_project import open_project
-from remora.bootstrap.resume_run import Resumable, connect_models, resumable
+from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import count, emit, note
@@ -42,7 +42,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     project = open_project(caller)
     complete(options, project)
     run_id = run_named(project.trace, asked["resume"])
-    wanted = resumable(caller, project, run_id, trusted=asked["trust_run"])
+    wanted = prepare_resume(caller, project, run_id, trusted=asked["trust_run"])
     _refuse_other_model(wanted, asked["model"])
     if wanted.nothing_to_do:
         note(options, f"nothing to do: the run {run_id} came to its end")

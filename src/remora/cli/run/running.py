@@ -13,7 +13,7 @@ from remora.cli.views.run_view import run_lines, tried_lines
 from remora.errors import NotFound
 from remora.models.protocol import Model
 from remora.runs.project import Project
-from remora.runs.records.documents import never_answered
+from remora.runs.records.documents import model_never_answered
 from remora.runs.records.results import read_run, run_document
 from remora.sandbox.isolation import best_level, describe_level
 
@@ -73,4 +73,4 @@ def report(
         return 130
     if {job["status"] for job in jobs} <= GOOD:
         return 0
-    return 3 if never_answered(project, view) else 1
+    return 3 if model_never_answered(project, view) else 1

@@ -14,8 +14,8 @@ from remora.cli.app.project_context import again, recorded_project
 from remora.cli.views.run_view import run_lines
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import LAST, run_named
-from remora.runs.records.results import jobs_asked, read_run, run_document, run_documents
-from remora.runs.records.run_listing import RunLine, listed_runs
+from remora.runs.records.results import read_run, run_document, run_documents, select_jobs
+from remora.runs.records.run_listing import RunLine, list_run_lines
 from remora.text import escape_line
 from remora.trace.read.reader import DAMAGED
 
@@ -28,7 +28,7 @@ def runs(options: Options) -> int:
     with your files. The stream of a damaged run cannot be read to its end.
     """
     project = recorded_project(options)
-    found = listed_runs(project.trace)
+    found = list_run_lines(project.trace)
     emit(options, {"runs": run_documents(found)}, _runs(options, project, found))
     return 0
 
@@ -68,7 +68,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
             click.echo("no verified changes in this run", err=True)
         for entry in document["diffs"]:
             _print_diff(entry)
-    asked = jobs_asked(view, nodes) if nodes else view.jobs
+    asked = select_jobs(view, nodes) if nodes else view.jobs
     damaged = [job for job in asked if job.damaged]
     for job in damaged:
         note(options, f"{job.node_id.removeprefix('node:')}: {job.error}")

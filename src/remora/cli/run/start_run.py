@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from remora.bootstrap.api import execute
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_flags, open_project
 from remora.bootstrap.prepare_run import prepare, too_many
 from remora.bootstrap.run_limits import planned_within
@@ -43,7 +43,7 @@ def start_run(options: Options, asked: dict[str, Any]) -> int:
 
 
 def _analyze(
-    options: Options, caller: Caller, prepared: Run, wish: RunRequest, asked: dict[str, Any]
+    options: Options, caller: Invocation, prepared: Run, wish: RunRequest, asked: dict[str, Any]
 ) -> int:
     plan = prepared.plan
     if asked["dry_run"] or not plan.jobs:

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model, model_flags, open_project
-from remora.bootstrap.resume_run import connect_models, resumable
-from remora.bootstrap.start_fork import ForkWish, fork_agent
+from remora.bootstrap.resume_run import connect_models, prepare_resume
+from remora.bootstrap.start_fork import ForkRequest, fork_agent
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.names import STREAM
 from remora.cli.app.options import PATH, Options, command
@@ -18,7 +18,7 @@ from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import again, complete
 from remora.cli.run.running import GOOD, brought_to_its_end
 from remora.cli.views.run_view import tried_lines
-from remora.runs.continuation.fork import Forked
+from remora.runs.continuation.fork import ForkResult
 from remora.runs.project import Project
 from remora.runs.records.job_view import read_attempt
 from remora.runs.records.name_lookup import stream_named
@@ -57,7 +57,7 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     caller = caller_of(options, model_flags(asked["model"]))
     project = open_project(caller)
     complete(options, project)
-    wish = ForkWish(
+    wish = ForkRequest(
         agent_id=stream_named(project.trace, agent),
         turn=asked["turn"],
         files=asked["files"],
@@ -76,11 +76,11 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
 
 
 def _go_on(
-    options: Options, caller: Caller, project: Project, made: Forked, *, trusted: bool
+    options: Options, caller: Invocation, project: Project, made: ForkResult, *, trusted: bool
 ) -> int:
     agent_id, run_id = made.job.agent_id, made.job.run_id
     only = frozenset({agent_id})
-    wanted = resumable(caller, project, run_id, trusted=trusted, only=only)
+    wanted = prepare_resume(caller, project, run_id, trusted=trusted, only=only)
     models = connect_models(caller, wanted.run.project, wanted.models)
     note(options, f"fork {agent_id} of run {run_id}")
     stopped = brought_to_its_end(options, wanted, models)
@@ -97,7 +97,9 @@ def _go_on(
     return 0 if told["status"] in GOOD else 1
 
 
-def _lines(options: Options, project: Project, made: Forked, files: Path | None) -> Iterator[str]:
+def _lines(
+    options: Options, project: Project, made: ForkResult, files: Path | None
+) -> Iterator[str]:
     parent = made.parent
     where = f"line {parent['seq'] + 1} of {parent['agent_id']}"
     yield escape_line(f"{made.job.agent_id}  attempt {made.job.attempt}, from {where}")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from remora.agents.replay import Rerun, rerun_scripts
+from remora.agents.replay import ScriptReplay, replay_scripts
 from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, print_error, room, wrapped
@@ -59,11 +59,11 @@ def _agent(name: str, agents: Sequence[str]) -> str:
 
 def _replayed(folder: TraceFolder, name: str) -> dict[str, Any]:
     """One agent's scripts, and why no more of them where its stream cannot be read on."""
-    found: list[Rerun] = []
+    found: list[ScriptReplay] = []
     error = ""
     try:
         events = read_events(folder.existing_agent(name))
-        found.extend(rerun_scripts(events, folder.blobs, folder.objects))
+        found.extend(replay_scripts(events, folder.blobs, folder.objects))
     except RemoraError as broken:
         error = broken.message
     return {

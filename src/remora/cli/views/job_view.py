@@ -7,7 +7,13 @@ from typing import Any
 
 from remora.cli.app.output import coloured, count, wrapped
 from remora.ids import split_node_key
-from remora.runs.records.findings import Codes, codes_text, counts, deeds, fixed_and_left
+from remora.runs.records.findings import (
+    Codes,
+    codes_text,
+    counts_as_done,
+    fixed_and_left,
+    fixes_text,
+)
 from remora.text import escape_line
 
 SAME = "the same change as before: doing it again, and what was said of it, made no difference"
@@ -66,7 +72,7 @@ def reviewed(jobs: Sequence[Document]) -> str:
 
 def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
     """`fixed F401 x2, UP045; left E501`."""
-    told = [deeds(fixed, done=done), f"left {codes_text(left)}" if left else ""]
+    told = [fixes_text(fixed, done=done), f"left {codes_text(left)}" if left else ""]
     return "; ".join(filter(None, told))
 
 
@@ -147,7 +153,7 @@ def _did(job: Document) -> str:
     if not job["turns"]:
         return ""
     known = fixed_and_left(job)
-    told = done_text(*known, done=counts(job)) if known else count(job["turns"], "turn")
+    told = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
     where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
     return " · ".join(part for part in (told, _deciders(by_others) or "rules", where) if part)

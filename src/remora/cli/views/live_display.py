@@ -13,7 +13,7 @@ from remora.agents.job import AgentResult, Job
 from remora.cli.app.output import count
 from remora.cli.views.run_counts import Count
 from remora.runs.planning.plan import Plan
-from remora.runs.review.review import Pace, Usable
+from remora.runs.review.review import ReadyChange, TrackProgress
 from remora.text import escape_line
 
 
@@ -66,7 +66,7 @@ def live_display() -> Iterator[LiveDisplay]:
 
 
 @contextmanager
-def accept_bar() -> Iterator[Pace]:
+def accept_bar() -> Iterator[TrackProgress]:
     """Draw how many change sets are done on stderr until the block ends."""
     bar = Progress(
         TextColumn("change sets"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
@@ -75,7 +75,7 @@ def accept_bar() -> Iterator[Pace]:
     with bar:
         task = bar.add_task("change sets", total=None)
 
-        def pace(usable: Sequence[Usable]) -> Iterator[Usable]:
+        def pace(usable: Sequence[ReadyChange]) -> Iterator[ReadyChange]:
             bar.update(task, total=len(usable))
             for each in usable:
                 yield each

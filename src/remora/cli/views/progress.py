@@ -15,7 +15,7 @@ from remora.cli.views.run_counts import Count
 from remora.text import escape_line
 
 if TYPE_CHECKING:
-    from remora.runs.review.review import Pace
+    from remora.runs.review.review import TrackProgress
 
 
 class Lines(Count):
@@ -48,7 +48,7 @@ def watching(options: Options) -> Iterator[Count]:
 
 
 @contextmanager
-def accepting(options: Options) -> Iterator["Pace"]:
+def accepting(options: Options) -> Iterator["TrackProgress"]:
     """Yield a progress bar for an accept on a terminal, nothing elsewhere."""
     if options.quiet or options.json or not sys.stderr.isatty():
         yield iter

@@ -11,8 +11,8 @@ from remora.cli.app.project_context import again
 from remora.cli.views.job_view import Document, job_lines, reviewed
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
-from remora.runs.records.run_listing import listed_runs
-from remora.runs.records.totals import asked_text, phrases_of, sums_of
+from remora.runs.records.run_listing import list_run_lines
+from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
 from remora.text import escape_line
 
 _WRONG = ("failed", "error")
@@ -41,7 +41,7 @@ def run_lines(
     if not options.verbose and any(job["why"] for job in jobs):
         why = again(options, project.root, "show", view.run_id, "-v")
         yield from wrapped(f"why some changed nothing: `{why}`", width)
-    sums = sums_of(jobs, view.start.plan.get("findings", 0), project.operations.totals)
+    sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
     for told in phrases_of(sums):
         yield from wrapped(escape_line(told.whole), width)
     yield from unreadable_lines(document["totals"], width)
@@ -155,7 +155,7 @@ def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
     """Runs before this one whose change sets were forgotten."""
     older = [
         run
-        for run in listed_runs(project.trace, skip=view.run_id)
+        for run in list_run_lines(project.trace, skip=view.run_id)
         if run.pending and (run.started, run.run_id) < (view.started, view.run_id)
     ]
     if older:

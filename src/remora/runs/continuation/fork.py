@@ -5,24 +5,24 @@ from typing import Any
 
 import msgspec
 
-from remora.agents.fork import forked
-from remora.agents.fork_point import Cut, cut_at
+from remora.agents.fork import fork_start
+from remora.agents.fork_point import ForkPoint, fork_point_at
 from remora.agents.job import Job
 from remora.errors import HostError, NotFound, UsageError
 from remora.files.reserved_names import reserved
 from remora.ids import unescape_path
-from remora.runs.continuation.start_attempts import AsNow, Numbers, begin
-from remora.runs.execution.base_files import Grounds
+from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart, start_stream
+from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import job_start
 from remora.runs.records.attempts import Attempts, attempts_of
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import Clock, utc_now
 from remora.workspaces.rooted_files import RootedFiles
 
 
-class Forked(msgspec.Struct, frozen=True, kw_only=True):
+class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
     """An agent that was begun and not run: its job, and its `agent_start`'s `parent`."""
 
     job: Job
@@ -38,7 +38,7 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def run_of(project: Project, agent_id: str) -> tuple[str, str]:
+def run_of_agent(project: Project, agent_id: str) -> tuple[str, str]:
     """The run and the operation of an agent. Raises NotFound, StreamDamaged."""
     last = last_event(project.trace.existing_agent(agent_id))
     if last is None:
@@ -50,12 +50,12 @@ def fork(  # noqa: PLR0913 (what a fork is asked for)
     project: Project,
     agent_id: str,
     turn: int,
-    as_now: AsNow,
+    as_now: UpdateStart,
     *,
     files: Path | None = None,
     trusted: bool = False,
     clock: Clock = utc_now,
-) -> Forked:
+) -> ForkResult:
     """Begin another attempt of an agent's job with what the agent had before turn `turn`'s
     decision. The agent's own stream stays as it is, and nothing is run.
 
@@ -64,19 +64,19 @@ def fork(  # noqa: PLR0913 (what a fork is asked for)
     Raises NotFound (no such turn, or a content is gone), StreamLocked (the run is going on),
     UsageError (`files` is not empty), StreamDamaged.
     """
-    run_id, _ = run_of(project, agent_id)
-    cut = cut_at(read_events(project.trace.existing_agent(agent_id)), turn)
-    with opened_run(project, run_id, clock) as stream:
+    run_id, _ = run_of_agent(project, agent_id)
+    cut = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
+    with open_run(project, run_id, clock) as stream:
         attempts = attempts_of(project.trace, run_id)
-        job = Numbers(project, attempts).next_of(_job_of(attempts, agent_id))
+        job = AttemptNumbers(project, attempts).next_of(_job_of(attempts, agent_id))
         _check_contents(project, cut)
         if files is not None:
-            grounds = Grounds(project, run_id, attempts.start)
+            grounds = BaseFilesCache(project, run_id, attempts.start)
             _write_files(grounds, project, cut, files, trusted=trusted)
-        start = as_now(job, forked(cut, job))
-        begin(project, job, start, clock)
+        start = as_now(job, fork_start(cut, job))
+        start_stream(project, job, start, clock)
         stream.append(job_start(job))
-    return Forked(job=job, parent=start.parent or {})
+    return ForkResult(job=job, parent=start.parent or {})
 
 
 def _job_of(attempts: Attempts, agent_id: str) -> Job:
@@ -86,7 +86,7 @@ def _job_of(attempts: Attempts, agent_id: str) -> Job:
     raise NotFound(f"its run does not know the agent {agent_id}", hint="remora trace verify")
 
 
-def _check_contents(project: Project, cut: Cut) -> None:
+def _check_contents(project: Project, cut: ForkPoint) -> None:
     """A fork whose files cannot be had again is not begun."""
     for change in cut.changes:
         problem = change.after and project.trace.objects.problem(change.after)
@@ -97,7 +97,7 @@ def _check_contents(project: Project, cut: Cut) -> None:
 
 
 def _write_files(
-    grounds: Grounds, project: Project, cut: Cut, folder: Path, *, trusted: bool
+    grounds: BaseFilesCache, project: Project, cut: ForkPoint, folder: Path, *, trusted: bool
 ) -> None:
     _make_empty(folder)
     place = RootedFiles(folder)

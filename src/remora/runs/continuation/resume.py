@@ -5,19 +5,19 @@ from collections.abc import Collection
 import msgspec
 
 from remora.agents.definition.agent import Agent, definition_record
-from remora.agents.fork import begun_anew
-from remora.agents.fork_point import cut_at
+from remora.agents.fork import restart_start
+from remora.agents.fork_point import fork_point_at
 from remora.agents.job import AgentResult, Job
-from remora.agents.threads import aside
+from remora.agents.threads import run_in_thread
 from remora.errors import Conflict, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd
-from remora.runs.continuation.start_attempts import Numbers, begin
-from remora.runs.execution.attempt import work_on
-from remora.runs.execution.base_files import Grounds, Moved
+from remora.runs.continuation.start_attempts import AttemptNumbers, start_stream
+from remora.runs.execution.attempt import run_attempt
+from remora.runs.execution.base_files import BaseFilesCache, ChangedJob
 from remora.runs.execution.run import Run
 from remora.runs.records.agent_stream import agent_emitter, end_of, job_end, start_of
 from remora.runs.records.attempts import Attempts, attempts_of
-from remora.runs.records.run_stream import RunStream, opened_run
+from remora.runs.records.run_stream import RunStream, open_run
 from remora.trace.read.reader import INTERRUPTED, read_events
 from remora.trace.redact.redactor import Redactor
 
@@ -38,21 +38,21 @@ def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
         )
 
 
-async def finish(run: Run, *, only: Collection[str] | None = None) -> None:
+async def finish_run(run: Run, *, only: Collection[str] | None = None) -> None:
     """Bring a run's unended attempts to their ends and begin the jobs that none began; with
     `only`, these agents alone, on the files that they began with.
 
     Raises StreamLocked while another process writes the run, and StreamDamaged, once all else is
     done, where an attempt's stream cannot be gone on with.
     """
-    with opened_run(run.project, run.run_id, run.clock) as stream:
+    with open_run(run.project, run.run_id, run.clock) as stream:
         attempts = attempts_of(run.project.trace, run.run_id)
         jobs = [attempt.job for attempt in attempts.unended] + attempts.unbegun
         if only is not None:
             jobs = [job for job in jobs if job.agent_id in only]
         run.watcher.planned(run.run_id, msgspec.structs.replace(run.plan, jobs=tuple(jobs)))
-        grounds = Grounds(run.project, run.run_id, attempts.start)
-        finishing = _Finishing(run, stream, attempts, grounds, rebases=only is None)
+        grounds = BaseFilesCache(run.project, run.run_id, attempts.start)
+        finishing = _ResumedJobs(run, stream, attempts, grounds, rebases=only is None)
         try:
             await run.engine.run(jobs, finishing.carry_on)
         finally:
@@ -63,17 +63,23 @@ async def finish(run: Run, *, only: Collection[str] | None = None) -> None:
             _end(stream, attempts_of(run.project.trace, run.run_id))
 
 
-class _Finishing:
+class _ResumedJobs:
     """What each job of a resumed run needs. With `rebases`, an agent whose file moved on begins
     again on what it is now; but not a fork, which is about what the file was then."""
 
     def __init__(
-        self, run: Run, stream: RunStream, attempts: Attempts, grounds: Grounds, *, rebases: bool
+        self,
+        run: Run,
+        stream: RunStream,
+        attempts: Attempts,
+        grounds: BaseFilesCache,
+        *,
+        rebases: bool,
     ) -> None:
         self._run = run
         self._project = run.project
         self._stream = stream
-        self._numbers = Numbers(run.project, attempts)
+        self._numbers = AttemptNumbers(run.project, attempts)
         self._grounds = grounds
         self._rebases = rebases
         self.damaged: list[StreamDamaged] = []
@@ -85,22 +91,22 @@ class _Finishing:
             self.damaged.append(error)
 
     async def _carry_on(self, job: Job) -> None:
-        end = await aside(end_of, self._project.trace, job.agent_id)
+        end = await run_in_thread(end_of, self._project.trace, job.agent_id)
         if end is not None:
-            await aside(self._record_end, job, end)
+            await run_in_thread(self._record_end, job, end)
             return
-        start = await aside(start_of, self._project.trace, job.agent_id)
-        ground = await aside(self._grounds.of, start.rebased if start is not None else {})
+        start = await run_in_thread(start_of, self._project.trace, job.agent_id)
+        ground = await run_in_thread(self._grounds.of, start.rebased if start is not None else {})
         moved, gone = None, None
         if self._rebases and (start is None or not start.packet.turn):
             try:
-                moved = await aside(self._grounds.moved, job, ground)
+                moved = await run_in_thread(self._grounds.moved, job, ground)
             except Conflict as error:
                 gone = error
         if moved is not None:
-            job = await aside(self._begin_anew, job, start, moved)
-            ground = await aside(self._grounds.of, moved.rebased)
-        await work_on(self._run, self._stream, job, ground, gone)
+            job = await run_in_thread(self._begin_anew, job, start, moved)
+            ground = await run_in_thread(self._grounds.of, moved.rebased)
+        await run_attempt(self._run, self._stream, job, ground, gone)
 
     def _record_end(self, job: Job, end: AgentEnd) -> None:
         self._run.watcher.began(job)
@@ -110,7 +116,7 @@ class _Finishing:
         self._stream.append(job_end(job, result.status, result.head))
         self._run.watcher.ended(job, result)
 
-    def _begin_anew(self, job: Job, start: AgentStart | None, moved: Moved) -> Job:
+    def _begin_anew(self, job: Job, start: AgentStart | None, moved: ChangedJob) -> Job:
         """The attempt on the file as it is now: this one, if it had not begun, else another, of
         which this is the parent. It is anchored where it was left."""
         if start is None:
@@ -118,8 +124,8 @@ class _Finishing:
         path = self._project.trace.existing_agent(job.agent_id)
         self._stream.append(job_end(job, INTERRUPTED, self._sound_head(job)))
         after = self._numbers.next_of(moved.job)
-        first = begun_anew(cut_at(read_events(path), 0), after, moved.rebased)
-        begin(self._project, after, first, self._run.clock)
+        first = restart_start(fork_point_at(read_events(path), 0), after, moved.rebased)
+        start_stream(self._project, after, first, self._run.clock)
         return after
 
     def _sound_head(self, job: Job) -> Head:

@@ -3,26 +3,26 @@
 from collections.abc import Sequence
 from contextlib import closing
 
-from remora.agents.fork import begun_anew, forked
-from remora.agents.fork_point import cut_at
+from remora.agents.fork import fork_start, restart_start
+from remora.agents.fork_point import fork_point_at
 from remora.agents.job import Job
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import AgentStart
-from remora.runs.continuation.start_attempts import AsNow, Numbers, begin
-from remora.runs.execution.base_files import Grounds
+from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart, start_stream
+from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import job_start
 from remora.runs.records.attempts import attempts_of
 from remora.runs.records.current_attempt import RETRIED
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import jobs_named, read_run
-from remora.runs.records.review_verdict import said, verdict_on
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.review_verdict import checked_feedback, review_event
+from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import INTERRUPTED, RUNNING, read_events
 from remora.trace.stream.line_builder import Clock, utc_now
 
 
-def to_retry(project: Project, run_id: str, node: str) -> list[JobView]:
+def jobs_to_retry(project: Project, run_id: str, node: str) -> list[JobView]:
     """The attempts that count of the jobs on a node (a name or a glob), which all must be over.
 
     Raises NotFound with the nearest names, UsageError for a job that is not over, StreamDamaged.
@@ -44,7 +44,7 @@ def retry(
     project: Project,
     run_id: str,
     jobs: Sequence[JobView],
-    as_now: AsNow,
+    as_now: UpdateStart,
     *,
     feedback: str | None = None,
     clock: Clock = utc_now,
@@ -54,33 +54,37 @@ def retry(
     `feedback` is pinned in the packet. Raises Conflict where a node is gone, StreamLocked where
     the run is going on, UsageError for a feedback that is too long for one line of a stream.
     """
-    told = said(feedback, project.redact)
-    with opened_run(project, run_id, clock) as stream:
+    told = checked_feedback(feedback, project.redact)
+    with open_run(project, run_id, clock) as stream:
         attempts = attempts_of(project.trace, run_id)
-        numbers = Numbers(project, attempts)
+        numbers = AttemptNumbers(project, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
-        with closing(Grounds(project, run_id, attempts.start)) as grounds:
+        with closing(BaseFilesCache(project, run_id, attempts.start)) as grounds:
             starts = [
                 _start(project, known[job.agent_id].job, numbers, grounds, told) for job in jobs
             ]
         for job, (after, start) in zip(jobs, starts, strict=True):
-            begin(project, after, as_now(after, start), clock)
+            start_stream(project, after, as_now(after, start), clock)
             # a kill in between leaves an attempt that a resume brings to its end
             stream.append(job_start(after))
-            stream.append(verdict_on(job, RETRIED, feedback=told))
+            stream.append(review_event(job, RETRIED, feedback=told))
     return [after for after, _ in starts]
 
 
 def _start(
-    project: Project, job: Job, numbers: Numbers, grounds: Grounds, feedback: str | None
+    project: Project,
+    job: Job,
+    numbers: AttemptNumbers,
+    grounds: BaseFilesCache,
+    feedback: str | None,
 ) -> tuple[Job, AgentStart]:
     """The next attempt and what it begins with: an agent that began in turn 0 begins again on
     what its file is now, a fork where it began."""
-    cut = cut_at(read_events(project.trace.existing_agent(job.agent_id)), 0)
+    cut = fork_point_at(read_events(project.trace.existing_agent(job.agent_id)), 0)
     ground = grounds.of(cut.start.rebased)
     moved = None if cut.start.packet.turn else grounds.moved(job, ground)
     if moved is None:
         after = numbers.next_of(job)
-        return after, forked(cut, after, feedback=feedback)
+        return after, fork_start(cut, after, feedback=feedback)
     after = numbers.next_of(moved.job)
-    return after, begun_anew(cut, after, moved.rebased, feedback=feedback)
+    return after, restart_start(cut, after, moved.rebased, feedback=feedback)

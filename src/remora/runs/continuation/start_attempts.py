@@ -10,7 +10,7 @@ from remora.runs.records.attempts import Attempts, as_attempt
 from remora.trace.stream.line_builder import Clock
 
 
-class Numbers:
+class AttemptNumbers:
     """Gives each further attempt of a job a number of its own."""
 
     def __init__(self, project: Project, attempts: Attempts) -> None:
@@ -31,12 +31,12 @@ class Numbers:
                 return found
 
 
-AsNow = Callable[[Job, AgentStart], AgentStart]
+UpdateStart = Callable[[Job, AgentStart], AgentStart]
 """Puts into an attempt's start what is not the agent's that it goes on from: the agent as it is
 now, another model."""
 
 
-def begin(project: Project, job: Job, start: AgentStart, clock: Clock) -> None:
+def start_stream(project: Project, job: Job, start: AgentStart, clock: Clock) -> None:
     """Write the first line of an attempt's stream, safe against a power cut: the run's stream
     may name it then."""
     with agent_emitter(project, job, clock) as emitter:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from remora.agents.decision.query_settings import ANSWER_TOKENS, Asking, strategy_for
+from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings, strategy_for
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
 from remora.models.no_model import NoModel
@@ -13,7 +13,9 @@ EMBEDDED_LIMIT = 600
 """Tokens of a whole request to the embedded model, which reads them in about two seconds."""
 
 
-def asking_for(config: Config, agent: Agent, model: Model, request: RunRequest) -> Asking:
+def query_settings_for(
+    config: Config, agent: Agent, model: Model, request: RunRequest
+) -> QuerySettings:
     """Return how `model` is asked for `agent`.
 
     Raises ModelError or ConfigError if the model cannot be asked as configured.
@@ -28,7 +30,7 @@ def asking_for(config: Config, agent: Agent, model: Model, request: RunRequest) 
     if model.context is not None:
         limit = min(limit, model.context - ANSWER_TOKENS)
     has_candidates = agent.candidates is not None
-    return Asking(
+    return QuerySettings(
         renderer=f"{renderer}/1",
         strategy="rules"
         if isinstance(model, NoModel)

@@ -16,7 +16,7 @@ from remora.errors import Conflict, HostError, NotFound, StreamDamaged
 from remora.ids import escape_path, is_id, unescape_path
 from remora.memory.canonical import canonical
 from remora.memory.events import RunStart
-from remora.runs.execution.run import Ground
+from remora.runs.execution.run import BaseFiles
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_copies import note_root
 from remora.sandbox.child.rmtree import try_remove_tree
@@ -28,14 +28,14 @@ _Rebased = Mapping[str, Any]
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
-class Moved(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedJob(msgspec.Struct, frozen=True, kw_only=True):
     """A job on its file as the user has it now; `rebased` names that file's content."""
 
     job: Job
     rebased: dict[str, Any]
 
 
-class Grounds:
+class BaseFilesCache:
     """The run's base, and bases in which a file is what the user made of it since.
 
     Whoever holds one must be the only writer of the run's stream: the folders carry its name.
@@ -47,10 +47,10 @@ class Grounds:
         self._project = project
         self._run_id = run_id
         self._start = start
-        self._made: dict[bytes, Ground] = {}
+        self._made: dict[bytes, BaseFiles] = {}
         self._lock = threading.Lock()
 
-    def of(self, rebased: _Rebased) -> Ground:
+    def of(self, rebased: _Rebased) -> BaseFiles:
         """The run's base with these files in it. Raises OutsideError where the commit is gone,
         DiskError, NotFound or StreamDamaged for a content that is."""
         with self._lock:
@@ -59,10 +59,12 @@ class Grounds:
                 base = self._restored(rebased, self._folder(len(self._made)))
                 driver = self._project.config.workspace.driver
                 workspaces = make_driver(driver, base, self._project.cache)
-                self._made[known] = Ground(base=base, workspaces=workspaces, rebased=dict(rebased))
+                self._made[known] = BaseFiles(
+                    base=base, workspaces=workspaces, rebased=dict(rebased)
+                )
             return self._made[known]
 
-    def moved(self, job: Job, ground: Ground) -> Moved | None:
+    def moved(self, job: Job, ground: BaseFiles) -> ChangedJob | None:
         """The job on its file as it is now; None where that is what `ground` holds.
 
         The content is in `objects/` then. Raises Conflict where the file or the node is gone.
@@ -78,12 +80,12 @@ class Grounds:
             problem = (
                 "has no such node any more" if isinstance(module, Module) else "is not readable"
             )
-            raise _gone(job, f"{job.path} {problem}")
+            raise _gone_conflict(job, f"{job.path} {problem}")
         mode = known.mode if known is not None else 0o644
         self._project.trace.objects.put(content)
         summary = self._project.redact.text(node_summary(node))
         file = {"sha256": digest, "mode": mode}
-        return Moved(
+        return ChangedJob(
             job=msgspec.structs.replace(job, node_summary=summary),
             rebased={**ground.rebased, escape_path(job.path): file},
         )
@@ -133,9 +135,9 @@ def _content(root: Path, job: Job) -> bytes:
     try:
         return RootedFiles(root).read_bytes(job.path, limit=FILE_LIMIT)
     except HostError as error:
-        raise _gone(job, error.message) from error
+        raise _gone_conflict(job, error.message) from error
 
 
-def _gone(job: Job, why: str) -> Conflict:
+def _gone_conflict(job: Job, why: str) -> Conflict:
     name = job.node_id.removeprefix("node:")
     return Conflict(f"{name} is gone since the run began: {why}")

@@ -5,16 +5,16 @@ import msgspec
 from remora.agents.job import Job
 from remora.ids import escape_path
 from remora.memory.events import RunEnd, RunStart
-from remora.runs.execution.attempt import work_on
-from remora.runs.execution.run import Ground, Run
+from remora.runs.execution.attempt import run_attempt
+from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.project import Project
-from remora.runs.provenance import signed
-from remora.runs.records.run_stream import opened_run
+from remora.runs.provenance import sign_run_start
+from remora.runs.records.run_stream import open_run
 from remora.workspaces.commit_files import pin_commit
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
-async def execute(run: Run, ground: Ground) -> None:
+async def execute(run: Run, ground: BaseFiles) -> None:
     """Work through the plan. What became of it stands in the streams.
 
     If it is cancelled, the streams of jobs under way have no end: they are interrupted, and
@@ -23,15 +23,15 @@ async def execute(run: Run, ground: Ground) -> None:
     project = run.project
     project.trace.create()
     _keep_base(project, ground.base)
-    with opened_run(project, run.run_id, run.clock) as stream:
+    with open_run(project, run.run_id, run.clock) as stream:
         if ground.base.commit is not None:  # before run_start names it
             pin_commit(project.root, run.run_id, ground.base.commit)
-        stream.append(signed(_start(run, ground.base), project.install_key))
+        stream.append(sign_run_start(_start(run, ground.base), project.install_key))
         run.watcher.planned(run.run_id, run.plan)
         totals: dict[str, int] = {}
 
         async def work(job: Job) -> None:
-            status = await work_on(run, stream, job, ground)
+            status = await run_attempt(run, stream, job, ground)
             totals[status] = totals.get(status, 0) + 1
 
         await run.engine.run(run.plan.jobs, work)

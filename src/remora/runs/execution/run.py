@@ -23,7 +23,7 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
 
 
-class Watcher(Protocol):
+class RunObserver(Protocol):
     """Is told how a run goes, as it goes."""
 
     def planned(self, run_id: str, plan: Plan) -> None:
@@ -39,7 +39,7 @@ class Watcher(Protocol):
         """A job ended."""
 
 
-class Unwatched:
+class NoObserver:
     """A watcher that shows nothing."""
 
     def planned(self, run_id: str, plan: Plan) -> None:
@@ -83,7 +83,7 @@ class Run:
     default_model: str = ""
     facts: NodeFacts = field(default_factory=NoHub)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    watcher: Watcher = field(default_factory=Unwatched)
+    watcher: RunObserver = field(default_factory=NoObserver)
     clock: Callable[[], datetime] = utc_now
     listeners: tuple[Callable[[Event], object], ...] = ()
 
@@ -104,7 +104,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class BaseFiles:
     """The files that an agent starts from, and private copies of them.
 
     `rebased` are those of them that are not as in the run's own base: `{path: {sha256, mode}}`.

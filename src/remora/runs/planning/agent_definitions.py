@@ -13,7 +13,7 @@ from remora.pym import ScriptChecks
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class CheckedDefinition:
     """One `agent.yaml`; `error` is empty where all is right, else says where it is wrong.
 
     `warnings` are about what a script declares and will not get (calling it is denied), and what
@@ -29,7 +29,7 @@ class Checked:
 
 def check_definitions(
     root: Path, operations: Operations, paths: Sequence[Path] = ()
-) -> list[Checked]:
+) -> list[CheckedDefinition]:
     """The named definitions (folders, files, names), else every one that `root` has."""
     checker = _Checker(root, operations, ScriptChecks())
     if paths:
@@ -37,17 +37,21 @@ def check_definitions(
     folders = agent_folders(root, operations)
     checked = [checker.check(folder, builtin=builtin) for folder, builtin in folders]
     if not any(one.error for one in checked):
-        checked = _beside_each_other(checker, checked)
+        checked = _check_together(checker, checked)
     return checked
 
 
-def _beside_each_other(checker: "_Checker", checked: list[Checked]) -> list[Checked]:
+def _check_together(
+    checker: "_Checker", checked: list[CheckedDefinition]
+) -> list[CheckedDefinition]:
     """Two agents of one name or operation: told once, at the definition that the error names."""
     try:
         load_agents(checker.root, checker.operations, checks=checker.scripts)
     except RemoraError as error:
         guilty = next((one for one in checked if str(one.path) in error.message), checked[-1])
-        wrong = Checked(path=guilty.path, name=guilty.name, error=error.message, hint=error.hint)
+        wrong = CheckedDefinition(
+            path=guilty.path, name=guilty.name, error=error.message, hint=error.hint
+        )
         return [wrong if one is guilty else one for one in checked]
     return checked
 
@@ -60,19 +64,19 @@ class _Checker:
     operations: Operations
     scripts: ScriptChecks
 
-    def check(self, folder: Path, *, builtin: bool) -> Checked:
+    def check(self, folder: Path, *, builtin: bool) -> CheckedDefinition:
         path = folder / "agent.yaml"
         try:
             agent = load_agent(folder, self.operations, builtin=builtin, checks=self.scripts)
         except RemoraError as error:
-            return Checked(path=path, error=error.message, hint=error.hint)
-        return Checked(
+            return CheckedDefinition(path=path, error=error.message, hint=error.hint)
+        return CheckedDefinition(
             path=path,
             name=agent.definition.name,
             warnings=tuple(script_warnings(folder, agent.definition, agent.scripts)),
         )
 
-    def named(self, path: Path) -> Checked:
+    def named(self, path: Path) -> CheckedDefinition:
         """Check a folder or file that exists, else the agent of that name."""
         if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
             return self.check(path.parent if path.is_file() else path, builtin=False)
@@ -85,4 +89,4 @@ class _Checker:
         if path.is_dir() or (len(path.parts) == 1 and own.is_dir()):
             return self.check(path if path.is_dir() else own, builtin=False)
         error = no_agent(str(path), folders)
-        return Checked(path=path, error=error.message, hint=error.hint)
+        return CheckedDefinition(path=path, error=error.message, hint=error.hint)

@@ -12,7 +12,7 @@ from remora.errors import HostError
 from remora.pym import Limits
 
 
-class OwnNeeds:
+class NeedScripts:
     """Answers for the nodes of one file; it is read again only where somebody asks."""
 
     def __init__(self, tree: Path, module: Module) -> None:

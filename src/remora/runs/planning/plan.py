@@ -17,11 +17,11 @@ from remora.code.syntax.source import Unreadable
 from remora.errors import RemoraError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.operations.base import Amount, Need
-from remora.runs.planning.need_scripts import OwnNeeds
+from remora.runs.planning.need_scripts import NeedScripts
 from remora.text import REPORT, bug_report_line
 from remora.tools.tree import TEXT_LIMIT
 
-AGENTS = f"{OWN_FOLDER.parts[0]}/"
+AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"
 """Where a project's agents lie, and their tests: what agents do is no work for agents."""
 MAX_JOBS = 200
 """More jobs than this are only run when somebody says so."""
@@ -91,7 +91,7 @@ def make_plan(
     named = dict.fromkeys(agent.definition.needs for agent in agents)
     amounts = {name: needs[name].prepare(tree, source.modules) for name in named if name in needs}
     counting = frozenset(name for name in amounts if needs[name].counts_findings)
-    sought = _Sought(run_id, tree, agents, wanted, amounts, counting)
+    sought = _FilePlanner(run_id, tree, agents, wanted, amounts, counting)
     unreadable = list(source.unreadable)
     parts: list[_Part] = []
     for module in source.modules:
@@ -126,7 +126,7 @@ class _Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Sought:
+class _FilePlanner:
     """What is planned in each file; `counting` names the needs whose amounts are findings."""
 
     run_id: str
@@ -138,7 +138,7 @@ class _Sought:
 
     def within(self, module: Module, room: int | None) -> _Part:
         """The jobs on the nodes of a file, on the first `room` of those that need any."""
-        scripts = OwnNeeds(self.tree, module)
+        scripts = NeedScripts(self.tree, module)
         jobs: list[Job] = []
         chosen: set[NodeKey] = set()
         skipped = found = 0
@@ -154,7 +154,7 @@ class _Sought:
                 jobs.append(_job(self.run_id, agent, node))
         return _Part(jobs, len(chosen), skipped, found)
 
-    def _amount(self, agent: Agent, module: Module, node: Node, scripts: OwnNeeds) -> int:
+    def _amount(self, agent: Agent, module: Module, node: Node, scripts: NeedScripts) -> int:
         """Return how much work the node needs from the agent."""
         needs, types = agent.definition.needs, agent.definition.node_types
         if node.skip or node.node_type not in types:
@@ -166,7 +166,7 @@ class _Sought:
 
 
 def _selected(path: str, wanted: Sequence[str]) -> bool:
-    if path.startswith(AGENTS):
+    if path.startswith(AGENTS_FOLDER):
         return False
     return not wanted or any(
         path == part or part in ("", ".") or path.startswith(part.rstrip("/") + "/")

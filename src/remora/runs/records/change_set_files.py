@@ -34,7 +34,7 @@ def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
     ]
 
 
-def undoing(patches: "list[FilePatch]") -> "list[FilePatch]":
+def reverse_patches(patches: "list[FilePatch]") -> "list[FilePatch]":
     """What would take these patches back."""
     return [
         msgspec.structs.replace(

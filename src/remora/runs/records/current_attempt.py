@@ -8,7 +8,7 @@ UNDECIDED = (PENDING, CONFLICT, STALE)
 """Reviews of change sets that can be accepted or rejected."""
 
 
-class Counting:
+class CurrentAttempts:
     """Fed with a run's events: of each job the newest attempt that came to its end counts, so that
     a fork takes its parent's place no earlier than that. While none did, or where the verdict on
     that one is `retried`, the newest counts. `ends` and `verdicts` are the last ones by agent."""

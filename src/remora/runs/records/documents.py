@@ -7,8 +7,8 @@ from remora.memory.events import ModelResponse
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import STATUSES, RunView, job_document, jobs_asked
-from remora.runs.records.totals import left_alone
+from remora.runs.records.results import STATUSES, RunView, job_document, select_jobs
+from remora.runs.records.totals import skipped_node_count
 from remora.trace.read.reader import read_events
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
             "jobs": len(jobs),
             **dict.fromkeys(STATUSES, 0),
             "skipped": plan.skipped,
-            "skipped_nodes": left_alone(
+            "skipped_nodes": skipped_node_count(
                 [job.node_id for job in plan.jobs], len(plan.operations), plan.skipped
             ),
             "unreadable": list(plan.unreadable),
@@ -46,7 +46,7 @@ def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) ->
     Without nodes: every verified change set. With some (names or globs): what their jobs
     changed, verified or not. Raises NotFound for a node that the run does not have.
     """
-    jobs = jobs_asked(view, nodes) if nodes else [job for job in view.jobs if job.review]
+    jobs = select_jobs(view, nodes) if nodes else [job for job in view.jobs if job.review]
     return {
         "run_id": view.run_id,
         "diffs": [
@@ -64,7 +64,7 @@ def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) ->
     }
 
 
-def never_answered(project: Project, view: RunView) -> bool:
+def model_never_answered(project: Project, view: RunView) -> bool:
     """Whether every job that began ended for want of the model, which never gave an answer."""
     return bool(view.jobs) and all(
         job.status == "error"

@@ -11,7 +11,7 @@ from typing import Any
 from remora.memory.events import Event
 
 Codes = Mapping[str, int]
-_DEEDS = {"missing": ("added", "add"), "outdated": ("mended", "mend")}
+_VERBS = {"missing": ("added", "add"), "outdated": ("mended", "mend")}
 
 
 def is_lint_code(code: str) -> bool:
@@ -55,7 +55,7 @@ def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
     return fixed(found["before"], found["after"]), found["after"]
 
 
-def counts(job: Mapping[str, Any]) -> bool:
+def counts_as_done(job: Mapping[str, Any]) -> bool:
     """Whether a job's change set is in the user's files, or may come there with a yes."""
     return job["review"] in ("pending", "accepted")
 
@@ -65,12 +65,12 @@ def codes_text(codes: Codes) -> str:
     return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(codes.items()))
 
 
-def deeds(gone: Codes, *, done: bool = True) -> str:
+def fixes_text(gone: Codes, *, done: bool = True) -> str:
     """`fixed F401 x2, UP045`, `docstring added`; in the conditional if it is not `done`."""
     linted = {code: n for code, n in gone.items() if is_lint_code(code)}
     told = [("fixed " if done else "would fix ") + codes_text(linted)] if linted else []
     for code in (code for code, n in gone.items() if n and not is_lint_code(code)):
         state, _, thing = code.partition(" ")
-        participle, verb = _DEEDS.get(state, ("fixed", "fix"))
+        participle, verb = _VERBS.get(state, ("fixed", "fix"))
         told.append(f"{thing} {participle}" if done else f"would {verb} a {thing}")
     return ", ".join(told)

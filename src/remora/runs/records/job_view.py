@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 
 from remora.agents.job import Job
-from remora.agents.loop.stop_rules import DECIDERS, Tally
+from remora.agents.loop.stop_rules import DECIDERS, TurnCounts
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.memory.delta import PacketDelta
 from remora.memory.events import AgentEnd, AgentStart, Change, Event, Head, JobEnd, JobStart
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import end_of, job_start
-from remora.runs.records.current_attempt import Counting
+from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.findings import known_findings, known_worth
 from remora.runs.records.lineage import ancestors, parent_of
-from remora.runs.records.reasons import Reason
+from remora.runs.records.reasons import NoChangeReason
 from remora.trace.read.reader import (
     INTERRUPTED,
     RUNNING,
@@ -76,7 +76,7 @@ def read_attempt(project: Project, job: Job) -> JobView:
 
     Raises NotFound or StreamDamaged for its run's stream.
     """
-    counting = Counting()
+    counting = CurrentAttempts()
     for event in read_events(project.trace.existing_run(job.run_id)):
         counting.see(typed_payload(event))
     return read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
@@ -95,7 +95,7 @@ def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobVie
     try:
         path = folder.existing_agent(start.agent_id)
         is_written = end is None and is_being_written(path)
-        told = _Told(folder, start.node_id)
+        told = _JobFold(folder, start.node_id)
         for event in read_events(path):
             told.see(event)
         running = is_written and not told.ended
@@ -126,19 +126,19 @@ def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
     return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
 
 
-class _Told:
+class _JobFold:
     """What an agent's events tell of its job."""
 
     def __init__(self, folder: TraceFolder, node_id: str) -> None:
         self._folder = folder
         self._node_id = node_id
         self._changed_by_user = False
-        self._tally = Tally()
+        self._tally = TurnCounts()
         self._end: AgentEnd | None = None
         self._before: dict[str, int] | None = None
         self._after: dict[str, int] | None = None
         self._worth: dict[str, int] | None = None
-        self._reason = Reason()
+        self._reason = NoChangeReason()
         self._parent = ""
         self._diagnostics: list[tuple[str, ...]] = []
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
 from remora.ids import NodeKey
-from remora.runs.records.current_attempt import Counting
+from remora.runs.records.current_attempt import CurrentAttempts
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
 
@@ -26,7 +26,7 @@ def run_named(folder: TraceFolder, name: str) -> str:
             raise NotFound(f"no run in {folder.path}", hint="`remora analyze` starts one")
         return newest
     # a missing one raises NotFound with the nearest names
-    return _meant(known, name, "run") or stream_id(folder.existing_run(name))
+    return _by_prefix(known, name, "run") or stream_id(folder.existing_run(name))
 
 
 def stream_named(folder: TraceFolder, name: str) -> str:
@@ -43,9 +43,9 @@ def stream_named(folder: TraceFolder, name: str) -> str:
         return name
     nodes = _nodes_of_newest_run(folder)
     return (
-        _worked_on(nodes, name)
-        or _meant(agents, name, "agent")
-        or _meant(runs, name, "run")
+        _agent_of_node(nodes, name)
+        or _by_prefix(agents, name, "agent")
+        or _by_prefix(runs, name, "run")
         or _missing(folder, nodes, name)
     )
 
@@ -58,7 +58,7 @@ def _newest_run(folder: TraceFolder) -> str | None:
 def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
     """By node key, the agent of each operation that counts. Empty where the run cannot be read."""
     newest = _newest_run(folder)
-    counting = Counting()
+    counting = CurrentAttempts()
     # where its end is damaged, what was read will do
     with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
@@ -69,7 +69,7 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
     return nodes
 
 
-def _worked_on(nodes: dict[str, list[str]], name: str) -> str | None:
+def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
     """The one agent that worked on the node that is meant."""
     matched = match_nodes(map(NodeKey, nodes), name)
     agents = [agent_id for key in matched for agent_id in nodes[key]]
@@ -83,7 +83,7 @@ def _worked_on(nodes: dict[str, list[str]], name: str) -> str | None:
     return agents[0] if agents else None
 
 
-def _meant(known: Sequence[str], name: str, kind: str) -> str | None:
+def _by_prefix(known: Sequence[str], name: str, kind: str) -> str | None:
     if name in known:
         return name
     begins = [found for found in known if name and found.startswith(name)]

@@ -69,7 +69,7 @@ def _items(place: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[
 
 def _replaced(place: str, old: dict[int, Any], new: dict[int, Any]) -> Iterator[PacketChange]:
     """A stretch of a list that another took the place of, by index."""
-    pairs = {o: n for o, n in zip(old, new, strict=False) if _akin(old[o], new[n])}
+    pairs = {o: n for o, n in zip(old, new, strict=False) if _is_same_call(old[o], new[n])}
     for index, item in old.items():
         if index in pairs:
             to = pairs[index]
@@ -80,7 +80,7 @@ def _replaced(place: str, old: dict[int, Any], new: dict[int, Any]) -> Iterator[
         yield PacketChange(op="add", path=f"{place}/{index}", before=None, after=item)
 
 
-def _akin(before: Any, after: Any) -> bool:
+def _is_same_call(before: Any, after: Any) -> bool:
     """Whether two items are one that changed: the same call, such as one more of a kind."""
     if not isinstance(before, dict) or not isinstance(after, dict) or "tool" not in before:
         return False

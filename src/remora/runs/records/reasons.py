@@ -7,7 +7,7 @@ from remora.memory.events import Event
 from remora.runs.records.findings import Codes, is_lint_code
 
 
-class Reason:
+class NoChangeReason:
     """Gathered from an agent's events: what it knew last before it submitted."""
 
     def __init__(self) -> None:

@@ -11,10 +11,10 @@ from remora.errors import NotFound
 from remora.ids import NodeKey
 from remora.memory.events import Head, RunStart
 from remora.runs.project import Project
-from remora.runs.records.current_attempt import STALE, UNDECIDED, Counting
+from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
 from remora.runs.records.job_view import JobView, read_job
-from remora.runs.records.run_listing import RunLine, listed_runs
-from remora.runs.records.totals import planned_left_alone, sums_of
+from remora.runs.records.run_listing import RunLine, list_run_lines
+from remora.runs.records.totals import planned_skipped_nodes, totals_by_operation
 from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
@@ -47,7 +47,7 @@ def read_run(project: Project, run_id: str) -> RunView:
     start = typed_payload(events[0])
     if not isinstance(start, RunStart):
         raise NotFound(f"{run_id} is no run: its stream begins with {events[0].type}")
-    counting = Counting()
+    counting = CurrentAttempts()
     for event in events:
         counting.see(typed_payload(event))
     return RunView(
@@ -62,7 +62,7 @@ def read_run(project: Project, run_id: str) -> RunView:
 
 def list_runs(project: Project) -> list[dict[str, Any]]:
     """Return every run as `runs --json` shows it, oldest first."""
-    return run_documents(listed_runs(project.trace))
+    return run_documents(list_run_lines(project.trace))
 
 
 def run_documents(runs: Iterable[RunLine]) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
     return [job for job in view.jobs if job.node_id in matched]
 
 
-def jobs_asked(view: RunView, names: Iterable[str]) -> list[JobView]:
+def select_jobs(view: RunView, names: Iterable[str]) -> list[JobView]:
     """The jobs that any of the names means, each once, in the order of the run."""
     meant = {job.agent_id for name in names for job in jobs_named(view, name)}
     return [job for job in view.jobs if job.agent_id in meant]
@@ -108,11 +108,13 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
             "jobs": len(plan.get("jobs", [])),
             **{status: statuses.count(status) for status in STATUSES},
             "skipped": plan.get("skipped", 0),
-            "skipped_nodes": planned_left_alone(plan),
+            "skipped_nodes": planned_skipped_nodes(plan),
             "unreadable": plan.get("unreadable", []),
             "operations": [
                 each.document()
-                for each in sums_of(jobs, plan.get("findings", 0), project.operations.totals)
+                for each in totals_by_operation(
+                    jobs, plan.get("findings", 0), project.operations.totals
+                )
             ],
         },
     }
@@ -145,7 +147,7 @@ def job_document(job: JobView) -> dict[str, Any]:
     }
 
 
-def _jobs(folder: TraceFolder, counting: Counting) -> Iterator[JobView]:
+def _jobs(folder: TraceFolder, counting: CurrentAttempts) -> Iterator[JobView]:
     """The attempt of each job that counts, in the order in which jobs began."""
     for start in counting.starts():
         agent_id = start.agent_id

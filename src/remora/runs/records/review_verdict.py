@@ -8,11 +8,11 @@ from remora.memory.events import Review
 from remora.runs.records.job_view import JobView
 from remora.trace.redact.redactor import Redactor
 
-MOST_FEEDBACK = 10_000
+MAX_FEEDBACK = 10_000
 """Characters of a feedback: what is larger would be moved out of the run's stream."""
 
 
-def verdict_on(
+def review_event(
     job: JobView,
     verdict: str,
     *,
@@ -33,12 +33,12 @@ def verdict_on(
     )
 
 
-def said(feedback: str | None, redact: Redactor) -> str | None:
+def checked_feedback(feedback: str | None, redact: Redactor) -> str | None:
     """A feedback without secrets. Raises UsageError for one that is too long for one line of a
     stream."""
-    if feedback is not None and len(feedback) > MOST_FEEDBACK:
+    if feedback is not None and len(feedback) > MAX_FEEDBACK:
         raise UsageError(
-            f"the feedback has {len(feedback):,} characters, {MOST_FEEDBACK:,} are the most",
+            f"the feedback has {len(feedback):,} characters, {MAX_FEEDBACK:,} are the most",
             hint="say it in fewer words",
         )
     return feedback and redact.text(feedback)

@@ -6,7 +6,7 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.events import RunStart
-from remora.runs.records.current_attempt import CONFLICT, PENDING, Counting
+from remora.runs.records.current_attempt import CONFLICT, PENDING, CurrentAttempts
 from remora.trace.read.reader import (
     DAMAGED,
     is_being_written,
@@ -33,7 +33,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: int = 0
 
 
-def listed_runs(folder: TraceFolder, *, skip: str | None = None) -> list[RunLine]:
+def list_run_lines(folder: TraceFolder, *, skip: str | None = None) -> list[RunLine]:
     """Return every run but `skip`, oldest first; ignores files that do not begin as a run."""
     paths = (path for path in folder.run_streams() if stream_id(path) != skip)
     found = [line for path in paths if (line := _line(path))]
@@ -51,7 +51,7 @@ def _line(path: Path) -> RunLine | None:
         planned = start.plan.get("jobs")
         jobs = len(planned) if isinstance(planned, list) else 0
         line = RunLine(run_id=stream_id(path), started=first.timestamp, status=DAMAGED, jobs=jobs)
-        counting = Counting()
+        counting = CurrentAttempts()
         for event in events:
             counting.see(typed_payload(event))
         states = [counting.review(start.agent_id) for start in counting.starts()]

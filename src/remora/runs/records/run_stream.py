@@ -54,7 +54,7 @@ class RunStream:
 
 
 @contextmanager
-def opened_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterator[RunStream]:
+def open_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterator[RunStream]:
     """The run's stream with this process as its only writer.
 
     Raises StreamLocked otherwise, and ConfigError where the run is signed with a key that is not
@@ -74,7 +74,7 @@ def opened_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterato
         emitter.close()
 
 
-class _Started(msgspec.Struct):
+class _RecordedSigning(msgspec.Struct):
     signing: dict[str, str] | None = None
 
 
@@ -84,5 +84,5 @@ def _signer(project: Project, emitter: JsonlEventEmitter) -> Signer | None:
     return (
         project.signer
         if first is None
-        else signer_for(decode_part(first, _Started).signing, project.signer)
+        else signer_for(decode_part(first, _RecordedSigning).signing, project.signer)
     )

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 from remora.operations.base import JobFindings, Phrase, Totals, plural
-from remora.runs.records.findings import counts, fixed_and_left
+from remora.runs.records.findings import counts_as_done, fixed_and_left
 
 Document = Mapping[str, Any]
 
 
-class Sum(msgspec.Struct, frozen=True, kw_only=True):
+class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
     """The jobs of one operation that began.
 
     `verified` counts change sets that are, or still may be, in the user's files: rejected ones and
@@ -31,7 +31,9 @@ class Sum(msgspec.Struct, frozen=True, kw_only=True):
         return {**first, **self.measures}
 
 
-def sums_of(jobs: Sequence[Document], planned: int, totals: Sequence[Totals]) -> tuple[Sum, ...]:
+def totals_by_operation(
+    jobs: Sequence[Document], planned: int, totals: Sequence[Totals]
+) -> tuple[OperationTotals, ...]:
     """Sum up documents of jobs, in the order of `totals`, then of the jobs.
 
     `planned` lint findings were met when the run began.
@@ -53,16 +55,16 @@ def sums_of(jobs: Sequence[Document], planned: int, totals: Sequence[Totals]) ->
     return tuple(sorted(sums, key=lambda one: [one.measures[each.key] is None for each in totals]))
 
 
-def left_alone(node_ids: Sequence[str], operations: int, skipped: int) -> int:
+def skipped_node_count(node_ids: Sequence[str], operations: int, skipped: int) -> int:
     """How many nodes were looked at and became no job. `node_ids` are those of the jobs; `skipped`
     counts pairs of node and operation, so that with the jobs each node is there once for each."""
     return (skipped + len(node_ids)) // max(1, operations) - len(set(node_ids))
 
 
-def planned_left_alone(plan: Mapping[str, Any]) -> int:
+def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
     """The same of a plan as the run's stream has it."""
     nodes = [str(job["node_id"]) for job in plan.get("jobs", ())]
-    return left_alone(nodes, len(plan.get("operations", ())), plan.get("skipped", 0))
+    return skipped_node_count(nodes, len(plan.get("operations", ())), plan.get("skipped", 0))
 
 
 def asked_text(asked: int, differed: int) -> str:
@@ -75,7 +77,7 @@ def asked_text(asked: int, differed: int) -> str:
     return told + f"and another candidate than the first was taken {others}"
 
 
-def phrases_of(sums: Sequence[Sum]) -> list[Phrase]:
+def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:
     """Return the totals in words, in the order of the operations."""
     return [phrase for one in sums for phrase in one.phrases]
 
@@ -85,15 +87,15 @@ def _sum(
     jobs: Sequence[Document],
     measures: dict[str, dict[str, int] | None],
     totals: Sequence[Totals],
-) -> Sum:
-    verified = sum(job["status"] == "submitted" and counts(job) for job in jobs)
+) -> OperationTotals:
+    verified = sum(job["status"] == "submitted" and counts_as_done(job) for job in jobs)
     phrases = [
         each.phrase(measure) for each in totals if (measure := measures[each.key]) is not None
     ]
     if not phrases:
         what = f"{operation} {plural('job', len(jobs))} verified"
         phrases = [Phrase(done=verified, of=len(jobs), what=what)]
-    return Sum(
+    return OperationTotals(
         operation=operation,
         jobs=len(jobs),
         verified=verified,
@@ -105,7 +107,9 @@ def _sum(
 def _findings(jobs: Sequence[Document]) -> list[JobFindings]:
     """Return the findings of the jobs that know of any."""
     return [
-        JobFindings(fixed=pair[0], left=pair[1], counts=counts(job), worth=job["worth"] or {})
+        JobFindings(
+            fixed=pair[0], left=pair[1], counts=counts_as_done(job), worth=job["worth"] or {}
+        )
         for job in jobs
         if (pair := fixed_and_left(job)) is not None
     ]

@@ -7,17 +7,17 @@ from remora.runs.records.findings import is_lint_code
 from remora.runs.records.totals import phrases_of
 from remora.runs.report.page_style import STYLE
 from remora.runs.report.phrases import (
-    choices,
     count,
-    course,
     deciders,
-    done,
+    decisions_text,
+    fixes_of,
     headline,
     left_codes,
+    pending_text,
     reasons,
+    run_line,
     state_word,
     totals,
-    waiting,
 )
 from remora.runs.report.report_model import JobReport, Report
 from remora.text import escape_line
@@ -37,7 +37,7 @@ _MARKS = {"+++": "head", "---": "head", "@@": "hunk", "+": "add", "-": "del"}
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page(report: Report) -> str:
+def html_page(report: Report) -> str:
     """Every name and message that comes from the project is text in it, whatever it holds."""
     return "\n".join(_lines(report)) + "\n"
 
@@ -48,10 +48,10 @@ def _lines(report: Report) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{name}: {_text(headline(report))}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>"
-    yield f"<h1>{name}: {waiting(report)}</h1>"
-    yield f'<p class="dim">Run <code>{_text(report.run_id)}</code> · {_text(course(report))}</p>'
+    yield f"<h1>{name}: {pending_text(report)}</h1>"
+    yield f'<p class="dim">Run <code>{_text(report.run_id)}</code> · {_text(run_line(report))}</p>'
     yield from _numbers(report)
-    yield f"<h2>Jobs</h2>\n<p>{_text(totals(report))}. {_text(choices(report))}.</p>"
+    yield f"<h2>Jobs</h2>\n<p>{_text(totals(report))}. {_text(decisions_text(report))}.</p>"
     yield from (f"<p>{_text(one.whole)}.</p>" for one in phrases_of(report.sums) if one.more)
     for job in report.jobs:
         yield from _job(job)
@@ -89,7 +89,7 @@ def _job(job: JobReport) -> Iterator[str]:
 def _head(job: JobReport) -> str:
     state = state_word(job.state) + (f" on {escape_line(job.branch)}" if job.branch else "")
     told = [
-        done(job),
+        fixes_of(job),
         f"left {left_codes(job.left)}" if job.left else "",
         f"{count(job.turns, 'turn')}: {deciders(job)}" if deciders(job) else "",
     ]

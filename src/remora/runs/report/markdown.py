@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from remora.runs.records.totals import phrases_of
 from remora.runs.report.phrases import (
-    choices,
     count,
-    course,
     deciders,
-    done,
+    decisions_text,
+    fixes_of,
     headline,
     left_codes,
     reasons,
+    run_line,
     state_word,
     totals,
 )
@@ -37,9 +37,9 @@ def markdown(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     yield f"## Remora: {_text(headline(report))}"
     yield ""
-    yield f"Run {_code(report.run_id)} · {_text(course(report))}"
+    yield f"Run {_code(report.run_id)} · {_text(run_line(report))}"
     yield ""
-    yield f"{_text(totals(report))}. {choices(report)}."
+    yield f"{_text(totals(report))}. {decisions_text(report)}."
     more = [one for one in phrases_of(report.sums) if one.more]
     if more:
         yield ""
@@ -61,7 +61,7 @@ def _row(job: JobReport) -> str:
     cells = [
         _code(f"{job.path}:{job.name}") + f" {_text(job.operation)}",
         _text(state_word(job.state)) + (f" on {_code(job.branch)}" if job.branch else ""),
-        _text(done(job)),
+        _text(fixes_of(job)),
         _text(left_codes(job.left)),
         _text(deciders(job)),
     ]

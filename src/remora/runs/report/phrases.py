@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from remora.runs.records.findings import codes_text, deeds
+from remora.runs.records.findings import codes_text, fixes_text
 from remora.runs.records.totals import asked_text, phrases_of
-from remora.runs.report.remaining import STAYS
+from remora.runs.report.remaining import KEPT_STATES
 from remora.runs.report.report_model import Finding, JobReport, Report
 from remora.text import escape_line
 
@@ -15,17 +15,17 @@ STATES = {"submitted": "verified", "pending": "verified", "no_change": "no chang
 def headline(report: Report) -> str:
     """`4 of 6 findings fixed, 2 of 2 docstrings written, 5 change sets wait for a verdict`."""
     parts = [escape_line(told.brief) for told in phrases_of(report.sums)]
-    return ", ".join([*parts, waiting(report)] if report.waiting or not parts else parts)
+    return ", ".join([*parts, pending_text(report)] if report.waiting or not parts else parts)
 
 
-def waiting(report: Report) -> str:
+def pending_text(report: Report) -> str:
     """`3 change sets wait for a verdict`."""
     if not report.waiting:
         return f"{count(report.planned, 'job')}, nothing to decide"
     return f"{count(report.waiting, 'change set')} wait{'s' * (report.waiting == 1)} for a verdict"
 
 
-def course(report: Report) -> str:
+def run_line(report: Report) -> str:
     """`ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
     began = report.started[:16].replace("T", " ")
     parts = [report.status, f"{began} UTC", f"model {report.model}"]
@@ -43,7 +43,7 @@ def totals(report: Report) -> str:
     return text + (f"; {others} left alone" if report.skipped_nodes else "")
 
 
-def choices(report: Report) -> str:
+def decisions_text(report: Report) -> str:
     """How often a model decided where that could change the result: a sentence."""
     if not report.asked:
         return "No decision had a choice: rules took them all"
@@ -56,13 +56,13 @@ def deciders(job: JobReport) -> str:
     return ", ".join(f"{who} {n}" for who, n in job.decided_by.items() if n)
 
 
-def done(job: JobReport) -> str:
+def fixes_of(job: JobReport) -> str:
     """`fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`; of what
     met a conflict in the conditional, and nothing of what was refused: that is left."""
-    if job.review not in STAYS:
+    if job.review not in KEPT_STATES:
         return ""
     is_done = job.review in ("pending", "accepted")
-    told = escape_line(deeds(job.fixed, done=is_done))
+    told = escape_line(fixes_text(job.fixed, done=is_done))
     return (
         f"{told}, {escape_line(job.worth_text)}"
         if job.worth_text and job.fixed and is_done

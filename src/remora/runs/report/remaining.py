@@ -11,20 +11,20 @@ from remora.runs.report.report_model import Finding
 
 _SHAPE = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
 """As the built-in lint agent writes a diagnostic."""
-STAYS = (*UNDECIDED, "accepted")
+KEPT_STATES = (*UNDECIDED, "accepted")
 """Where a change set is in the files, or may come there, what it mends is not left."""
 
 
 def findings_left(job: JobView) -> tuple[Finding, ...]:
     """With the lines they had when the run began, as far as the record names them; the others by
     their codes alone."""
-    after = job.after if job.review in STAYS else job.before
+    after = job.after if job.review in KEPT_STATES else job.before
     if not after:
         return ()
     missing = Counter(after)
     found = []
     first, last = job.first_diagnostics, job.last_diagnostics
-    left = Counter(_text(line) for line in (last if job.review in STAYS else first))
+    left = Counter(_text(line) for line in (last if job.review in KEPT_STATES else first))
     for line in first:
         finding = _finding(line)
         if left[_text(line)] and missing[finding.code]:

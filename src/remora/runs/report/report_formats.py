@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from remora.runs.report.html_page import page
+from remora.runs.report.html_page import html_page
 from remora.runs.report.markdown import markdown
 from remora.runs.report.report_model import Report
 from remora.runs.report.sarif import sarif
@@ -22,7 +22,7 @@ def _as_sarif(report: Report) -> str:
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {
     "md": markdown,
-    "html": page,
+    "html": html_page,
     "sarif": _as_sarif,
     "json": _as_json,
 }

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from remora.memory.events import Head
-from remora.runs.records.totals import Sum
+from remora.runs.records.totals import OperationTotals
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
     fixed: int | None
     findings: int | None
-    sums: tuple[Sum, ...]
+    sums: tuple[OperationTotals, ...]
     asked: int
     differed: int
     jobs: tuple[JobReport, ...]

@@ -12,7 +12,7 @@ from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
-from remora.runs.records.totals import planned_left_alone, sums_of
+from remora.runs.records.totals import planned_skipped_nodes, totals_by_operation
 from remora.runs.report.redacted import redacted
 from remora.runs.report.remaining import findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
@@ -22,7 +22,7 @@ from remora.workspaces.apply.merge import split_lines
 from remora.workspaces.copy.changes import diff
 
 
-def report_on(project: Project, view: RunView, *, raw: bool = False) -> Report:
+def make_report(project: Project, view: RunView, *, raw: bool = False) -> Report:
     """Return the report of a run, for others: redacted, unless it is to be `raw`.
 
     A content that is not there any more leaves its file out of the diffs, never the job out of the
@@ -37,7 +37,7 @@ def _raw(project: Project, view: RunView) -> Report:
     jobs = tuple(
         _job(project, job, document) for job, document in zip(view.jobs, documents, strict=True)
     )
-    sums = sums_of(documents, plan.get("findings", 0), project.operations.totals)
+    sums = totals_by_operation(documents, plan.get("findings", 0), project.operations.totals)
     linted = [found for one in sums if (found := one.measures.get("findings")) is not None]
     return Report(
         run_id=view.run_id,
@@ -50,7 +50,7 @@ def _raw(project: Project, view: RunView) -> Report:
         commit=view.start.base.get("commit"),
         planned=len(plan.get("jobs", [])),
         skipped=plan.get("skipped", 0),
-        skipped_nodes=planned_left_alone(plan),
+        skipped_nodes=planned_skipped_nodes(plan),
         unreadable=tuple(plan.get("unreadable", [])),
         states=dict(Counter(job.state for job in jobs)),
         waiting=sum(job.review in UNDECIDED for job in view.jobs),

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from remora.ids import unescape_path
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.findings import is_lint_code
-from remora.runs.report.phrases import done, left_codes, reasons
+from remora.runs.report.phrases import fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -71,7 +71,7 @@ def _results(job: JobReport) -> Iterator[dict[str, Any]]:
 
 def _proposed(job: JobReport) -> dict[str, Any]:
     text = f"{job.operation}: a verified change of {job.name}"
-    text += f": {done(job)}" if job.fixed else ""
+    text += f": {fixes_of(job)}" if job.fixed else ""
     text += f"; {left_codes(job.left)} stay" if job.left else ""
     changes = [_artifact_change(file) for file in job.files if file.edits is not None]
     edits = job.files[0].edits

@@ -15,9 +15,9 @@ from remora.errors import DiskError, OutsideError, RemoraError
 from remora.files.git import git_output
 from remora.runs.project import Project
 from remora.runs.retention.conflict_files import conflict_files
-from remora.runs.retention.inventory import Retained, retained
+from remora.runs.retention.inventory import Inventory, take_inventory
 from remora.runs.retention.orphaned_bases import idle_bases
-from remora.runs.retention.retention_rules import GRACE, Policy, unnamed
+from remora.runs.retention.retention_rules import GRACE, Policy, unreferenced
 from remora.sandbox.child.rmtree import remove_tree
 from remora.trace.retention.stream_removal import compaction_lock
 from remora.trace.retention.unused_contents import remove_contents
@@ -35,7 +35,7 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int = 0
 
 
-class Cleaning(msgspec.Struct, frozen=True, kw_only=True):
+class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
     """What was removed, or with `dry_run` would be; `kept` names runs that still need what is
     theirs, and why."""
 
@@ -50,22 +50,26 @@ class Cleaning(msgspec.Struct, frozen=True, kw_only=True):
         return sum(found.bytes for found in self.removed)
 
 
-Act = tuple[Removable, Callable[[], None]]
+Removal = tuple[Removable, Callable[[], None]]
 """What can go, and how. The function raises OSError or RemoraError where it cannot."""
 
 
-def removables(project: Project, now: datetime) -> tuple[list[Act], tuple[tuple[str, str], ...]]:
+def find_removable(
+    project: Project, now: datetime
+) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
     """What of this project can go, and the runs that must not be touched. Nothing is removed yet.
 
     Streams stay: `trace compact` lets them go by age.
     """
-    found = retained(project.trace)
+    found = take_inventory(project.trace)
     acts = [*_workspaces(project), *_bases(project, now), *_refs(project, found)]
     acts += [*_contents(project, found, now), *_conflict_files(project)]
     return acts, tuple((run.run_id, run.hands_off) for run in found.runs if run.hands_off)
 
 
-def carry_out(acts: list[Act], kept: tuple[tuple[str, str], ...], *, dry_run: bool) -> Cleaning:
+def remove_all(
+    acts: list[Removal], kept: tuple[tuple[str, str], ...], *, dry_run: bool
+) -> CleanResult:
     """Remove it all; what cannot be removed is told of, and the rest goes all the same."""
     gone: list[Removable] = []
     problems: list[str] = []
@@ -76,36 +80,36 @@ def carry_out(acts: list[Act], kept: tuple[tuple[str, str], ...], *, dry_run: bo
             gone.append(what)
         except (OSError, RemoraError) as error:
             problems.append(f"{what.name}: {error}")
-    return Cleaning(dry_run=dry_run, removed=tuple(gone), kept=kept, problems=tuple(problems))
+    return CleanResult(dry_run=dry_run, removed=tuple(gone), kept=kept, problems=tuple(problems))
 
 
-def _workspaces(project: Project) -> Iterator[Act]:
+def _workspaces(project: Project) -> Iterator[Removal]:
     """Private copies that nobody works in: the next run makes them again."""
     with suppress(FileNotFoundError):
         for place in sorted((project.cache / "slots").iterdir()):
             if place.is_dir() and not place.is_symlink():
-                with held(place.with_suffix(".lock")) as free:
+                with try_lock(place.with_suffix(".lock")) as free:
                     if free:
                         what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
                         yield what, partial(_remove_workspace, place)
 
 
 def _remove_workspace(place: Path) -> None:
-    with held(place.with_suffix(".lock")) as free:
+    with try_lock(place.with_suffix(".lock")) as free:
         if not free:
             raise DiskError("a run works in it now")
         remove_tree(place)
         place.with_suffix(".index").unlink(missing_ok=True)
 
 
-def _bases(project: Project, now: datetime) -> Iterator[Act]:
+def _bases(project: Project, now: datetime) -> Iterator[Removal]:
     """Frozen copies of runs that are over."""
     for place in idle_bases(project, now):
         what = Removable(kind="base", name=str(place), bytes=size_of(place))
         yield what, partial(remove_tree, place)
 
 
-def _refs(project: Project, found: Retained) -> Iterator[Act]:
+def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
     """Commits that are kept alive for runs that are gone, or over with nothing left to say of them."""
     needed = {run.run_id for run in found.runs if run.hands_off}
     refs: list[str] = []
@@ -119,10 +123,10 @@ def _refs(project: Project, found: Retained) -> Iterator[Act]:
             yield what, partial(unpin_commit, project.root, run_id)
 
 
-def _contents(project: Project, found: Retained, now: datetime) -> Iterator[Act]:
+def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Removal]:
     """Contents that no stream names, by the same rules as `trace compact`."""
     policy = Policy.of(project.config.runner.memory.retention)
-    going = list(unnamed(found.contents, found.runs, found.freed, policy, now))
+    going = list(unreferenced(found.contents, found.runs, found.freed, policy, now))
     if not going:
         return
 
@@ -140,14 +144,14 @@ def _contents(project: Project, found: Retained, now: datetime) -> Iterator[Act]
     yield Removable(kind="contents", name=many, bytes=size), remove
 
 
-def _conflict_files(project: Project) -> Iterator[Act]:
+def _conflict_files(project: Project) -> Iterator[Removal]:
     """Earlier texts of the user's that an accept kept beside a file that was edited meanwhile."""
     for path, size, remove in conflict_files(project.root, project.state / "journal"):
         yield Removable(kind="conflict", name=path, bytes=size), remove
 
 
 @contextmanager
-def held(lock: Path) -> Iterator[bool]:
+def try_lock(lock: Path) -> Iterator[bool]:
     """Whether nobody else holds this lock; we do meanwhile."""
     handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

@@ -14,12 +14,12 @@ import msgspec
 from remora.errors import NotFound, OutsideError, StreamDamaged, StreamError
 from remora.runs.project import Project
 from remora.runs.provenance import forget_head
-from remora.runs.retention.compact_report import Collected, Compaction, Gone, Kept, Sealed
-from remora.runs.retention.inventory import DAMAGE, Retained, history_of, retained
+from remora.runs.retention.compact_report import Collected, Compaction, ExpiredRun, Kept, Sealed
+from remora.runs.retention.inventory import DAMAGE, Inventory, history_of, take_inventory
 from remora.runs.retention.retention_rules import (
     AGE,
-    BEGUN,
     GRACE,
+    PARTIAL,
     SIZE,
     Policy,
     RunFacts,
@@ -27,9 +27,9 @@ from remora.runs.retention.retention_rules import (
     expiring_by_age,
     expiring_by_size,
     is_due,
-    staying,
+    kept_past_due,
     to_seal,
-    unnamed,
+    unreferenced,
 )
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.retention.expired_log import ExpiredStream, log_expired
@@ -54,17 +54,17 @@ def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compac
     folder = project.trace
     folder.check()
     if not folder.path.is_dir():
-        return _Compacting(project, Retained(), _Pretended(), now).report(dry_run=dry_run)
+        return _Compactor(project, Inventory(), _DryRunActions(), now).report(dry_run=dry_run)
     with nullcontext() if dry_run else compaction_lock(folder):
-        acts: _Acts = _Pretended() if dry_run else _Done(project, now)
-        working = _Compacting(project, retained(folder), acts, now)
+        acts: _Actions = _DryRunActions() if dry_run else _RealActions(project, now)
+        working = _Compactor(project, take_inventory(folder), acts, now)
         working.run()
         if not dry_run:
             remove_unfinished_files(folder, (now - GRACE).timestamp())
         return working.report(dry_run=dry_run)
 
 
-class _Acts(Protocol):
+class _Actions(Protocol):
     """What touches the disk. Raises StreamError, NotFound or DiskError."""
 
     def seal(self, stream: StreamFacts) -> int:
@@ -77,7 +77,7 @@ class _Acts(Protocol):
         """Remove contents; those that went."""
 
 
-class _Pretended:
+class _DryRunActions:
     """Touches nothing."""
 
     def seal(self, stream: StreamFacts) -> int:
@@ -92,7 +92,7 @@ class _Pretended:
         return list(contents)
 
 
-class _Done:
+class _RealActions:
     """Does it."""
 
     def __init__(self, project: Project, now: datetime) -> None:
@@ -130,10 +130,10 @@ class _Done:
         return [content for content in found if (content.store, content.digest) in gone]
 
 
-class _Compacting:
+class _Compactor:
     """One pass over everything, in an order in which each step sees what the one before left."""
 
-    def __init__(self, project: Project, found: Retained, acts: _Acts, now: datetime) -> None:
+    def __init__(self, project: Project, found: Inventory, acts: _Actions, now: datetime) -> None:
         self._policy = Policy.of(project.config.runner.memory.retention)
         self._acts = acts
         self._now = now
@@ -150,7 +150,7 @@ class _Compacting:
         """Expire by age, seal the rest, and only then see whether it is too much."""
         runs = list(self._runs.values())
         for run in expiring_by_age(runs, self._policy, self._now):
-            self._expire(run, AGE if is_due(run, self._policy.keep, self._now) else BEGUN)
+            self._expire(run, AGE if is_due(run, self._policy.keep, self._now) else PARTIAL)
         for run, stream in to_seal(list(self._runs.values()), self._policy, self._now):
             self._seal(run, stream)
         while not all(self._expire(run, SIZE) for run in self._too_much()):
@@ -164,12 +164,12 @@ class _Compacting:
         stores = [content.store for content in self._collected]
         left = list(self._runs.values())
         too_much = self._policy.most_bytes is not None and self._bytes() > self._policy.most_bytes
-        kept = staying(left, self._policy, self._now, too_much=too_much)
+        kept = kept_past_due(left, self._policy, self._now, too_much=too_much)
         return Compaction(
             dry_run=dry_run,
             sealed=tuple(self._sealed),
             expired=tuple(
-                Gone(run_id=run.run_id, reason=why, streams=len(run.streams), bytes=run.bytes)
+                ExpiredRun(run_id=run.run_id, reason=why, streams=len(run.streams), bytes=run.bytes)
                 for run, why in self._gone.values()
             ),
             collected=Collected(
@@ -226,7 +226,7 @@ class _Compacting:
 
     def _unnamed(self) -> Iterator[StoredContent]:
         left = list(self._runs.values())
-        return unnamed(self._contents.values(), left, self._freed, self._policy, self._now)
+        return unreferenced(self._contents.values(), left, self._freed, self._policy, self._now)
 
     def _bytes(self) -> int:
         stored = sum(content.bytes for content in self._contents.values())

@@ -13,7 +13,7 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
     after: int
 
 
-class Gone(msgspec.Struct, frozen=True, kw_only=True):
+class ExpiredRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that expired, with how many streams, and the bytes of their files."""
 
     run_id: str
@@ -42,7 +42,7 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
 
     dry_run: bool
     sealed: tuple[Sealed, ...]
-    expired: tuple[Gone, ...]
+    expired: tuple[ExpiredRun, ...]
     collected: Collected
     kept: tuple[Kept, ...]
     problems: tuple[str, ...]

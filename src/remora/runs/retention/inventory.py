@@ -9,7 +9,7 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.events import Head, JobEnd, JobStart
-from remora.runs.records.run_listing import RunLine, listed_runs
+from remora.runs.records.run_listing import RunLine, list_run_lines
 from remora.runs.retention.retention_rules import RunFacts, StreamFacts
 from remora.trace.read.reader import (
     DAMAGED,
@@ -35,7 +35,7 @@ _NO_RUN = "its stream does not begin as a run's"
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
-class Retained(msgspec.Struct, frozen=True):
+class Inventory(msgspec.Struct, frozen=True):
     """All runs, oldest first, all contents, and which of them runs named that expired."""
 
     runs: tuple[RunFacts, ...] = ()
@@ -53,11 +53,11 @@ class History(msgspec.Struct):
     heads: dict[str, Head] = msgspec.field(default_factory=dict)
 
 
-def retained(folder: TraceFolder) -> Retained:
+def take_inventory(folder: TraceFolder) -> Inventory:
     """Look at everything; nothing is held meanwhile. Raises DiskError or StreamDamaged."""
     contents = tuple(stored_contents(folder))  # first: what is put from now on is young
     known = frozenset(content.digest for content in contents)
-    lines = {line.run_id: line for line in listed_runs(folder)}
+    lines = {line.run_id: line for line in list_run_lines(folder)}
     expired = tuple(read_expired(folder))
     logged = {entry.id for entry in expired}
     agents: dict[str, list[StreamInfo]] = {}
@@ -81,7 +81,7 @@ def retained(folder: TraceFolder) -> Retained:
             )
         )
     runs.sort(key=lambda run: (run.last or _FIRST, run.run_id))
-    return Retained(tuple(runs), contents, _freed(expired, contents))
+    return Inventory(tuple(runs), contents, _freed(expired, contents))
 
 
 def history_of(path: Path) -> History:
@@ -113,7 +113,7 @@ def _run(
     streams = (*(_agent(folder, info) for info in infos), _stream("run", run_id, path))
     try:
         history = history_of(path)
-        reason = _busy(line, infos) or _unfinished(line, history)
+        reason = _running_reason(line, infos) or _unfinished_reason(line, history)
     except RemoraError:
         history, reason = History(), DAMAGE
     missing = history.started - {info.agent_id for info in infos}
@@ -130,7 +130,7 @@ def _run(
     )
 
 
-def _busy(line: RunLine | None, infos: Iterable[StreamInfo]) -> str:
+def _running_reason(line: RunLine | None, infos: Iterable[StreamInfo]) -> str:
     statuses = {info.status for info in infos}
     if line is None:
         return _NO_RUN
@@ -141,7 +141,7 @@ def _busy(line: RunLine | None, infos: Iterable[StreamInfo]) -> str:
     return ""
 
 
-def _unfinished(line: RunLine | None, history: History) -> str:
+def _unfinished_reason(line: RunLine | None, history: History) -> str:
     if line is None or history.last is None:
         return DAMAGE
     if line.status == INTERRUPTED or history.started - history.heads.keys():

@@ -14,7 +14,7 @@ GRACE_S = 3600
 """A copy younger than this may belong to a command that has not begun its run yet."""
 
 
-def remove_leftovers(project: Project, now: datetime) -> list[str]:
+def remove_idle_bases(project: Project, now: datetime) -> list[str]:
     """Remove the frozen copies of runs that are over; returns their ids. Never raises."""
     idle = idle_bases(project, now)
     for folder in idle:

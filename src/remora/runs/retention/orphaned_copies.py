@@ -8,7 +8,7 @@ from pathlib import Path
 
 from remora.config.user_folders import make_private
 from remora.runs.project import Project, root_name
-from remora.runs.retention.clean import held
+from remora.runs.retention.clean import try_lock
 from remora.runs.retention.orphaned_bases import GRACE_S
 
 _NOTE = "root"
@@ -27,7 +27,7 @@ def note_root(project: Project) -> None:
             fresh.replace(note)
 
 
-def gone_caches(roots: Path, now: datetime) -> Iterator[Path]:
+def orphaned_caches(roots: Path, now: datetime) -> Iterator[Path]:
     """The folders in `roots` of projects that are not there any more, and that no run works in. One
     that does not say whose it is stays."""
     for place in sorted(roots.iterdir()) if roots.is_dir() else ():
@@ -53,5 +53,5 @@ def _is_idle(place: Path, now: datetime) -> bool:
         if any(base.stat().st_mtime > young for base in (place / "bases").glob("*")):
             return False
         locks = sorted((place / "slots").glob("*.lock"))
-        return all(stack.enter_context(held(lock)) for lock in locks)
+        return all(stack.enter_context(try_lock(lock)) for lock in locks)
     return False

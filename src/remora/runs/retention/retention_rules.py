@@ -14,7 +14,7 @@ from remora.trace.retention.unused_contents import StoredContent
 GRACE = timedelta(days=1)
 """How long a content stays that no stream names: a command puts it, then writes the event."""
 _MIB = 1024 * 1024
-AGE, SIZE, BEGUN = "age", "size", "begun before"
+AGE, SIZE, PARTIAL = "age", "size", "begun before"
 """Why a run expires; the last one was half removed when the command was killed."""
 
 
@@ -115,7 +115,7 @@ def expiring_by_size(
         total -= run.bytes + sum(sizes[name] for name in named if not naming[name])
 
 
-def unnamed(
+def unreferenced(
     contents: Iterable[StoredContent],
     left: Sequence[RunFacts],
     freed: Collection[str],
@@ -149,7 +149,7 @@ def _is_old_backup(
     )
 
 
-def staying(
+def kept_past_due(
     runs: Iterable[RunFacts], policy: Policy, now: datetime, *, too_much: bool
 ) -> Iterator[tuple[str, str]]:
     """Runs whose time has come and that may not be touched, each with the reason."""

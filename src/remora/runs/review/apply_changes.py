@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from remora.agents.redaction import written
+from remora.agents.redaction import placeholder_in_files
 from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Review
 from remora.runs.project import Project
@@ -38,7 +38,7 @@ def objections(
     )
 
 
-def land(
+def write_change_set(
     project: Project,
     stream: RunStream,
     node_id: str,
@@ -48,7 +48,7 @@ def land(
 ) -> list[FileConflict]:
     """Journal, record the review, exchange. Where a file moves on in that moment nothing is
     written, `otherwise` is recorded too, and the conflicts say why."""
-    keep(project, prepared)
+    store_contents(project, prepared)
 
     def on_conflict(found: Sequence[FileConflict]) -> None:
         stream.append(msgspec.structs.replace(otherwise, detail=details(node_id, found)))
@@ -64,7 +64,7 @@ def land(
     )
 
 
-def keep(project: Project, prepared: PreparedChanges) -> None:
+def store_contents(project: Project, prepared: PreparedChanges) -> None:
     """What is replaced, and what takes its place, stay in `objects/`."""
     for write in prepared.writes:
         for content in (write.ours, write.result):
@@ -75,7 +75,7 @@ def keep(project: Project, prepared: PreparedChanges) -> None:
 
 def secrets_in(patches: Iterable[FilePatch]) -> list[FileConflict]:
     """Files in which a placeholder would come where the user has a secret, or had nothing."""
-    found = [(patch.path, written([(patch.base, patch.theirs)])) for patch in patches]
+    found = [(patch.path, placeholder_in_files([(patch.base, patch.theirs)])) for patch in patches]
     return [FileConflict(path=path, detail=detail) for path, detail in found if detail]
 
 

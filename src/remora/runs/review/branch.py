@@ -8,23 +8,29 @@ from typing import Any
 import msgspec
 
 from remora.runs.project import Project
-from remora.runs.provenance import check_ours
+from remora.runs.provenance import check_own_run
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
-from remora.runs.records.review_verdict import verdict_on
-from remora.runs.records.run_stream import RunStream, opened_run
-from remora.runs.review.apply_changes import keep, objections
+from remora.runs.records.review_verdict import review_event
+from remora.runs.records.run_stream import RunStream, open_run
+from remora.runs.review.apply_changes import objections, store_contents
 from remora.runs.review.branch_journal import (
     PendingCommit,
     complete_branch,
+    finish_commit,
     remove_pending,
-    settle,
     write_pending,
 )
-from remora.runs.review.filters import ALL, Narrowing
+from remora.runs.review.filters import ALL, ReviewFilter
 from remora.runs.review.journals import details
 from remora.runs.review.recheck import Recheck, Tree
-from remora.runs.review.review import Pace, Verdicts, decided, pick, refused
+from remora.runs.review.review import (
+    TrackProgress,
+    Verdicts,
+    accept_each,
+    record_conflict,
+    select_changes,
+)
 from remora.workspaces.apply.git_attributes import altered_on_commit
 from remora.workspaces.apply.git_branch import (
     Branch,
@@ -38,33 +44,35 @@ from remora.workspaces.apply.transaction import FileConflict, FilePatch, prepare
 from remora.workspaces.copy.snapshot import BaseSnapshot, restore_base
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
     """Which change sets: by node, or with `every` all that wait, narrowed."""
 
     nodes: Sequence[str] = ()
     every: bool = False
-    narrow: Narrowing = ALL
+    narrow: ReviewFilter = ALL
 
 
-def accept_onto(
+def accept_onto_branch(
     project: Project,
     run_id: str,
     name: str,
-    wanted: Wanted,
+    wanted: ChangeSetChoice,
     *,
     trusted: bool = False,
-    pace: Pace = iter,
+    pace: TrackProgress = iter,
 ) -> Verdicts:
     """Commit the chosen change sets onto a branch, one commit for each, from HEAD or from what the
     branch has after it. Neither the working tree nor the user's index is touched.
 
     Raises as `accept` does, and UsageError where no commit can be put on that branch.
     """
-    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_branch(project)
     branch = open_branch(project.root, name)
-    with opened_run(project, run_id) as stream:
-        picked = pick(project, run_id, wanted.nodes, every=wanted.every, narrow=wanted.narrow)
+    with open_run(project, run_id) as stream:
+        picked = select_changes(
+            project, run_id, wanted.nodes, every=wanted.every, narrow=wanted.narrow
+        )
         recheck = Recheck(project, run_id, picked.notes)
 
         def commit(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
@@ -73,7 +81,7 @@ def accept_onto(
             branch = branch if found else reread_branch(branch)
             return found
 
-        return decided(stream, picked, commit, pace)
+        return accept_each(stream, picked, commit, pace)
 
 
 def _commit_one(
@@ -91,8 +99,8 @@ def _commit_one(
         job, patches, prepared, recheck, _tree(project, branch)
     )
     if before:
-        return refused(project, stream, job, details(job.node_id, before))
-    keep(project, prepared)
+        return record_conflict(project, stream, job, details(job.node_id, before))
+    store_contents(project, prepared)
     with TemporaryDirectory(prefix="remora-index-") as folder:
         tree = write_tree(branch, prepared.writes, Path(folder, "index"))
     with JournalFolder(project.state / "journal").locked():
@@ -110,10 +118,10 @@ def _commit_one(
             },
         )
         write_pending(project, pending)
-        stream.append(verdict_on(job, "accepted", branch=branch.name))
-        found = details(job.node_id, settle(project.root, pending, stream.head))
+        stream.append(review_event(job, "accepted", branch=branch.name))
+        found = details(job.node_id, finish_commit(project.root, pending, stream.head))
         if found:
-            refused(project, stream, job, found)
+            record_conflict(project, stream, job, found)
         remove_pending(project)
     return found
 

@@ -13,7 +13,7 @@ from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Head
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import CONFLICT
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.run_stream import open_run
 from remora.runs.review.journals import details, last_review
 from remora.trace.read.reader import read_events
 from remora.workspaces.apply.git_branch import Branch, commit_tree, messages_since, move_branch
@@ -66,7 +66,7 @@ def remove_pending(project: Project) -> None:
         raise DiskError(f"{_path(project)}: {error.strerror}") from error
 
 
-def settle(root: Path, pending: PendingCommit, head: Head) -> list[FileConflict]:
+def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileConflict]:
     """Commit, and lead the branch there; nothing is done twice. The conflict says so where the
     branch has moved on. Raises OutsideError where git cannot now: the next command tries again.
     """
@@ -100,11 +100,11 @@ def complete_branch(project: Project) -> str:
         review, head = last_review(project, pending.note), _head(project, pending.note)
         outcome = "undone"
         if review is not None and head is not None and review.branch == pending.name:
-            found = settle(project.root, pending, head)
+            found = finish_commit(project.root, pending, head)
             outcome = "conflict" if found else "completed"
             if found:
                 told = details(pending.note["node_id"], found)
-                with opened_run(project, pending.note["run_id"]) as stream:
+                with open_run(project, pending.note["run_id"]) as stream:
                     again = msgspec.structs.replace(
                         review, verdict=CONFLICT, branch=None, detail=told
                     )

@@ -7,7 +7,7 @@ from remora.runs.records.results import RunView
 from remora.workspaces.apply.merge import MergeConflict, merge3
 
 
-def collides_with(project: Project, view: RunView, job: JobView) -> list[str]:
+def conflicting_nodes(project: Project, view: RunView, job: JobView) -> list[str]:
     """Node ids of the run's accepted change sets that do not merge with this job's.
 
     Empty where the user's own edit is in the way. Raises NotFound, StreamDamaged where a content

@@ -16,7 +16,7 @@ _CODE = re.compile(r"[A-Z]+[0-9]*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Narrowing:
+class ReviewFilter:
     """`rules`: codes of lint rules; a change set stays if it mends findings of these and no others.
     `conditions`: names in CONDITIONS, all of which must hold."""
 
@@ -27,10 +27,10 @@ class Narrowing:
         return bool(self.rules or self.conditions)
 
 
-ALL = Narrowing()
+ALL = ReviewFilter()
 
 
-def narrowing(rules: Iterable[str], conditions: Iterable[str]) -> Narrowing:
+def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilter:
     """From what was typed; several conditions may stand in one word, with commas. Raises
     UsageError for what is no rule's code, and for an unknown condition."""
     codes = {rule.strip().upper() for rule in rules}
@@ -42,11 +42,11 @@ def narrowing(rules: Iterable[str], conditions: Iterable[str]) -> Narrowing:
     if unknown:
         known = ", ".join(CONDITIONS)
         raise UsageError(f"no condition {unknown[0]!r}", hint=f"conditions are {known}")
-    return Narrowing(rules=frozenset(codes), conditions=frozenset(names))
+    return ReviewFilter(rules=frozenset(codes), conditions=frozenset(names))
 
 
-def narrowed(
-    project: Project, jobs: Iterable[JobView], narrow: Narrowing
+def apply_filter(
+    project: Project, jobs: Iterable[JobView], narrow: ReviewFilter
 ) -> tuple[list[JobView], list[str]]:
     """The jobs that stay, and why each other one does not."""
     kept: list[JobView] = []
@@ -60,7 +60,7 @@ def narrowed(
     return kept, left
 
 
-def _objection(project: Project, job: JobView, narrow: Narrowing) -> str:
+def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
     codes = set(fixed(job.before or {}, job.after or {}))
     if narrow.rules and not codes:
         return "it mends no finding of a rule"

@@ -9,7 +9,7 @@ import msgspec
 from remora.errors import NotFound
 from remora.memory.events import Review
 from remora.runs.project import Project
-from remora.runs.records.run_stream import opened_run
+from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.apply.journal import Journal
 from remora.workspaces.apply.transaction import FileConflict, Recovery, recover_journal
@@ -48,7 +48,7 @@ def complete_journals(project: Project) -> Recovery:
         if review is None:  # only recorded reviews are carried out
             return
         detail = details(note["node_id"], found)
-        with opened_run(project, note["run_id"]) as stream:
+        with open_run(project, note["run_id"]) as stream:
             stream.append(msgspec.structs.replace(review, verdict=note["otherwise"], detail=detail))
 
     return recover_journal(

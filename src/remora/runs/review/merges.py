@@ -10,7 +10,7 @@ from remora.workspaces.apply.transaction import FilePatch, PreparedChanges, prep
 
 def merged_with_others(project: Project, patches: Sequence[FilePatch]) -> PreparedChanges:
     """Return the change set merged with the user's files, as its operations allow."""
-    adapted = [_adapted(project, patch) for patch in patches]
+    adapted = [_adapt(project, patch) for patch in patches]
     moved = {new.path for new, old in zip(adapted, patches, strict=True) if new != old}
     prepared = prepare_changes(project.root, adapted)
     writes = [
@@ -20,7 +20,7 @@ def merged_with_others(project: Project, patches: Sequence[FilePatch]) -> Prepar
     return msgspec.structs.replace(prepared, writes=tuple(writes))
 
 
-def _adapted(project: Project, patch: FilePatch) -> FilePatch:
+def _adapt(project: Project, patch: FilePatch) -> FilePatch:
     for merge in project.operations.merges:
         patch = merge(project.root, patch)
     return patch

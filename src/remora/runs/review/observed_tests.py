@@ -33,7 +33,7 @@ class _Place(NamedTuple):
     anchor: str
 
 
-def witnessed(project: Project, jobs: Iterable[JobView]) -> Observation:
+def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
     """Of the tests that these jobs wrote and that stand in the project now: what they ran.
 
     A file that is another one than ran is left out, but for a function in it whose body is the same:

@@ -8,11 +8,11 @@ from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 
-By = Literal["file", "rule", "agent"]
-ORDERS: tuple[By, ...] = get_args(By)
+GroupBy = Literal["file", "rule", "agent"]
+ORDERS: tuple[GroupBy, ...] = get_args(GroupBy)
 
 
-def waiting(view: RunView, by: By) -> list[tuple[str, JobView]]:
+def pending_changes(view: RunView, by: GroupBy) -> list[tuple[str, JobView]]:
     """Each change set that waits with the group it belongs to; groups stay together, and within
     one the order is that in which the jobs began."""
     found = [(_group(job, by), job) for job in view.jobs if job.review in UNDECIDED]
@@ -20,7 +20,7 @@ def waiting(view: RunView, by: By) -> list[tuple[str, JobView]]:
     return sorted(found, key=lambda pair: first[pair[0]])
 
 
-def _group(job: JobView, by: By) -> str:
+def _group(job: JobView, by: GroupBy) -> str:
     if by == "file":
         return split_node_key(job.node_id)[0]
     if by == "agent":

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from remora.agents.definition.agent import Agent, load_agents
-from remora.agents.inputs.target_location import located
+from remora.agents.inputs.target_location import locate_target
 from remora.agents.job import Job
 from remora.agents.verification import verify
 from remora.errors import HostError, RemoraError
@@ -127,8 +127,8 @@ class Recheck:
             files=files,
             findings_before=findings(0),
             findings_after=findings(1),
-            target=located(known, now, None),
-            in_tree=_Merged(self._project, self._run_id, prepared, tree),
+            target=locate_target(known, now, None),
+            in_tree=_MergedCopy(self._project, self._run_id, prepared, tree),
         )
         names = [name for name in agent.definition.verify if name not in _OF_ALL]
         failed = [
@@ -157,7 +157,7 @@ class Recheck:
 
 
 @dataclass(frozen=True)
-class _Merged:
+class _MergedCopy:
     """Runs work in a copy of the tree that a change set was merged with."""
 
     project: Project

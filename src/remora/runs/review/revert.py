@@ -7,16 +7,16 @@ from typing import Any
 from remora.errors import NotFound, UsageError
 from remora.memory.events import Head
 from remora.runs.project import Project
-from remora.runs.provenance import check_ours
-from remora.runs.records.change_set_files import undoing
+from remora.runs.provenance import check_own_run
+from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named, read_run
-from remora.runs.records.review_verdict import verdict_on
-from remora.runs.records.run_stream import RunStream, opened_run
-from remora.runs.review.apply_changes import land
+from remora.runs.records.review_verdict import review_event
+from remora.runs.records.run_stream import RunStream, open_run
+from remora.runs.review.apply_changes import write_change_set
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.recheck import broken_by_merge
-from remora.runs.review.review import sound
+from remora.runs.review.review import split_damaged
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
 ACCEPTED, REVERTED = "accepted", "reverted"
@@ -43,12 +43,14 @@ def revert(
     apart, nothing of that change set is. Raises as `accept` does; NotFound too for a node whose
     change set is not in the files, UsageError for one that was committed to a branch.
     """
-    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_journals(project)
     done: list[str] = []
     conflicts: list[dict[str, Any]] = []
-    with opened_run(project, run_id) as stream:
-        usable, broken = sound(project, reversed(_accepted(read_run(project, run_id), nodes)))
+    with open_run(project, run_id) as stream:
+        usable, broken = split_damaged(
+            project, reversed(_accepted(read_run(project, run_id), nodes))
+        )
         if broken and not usable:
             raise broken[0]
         for job, patches in usable:
@@ -97,16 +99,16 @@ def _revert_one(
     project: Project, stream: RunStream, job: JobView, patches: list[FilePatch]
 ) -> list[dict[str, Any]]:
     """Merge, look at it, journal, record, exchange. Returns the conflicts."""
-    prepared = prepare_changes(project.root, undoing(patches))
+    prepared = prepare_changes(project.root, reverse_patches(patches))
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # the last verdict, that it is accepted, still tells the truth
         return details(job.node_id, before)
-    failed = land(
+    failed = write_change_set(
         project,
         stream,
         job.node_id,
         prepared,
-        verdict_on(job, REVERTED),
-        verdict_on(job, ACCEPTED),
+        review_event(job, REVERTED),
+        review_event(job, ACCEPTED),
     )
     return details(job.node_id, failed)

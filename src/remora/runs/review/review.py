@@ -8,24 +8,24 @@ from remora.errors import StreamDamaged
 from remora.hub.observed_links import Observation
 from remora.memory.events import Head
 from remora.runs.project import Project
-from remora.runs.provenance import check_anchored, check_ours
+from remora.runs.provenance import check_anchored, check_own_run
 from remora.runs.records.change_set_files import patches_of
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import read_run
-from remora.runs.records.review_verdict import said, verdict_on
-from remora.runs.records.run_stream import RunStream, opened_run
-from remora.runs.review.apply_changes import land, objections
-from remora.runs.review.filters import ALL, Narrowing, narrowed
+from remora.runs.records.review_verdict import checked_feedback, review_event
+from remora.runs.records.run_stream import RunStream, open_run
+from remora.runs.review.apply_changes import objections, write_change_set
+from remora.runs.review.filters import ALL, ReviewFilter, apply_filter
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.merges import merged_with_others
-from remora.runs.review.observed_tests import witnessed
+from remora.runs.review.observed_tests import observed_runs
 from remora.runs.review.recheck import Recheck, users_tree
-from remora.runs.review.selection import chosen
+from remora.runs.review.selection import choose_pending
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
-Usable = tuple[JobView, list[FilePatch]]
+ReadyChange = tuple[JobView, list[FilePatch]]
 """A job that can be accepted, and what it would write."""
-Pace = Callable[[Sequence[Usable]], Iterable[Usable]]
+TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 """Hands them out one after the other, and may show how far that is."""
 
 
@@ -51,20 +51,20 @@ def accept(  # noqa: PLR0913 (all that a person can say)
     nodes: Sequence[str],
     *,
     every: bool = False,
-    narrow: Narrowing = ALL,
+    narrow: ReviewFilter = ALL,
     trusted: bool = False,
-    pace: Pace = iter,
+    pace: TrackProgress = iter,
 ) -> Verdicts:
     """Write the chosen change sets to the user's files, each whole or not at all.
 
     Raises UsageError (nothing chosen, or a run that is not ours), NotFound (an unknown node),
     StreamLocked (the run is still going on), StreamDamaged where all that is chosen is damaged.
     """
-    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_journals(project)
     accepted: list[JobView] = []
-    with opened_run(project, run_id) as stream:
-        picked = pick(project, run_id, nodes, every=every, narrow=narrow)
+    with open_run(project, run_id) as stream:
+        picked = select_changes(project, run_id, nodes, every=every, narrow=narrow)
         recheck = Recheck(project, run_id, picked.notes)
 
         def act(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
@@ -73,8 +73,8 @@ def accept(  # noqa: PLR0913 (all that a person can say)
                 accepted.append(job)
             return found
 
-        done = decided(stream, picked, act, pace)
-        return replace(done, observed=witnessed(project, accepted))
+        done = accept_each(stream, picked, act, pace)
+        return replace(done, observed=observed_runs(project, accepted))
 
 
 def reject(  # noqa: PLR0913 (all that a person can say)
@@ -83,20 +83,20 @@ def reject(  # noqa: PLR0913 (all that a person can say)
     nodes: Sequence[str],
     *,
     every: bool = False,
-    narrow: Narrowing = ALL,
+    narrow: ReviewFilter = ALL,
     feedback: str | None = None,
     trusted: bool = False,
 ) -> Verdicts:
     """Say no to the chosen change sets. Raises as `accept` does, and UsageError for a feedback
     that is too long for one line of a stream."""
-    told = said(feedback, project.redact)
-    check_ours(project.trace, project.state, project.install_key, run_id, trusted=trusted)
-    with opened_run(project, run_id) as stream:
+    told = checked_feedback(feedback, project.redact)
+    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    with open_run(project, run_id) as stream:
         view = read_run(project, run_id)
-        jobs = chosen(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
-        jobs, left = narrowed(project, jobs, narrow)
+        jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
+        jobs, left = apply_filter(project, jobs, narrow)
         for job in jobs:
-            stream.append(verdict_on(job, "rejected", feedback=told))
+            stream.append(review_event(job, "rejected", feedback=told))
         return Verdicts(
             run_id=run_id,
             accepted=[],
@@ -109,38 +109,38 @@ def reject(  # noqa: PLR0913 (all that a person can say)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picked:
+class SelectedChanges:
     """Jobs that can be accepted with what they would write; what is to be said of the others."""
 
-    usable: list[Usable]
+    usable: list[ReadyChange]
     notes: list[str]
     damaged: list[str]
 
 
-def pick(
-    project: Project, run_id: str, nodes: Sequence[str], *, every: bool, narrow: Narrowing
-) -> Picked:
+def select_changes(
+    project: Project, run_id: str, nodes: Sequence[str], *, every: bool, narrow: ReviewFilter
+) -> SelectedChanges:
     """The change sets that were asked for, of a run that nobody else writes. Raises as `accept`."""
     view = read_run(project, run_id)
     everything = every or bool(narrow and not nodes)
-    jobs = chosen(view, nodes, every=everything, verb="accept")
-    jobs, left = narrowed(project, jobs, narrow)
-    usable, broken = sound(project, jobs)
+    jobs = choose_pending(view, nodes, every=everything, verb="accept")
+    jobs, left = apply_filter(project, jobs, narrow)
+    usable, broken = split_damaged(project, jobs)
     if broken and not usable:
         raise broken[0]
     unread = [str(job.error) for job in view.damaged] if everything else []
-    return Picked(
+    return SelectedChanges(
         usable=usable,
         notes=left,
         damaged=unread + [f"{error.message}; {error.hint}" for error in broken],
     )
 
 
-def decided(
+def accept_each(
     stream: RunStream,
-    picked: Picked,
+    picked: SelectedChanges,
     act: Callable[[JobView, Sequence[FilePatch]], list[dict[str, Any]]],
-    pace: Pace,
+    pace: TrackProgress,
 ) -> Verdicts:
     """Accept what was picked, one after the other; `act` returns the conflicts, none if it is
     accepted."""
@@ -156,10 +156,12 @@ def decided(
     )
 
 
-def sound(project: Project, jobs: Iterable[JobView]) -> tuple[list[Usable], list[StreamDamaged]]:
+def split_damaged(
+    project: Project, jobs: Iterable[JobView]
+) -> tuple[list[ReadyChange], list[StreamDamaged]]:
     """The jobs whose streams and contents are what was recorded, with what they would write; and
     what is wrong with the others."""
-    usable: list[Usable] = []
+    usable: list[ReadyChange] = []
     broken: list[StreamDamaged] = []
     for job in jobs:
         try:
@@ -183,22 +185,22 @@ def _accept_one(
         prepared = merged_with_others(project, patches)
     before = objections(job, patches, prepared, recheck, users_tree(project))
     if before:
-        return refused(project, stream, job, details(job.node_id, before))
+        return record_conflict(project, stream, job, details(job.node_id, before))
     recheck.notes += [f"{write.path}: deleted" for write in prepared.writes if write.result is None]
-    failed = land(
+    failed = write_change_set(
         project,
         stream,
         job.node_id,
         prepared,
-        verdict_on(job, "accepted"),
-        verdict_on(job, "conflict"),
+        review_event(job, "accepted"),
+        review_event(job, "conflict"),
     )
     return details(job.node_id, failed)
 
 
-def refused(
+def record_conflict(
     project: Project, stream: RunStream, job: JobView, found: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Record the conflict; what was found."""
-    stream.append(verdict_on(job, "conflict", detail=project.redact.clean(found)))
+    stream.append(review_event(job, "conflict", detail=project.redact.clean(found)))
     return found

@@ -11,7 +11,7 @@ _NAMED = 5
 """Of the nodes that wait, as many are named in a hint."""
 
 
-def chosen(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
+def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
     """The jobs with a change set that waits, by name or all of them.
 
     A node that is known but has nothing to accept is an error too: nobody should believe that
