@@ -170,7 +170,7 @@ class Theatre:
                 agent=play.agent,
                 checks=BUILT_IN.checks,
                 model=model,
-                asking=QuerySettings(
+                settings=QuerySettings(
                     renderer=play.renderer, strategy=play.strategy, limit=play.limit
                 ),
                 emitter=writer,

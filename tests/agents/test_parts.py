@@ -73,7 +73,7 @@ class TestTally:
         tally, path = TurnCounts(), made.agent_stream("a")
         with JsonlEventEmitter.open(path, Identity("r", "a", "o", "n"), blobs=made.blobs) as writer:
             for turn, payload in payloads:
-                tally.see(writer.emit(payload, turn=turn))
+                tally.add(writer.emit(payload, turn=turn))
         return tally
 
     @pytest.mark.parametrize(("choice", "differed"), [(0, 0), (1, 1), (None, 0)])

@@ -127,7 +127,7 @@ def test_a_stream_of_before_is_no_fault(theatre: Theatre) -> None:
 
     unknown = [one for one in found if one.same is None]
     assert {one.kind for one in unknown} == {"context", "candidates", "verify"}
-    assert all("recorded by a Remora" in one.detail for one in unknown)
+    assert all("recorded by a version of Remora" in one.detail for one in unknown)
     assert all(one.same for one in found if one.kind in ("tool", "summarizer"))
 
 

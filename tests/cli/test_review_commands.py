@@ -113,7 +113,7 @@ class TestAccept:
         assert shown.code == 0
         assert "still waits" in shown.err
         (desk.root.parent / "git").rename(desk.root / ".git")
-        assert "it is completed now" in desk("show", "last").err
+        assert "is now completed" in desk("show", "last").err
         assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "lint: a.py:load"
 
 

@@ -111,7 +111,7 @@ def record_run(desk: Desk) -> str:
     """A lint run with choices and verdicts."""
     desk.write({"a%b.py": UNUSED, "b.py": CHOICE, "ruff.toml": RULES})
     run_id = desk.analyze(
-        scores, wish=RunRequest(concurrency=1, seed=7), run_id="golden-1", clock=ticking()
+        scores, request=RunRequest(concurrency=1, seed=7), run_id="golden-1", clock=ticking()
     )
     accept(desk.project, run_id, ["a%25b.py:load"])
     reject(desk.project, run_id, ["a%25b.py:__module__"], feedback="not now")

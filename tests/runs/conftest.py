@@ -152,13 +152,13 @@ class Desk:
         """Another process of the same user: nothing is remembered but what lies on disk."""
         self.__dict__.pop("project", None)
 
-    def prepare(self, wish: RunRequest = RunRequest(), **flags: Any) -> Run:  # noqa: B008
-        """Lint alone, where the wish names no operation."""
-        lint = dataclasses.replace(wish, operations=wish.operations or ("lint",))
+    def prepare(self, request: RunRequest = RunRequest(), **flags: Any) -> Run:  # noqa: B008
+        """Lint alone, where the request names no operation."""
+        lint = dataclasses.replace(request, operations=request.operations or ("lint",))
         return prepare(self.caller(**flags), lint)
 
-    def plan(self, wish: RunRequest = RunRequest(), **flags: Any) -> Plan:  # noqa: B008
-        prepared = self.prepare(wish, **flags)
+    def plan(self, request: RunRequest = RunRequest(), **flags: Any) -> Plan:  # noqa: B008
+        prepared = self.prepare(request, **flags)
         prepared.close()
         return prepared.plan
 
@@ -166,19 +166,19 @@ class Desk:
         self,
         answers: Iterable[Answer] | Callable[[Request], Answer] = first,
         *,
-        wish: RunRequest = RunRequest(concurrency=2),  # noqa: B008
+        request: RunRequest = RunRequest(concurrency=2),  # noqa: B008
         model: Model | None = None,
         run_id: str | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> str:
         """Analyze, and look that nothing of the user's was touched; the run's id."""
         before = self.tree()
-        prepared = self.prepare(wish)
+        prepared = self.prepare(request)
         if run_id is not None:
             prepared = renamed(prepared, run_id)
         model = model or ScriptedModel(answers if callable(answers) else list(answers))
         try:
-            asyncio.run(execute_plan(prepared, model, wish, self.watching, clock))
+            asyncio.run(execute_plan(prepared, model, request, self.watching, clock))
         finally:
             prepared.close()
         assert self.tree() == before, "nothing is touched before it is accepted"
@@ -278,12 +278,12 @@ def analyzed(
     folder: Path,
     files: Mapping[str, str],
     answers: Callable[[Request], Answer] = first,
-    wish: RunRequest = ONE_BY_ONE,
+    request: RunRequest = ONE_BY_ONE,
 ) -> Kept:
     """A project after one run, for tests that begin where it ended."""
     desk = Desk(folder)
     desk.write(files)
-    desk.analyze(answers, wish=wish)
+    desk.analyze(answers, request=request)
     return Kept(desk)
 
 

@@ -44,13 +44,13 @@ class Killing(Quiet):
 
 
 async def analyze(caller: Invocation, watching: Killing, *, embedded: bool) -> None:
-    wish = RunRequest(operations=("lint",), concurrency=1, seed=7)
-    prepared = renamed(prepare(caller, wish), RUN)
+    request = RunRequest(operations=("lint",), concurrency=1, seed=7)
+    prepared = renamed(prepare(caller, request), RUN)
     model: Model = ScriptedModel(eager)
     if embedded:
         model = connect_model(caller, prepared.project.config)
     try:
-        await execute_plan(prepared, model, wish, watching, utc_now)
+        await execute_plan(prepared, model, request, watching, utc_now)
     finally:
         await model.aclose()
         prepared.close()

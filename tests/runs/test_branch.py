@@ -241,9 +241,9 @@ class TestConflicts:
             shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
             return settle(root, *rest)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(branching, "settle", overtaken)
+        monkeypatch.setattr(branching, "finish_commit", overtaken)
         done = onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
-        assert [c["detail"] for c in done.conflicts] == ["the branch fixes was moved meanwhile"]
+        assert [c["detail"] for c in done.conflicts] == ["the branch fixes moved meanwhile"]
         assert shop.git("log", "--format=%s", "fixes") == "mine"
         assert complete_branch(shop.project) == ""
 
@@ -321,8 +321,8 @@ class TestKilled:
     def test_before_the_review_nothing_is_committed(
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        self.killed_at(shop, monkeypatch, (branching, "verdict_on"))
-        assert complete_branch(shop.project).endswith("it is undone now")
+        self.killed_at(shop, monkeypatch, (branching, "review_event"))
+        assert complete_branch(shop.project).endswith("is now undone")
         assert (self.subjects(shop), shop.payloads(shop.newest, Review)) == ([], [])
 
     @pytest.mark.parametrize("act", ["commit_tree", "move_branch"])
@@ -331,7 +331,7 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branch_journal, act))
         assert self.subjects(shop) == []
-        assert complete_branch(shop.project).endswith("it is completed now")
+        assert complete_branch(shop.project).endswith("is now completed")
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
         assert trailer(shop.newest, shop.view(shop.newest).head) in shop.git("log", "-1", "fixes")
 
@@ -339,7 +339,7 @@ class TestKilled:
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "remove_pending"))
-        assert complete_branch(shop.project).endswith("it is completed now")
+        assert complete_branch(shop.project).endswith("is now completed")
         assert complete_branch(shop.project) == ""
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
 
@@ -348,6 +348,6 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branch_journal, "move_branch"))
         shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
-        assert complete_branch(shop.project).endswith("it is conflict now")
+        assert complete_branch(shop.project).endswith("is now conflict")
         assert shop.git("log", "-1", "--format=%s", "fixes") == "mine"
         assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"

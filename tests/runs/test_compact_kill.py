@@ -46,11 +46,11 @@ CHILD = """
 import sys
 from datetime import datetime
 from pathlib import Path
-from remora.bootstrap.invocation import Caller
+from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.runs.retention.compact import compact
 root = Path(sys.argv[1])
-project = open_project(Caller(environ={"HOME": sys.argv[2]}, folder=root, root=root))
+project = open_project(Invocation(environ={"HOME": sys.argv[2]}, folder=root, root=root))
 if len(sys.argv) > 4:  # a step is an audited act of Python's, such as a file opened or removed
     import os
     left = int(sys.argv[4])

@@ -97,9 +97,9 @@ class Meddling(Watching):
 
 def meddled(desk: Desk, *edits: dict[str, str | bytes | None]) -> str:
     desk.write(FILES)
-    wish = RunRequest(concurrency=1, node="load")
-    prepared = desk.prepare(wish)
-    work = execute_plan(prepared, ScriptedModel(first), wish, Meddling(desk, [*edits]), utc_now)
+    request = RunRequest(concurrency=1, node="load")
+    prepared = desk.prepare(request)
+    work = execute_plan(prepared, ScriptedModel(first), request, Meddling(desk, [*edits]), utc_now)
     try:
         asyncio.run(work)
     finally:

@@ -30,12 +30,12 @@ def test_each_operation_asks_its_own_model(tmp_path: Path) -> None:
     (folder / "agent.yaml").write_text(AGENT)
     (root / "a.py").write_text("def f(a):\n    return a\n")
     caller = Invocation(environ={"HOME": str(tmp_path)}, folder=root, root=root)
-    wish = RunRequest(operations=("wordy",))
-    prepared = prepare(caller, wish)
+    request = RunRequest(operations=("wordy",))
+    prepared = prepare(caller, request)
     configured = ScriptedModel([], name="small")
     larger = ScriptedModel(['{"tool":"submit_result","args":{}}'], name="larger")
     own = {"wordy": larger}
-    asyncio.run(execute_plan(prepared, configured, wish, Quiet(), utc_now, own))
+    asyncio.run(execute_plan(prepared, configured, request, Quiet(), utc_now, own))
     prepared.close()
     assert (len(configured.requests), len(larger.requests)) == (0, 1)
     job = read_run(prepared.project, prepared.run_id).jobs[0]

@@ -1,4 +1,4 @@
-"""The built-in tools every agent has: look again at a raw output, and say that it is done."""
+"""Built-in tools of every agent: `recall` and `submit_result`."""
 
 import json
 import zlib
@@ -19,7 +19,7 @@ BUILTIN = frozenset({RECALL, SUBMIT})
 """Tools that write nothing."""
 MAX_LINES = 60
 _PACKED = b"\0"
-"""How an output begins that is kept compressed: JSON never does."""
+"""First byte of a compressed output; JSON never begins with it."""
 
 BUILTIN_SCHEMAS = (
     ToolSchema(
@@ -50,17 +50,17 @@ BUILTIN_SCHEMAS = (
 
 
 def raw_text(raw_output: Any) -> str:
-    """A raw output as lines: a string as it is, anything else as indented JSON."""
+    """Return a string as it is, anything else as indented JSON."""
     if isinstance(raw_output, str):
         return raw_output
     return json.dumps(raw_output, indent=1, ensure_ascii=False)
 
 
 class RawOutputs:
-    """The raw outputs of an agent's turns, for `recall`, as its stream holds them.
+    """Raw outputs of an agent's turns, for `recall`.
 
-    Long texts stay in the blob store and are read there, line by line; the rest is kept as it was
-    recorded, compressed where it is much. Feeding it the stream's events again gives the same.
+    Long texts stay in the blob store and are read from there line by line. Other outputs are kept
+    as recorded, large ones compressed. The same events give the same outputs.
     """
 
     def __init__(self, blobs: ObjectStore) -> None:
@@ -68,21 +68,21 @@ class RawOutputs:
         self._recorded: dict[int, bytes] = {}
 
     def add(self, turn: int, event: Event) -> None:
-        """Take the output of a `tool_result` as it was written; of any other event nothing."""
+        """Store the recorded output of a `tool_result`; ignore other events."""
         if event.type == ToolResulted.type:
             recorded = bytes(decode_part(event, _Recorded).raw_output)
             long = len(recorded) > BLOB_LIMIT
             self._recorded[turn] = _PACKED + zlib.compress(recorded, 1) if long else recorded
 
     def turns(self) -> tuple[int, ...]:
-        """Turns that have an output, in order."""
+        """Return the turns that have an output, in order."""
         return tuple(self._recorded)
 
     def lines(self, turn: int, first: int, last: int) -> tuple[list[str], int]:
-        """Lines `first` to `last` (from 1, inclusive) of a turn's output, each cut to LINE_LIMIT
-        characters, and how many there are in all.
+        """Return lines `first` to `last` (from 1, inclusive) and the number of all lines.
 
-        Raises KeyError for a turn without one, NotFound, StreamDamaged or DiskError for a blob.
+        Lines are cut to LINE_LIMIT characters. Raises KeyError for a turn without an output;
+        NotFound, StreamDamaged or DiskError for a blob.
         """
         recorded = self._recorded[turn]
         if recorded.startswith(_PACKED):
@@ -101,10 +101,10 @@ class _Recorded(msgspec.Struct):
 
 
 def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:
-    """A tool result whose excerpt is lines `first` to `last` (from 1, inclusive) of `turn:N`.
+    """Return a tool result whose excerpt is lines `first` to `last` (from 1, inclusive) of
+    `turn:N`.
 
-    `outputs` are the raw outputs so far by turn. Raises `HostError` for an unknown turn, or an
-    output that cannot be read any more.
+    Raises `HostError` for an unknown turn or an unreadable output.
     """
     turn = ref.removeprefix("turn:")
     if not turn.isdecimal() or int(turn) not in outputs.turns():
@@ -127,7 +127,7 @@ def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:
 
 
 def _excerpt(outputs: RawOutputs, turn: int, first: int, last: int | None) -> tuple[list[str], int]:
-    """At least one line and at most MAX_LINES; behind the end the last one."""
+    """Return at least one line and at most MAX_LINES; past the end, the last line."""
     most = first + MAX_LINES - 1
     last = most if last is None else max(first, min(last, most))
     shown, total = outputs.lines(turn, first, last)

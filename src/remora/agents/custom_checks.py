@@ -1,4 +1,4 @@
-"""Checks of a submission that a project writes itself, as `.pym` scripts."""
+"""A project's own checks of a submission: `.pym` scripts."""
 
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
@@ -10,15 +10,18 @@ from remora.pym import Limits, Script, one_line
 
 Files = Mapping[str, tuple[bytes | None, bytes | None]]
 Contents = Callable[[str], bytes]
-"""Bytes of a file by their SHA-256."""
+"""Return a file's bytes by their SHA-256."""
 Findings = Callable[[str], list[dict[str, Any]]]
 
 
 def check_inputs(
     script: Script, files: Files, target: Mapping[str, Any], before: Findings, after: Findings
 ) -> dict[str, Any]:
-    """Those of `files`, `target`, `findings_before` and `findings_after` that the script declares,
-    as they are recorded: contents of files by their SHA-256."""
+    """Return the inputs that the script declares, as they are recorded.
+
+    Possible inputs are `files`, `target`, `findings_before` and `findings_after`. Files are
+    recorded by the SHA-256 of their contents.
+    """
     facts: Mapping[str, Callable[[], Any]] = {
         "files": lambda: [_hashes(path, *contents) for path, contents in sorted(files.items())],
         "target": lambda: dict(target),
@@ -30,10 +33,10 @@ def check_inputs(
 
 
 def run_check(script: Script, facts: Mapping[str, Any], content: Contents) -> str:
-    """What the script says is wrong with `facts` (as `check_inputs` gives them); empty where it says true.
+    """Run the check script on recorded `facts`; return what is wrong, empty if nothing is.
 
-    It has no host function. Whatever else it comes to is no pass: an error, a limit, any other
-    value. Raises what `content` raises for a content that it does not have.
+    The script has no host functions. It passes only if it returns true: an error, a limit or any
+    other value fails it. Raises what `content` raises for a missing content.
     """
     given = dict(facts)
     try:
@@ -70,7 +73,8 @@ def _texts(file: Mapping[str, Any], content: Contents) -> dict[str, str | None]:
 
 
 def _findings(files: Files, lint: Findings) -> Iterator[dict[str, Any]]:
-    """Of the changed Python files: a file that was not changed has the same ones as before."""
+    """Yield findings of the changed Python files; those of unchanged files are the same as
+    before."""
     for path in sorted(files):
         if path.endswith((".py", ".pyi")):
             yield from ({**finding, "path": path} for finding in lint(path))

@@ -1,4 +1,4 @@
-"""The `agent_start` of an agent that goes on from another one: a fork, or a job begun again."""
+"""The `agent_start` of forks and retries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,42 +17,41 @@ from remora.models.protocol import Model
 from remora.trace.redact.redactor import Redactor
 
 FEEDBACK = "feedback"
-"""The pinned knowledge key that holds what a person said of an earlier attempt."""
+"""Pinned knowledge key of a person's feedback on an earlier attempt."""
 
 
-def fork_start(cut: ForkPoint, job: Job, *, feedback: str | None = None) -> AgentStart:
-    """The first event of the agent that goes on from `cut`, whose id and attempt are the `job`'s.
+def fork_start(point: ForkPoint, job: Job, *, feedback: str | None = None) -> AgentStart:
+    """Return the first event of an agent forked at `point`, with the id and attempt of `job`.
 
     Definition, tools and model are the parent's; `with_agent` and `with_model` change them.
     """
-    packet = replace(cut.packet, agent_id=job.agent_id, run_id=job.run_id)
+    packet = replace(point.packet, agent_id=job.agent_id, run_id=job.run_id)
     return replace(
-        cut.start,
+        point.start,
         packet=_with_feedback(packet, feedback),
         attempt=job.attempt,
-        parent=_parent(cut, job),
-        changes=cut.changes,
-        first_turn=cut.turn,
-        decides=cut.decides,
+        parent=_parent(point, job),
+        changes=point.changes,
+        first_turn=point.turn,
+        decides=point.decides,
     )
 
 
 def restart_start(
-    cut: ForkPoint, job: Job, rebased: Mapping[str, Any], *, feedback: str | None = None
+    point: ForkPoint, job: Job, rebased: Mapping[str, Any], *, feedback: str | None = None
 ) -> AgentStart:
-    """The first event of an agent that begins again, on files that moved on (`rebased`).
+    """Return the first event of an agent that restarts on changed files (`rebased`).
 
-    `cut` is one at turn 0 of the agent before it, whose first packet it takes, with `job`'s
-    summary of the node.
+    `point` is at turn 0 of the previous agent; its first packet gets `job`'s summary of the node.
     """
     packet = replace(
-        cut.start.packet, agent_id=job.agent_id, run_id=job.run_id, node_summary=job.node_summary
+        point.start.packet, agent_id=job.agent_id, run_id=job.run_id, node_summary=job.node_summary
     )
     return replace(
-        cut.start,
+        point.start,
         packet=_with_feedback(packet, feedback),
         attempt=job.attempt,
-        parent=_parent(cut, job),
+        parent=_parent(point, job),
         rebased=dict(rebased),
         changes=(),
         first_turn=0,
@@ -61,7 +60,7 @@ def restart_start(
 
 
 def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
-    """The start with the agent as it is now; what it offers may be another then."""
+    """Return the start with the current agent; changed tools or definition reset `decides`."""
     definition, tools = redact.clean(definition_record(agent)), redact.clean(agent.schemas)
     same = definition == start.definition and tools == start.tools
     return replace(
@@ -73,16 +72,18 @@ def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
     )
 
 
-def with_model(start: AgentStart, model: Model, asking: QuerySettings) -> AgentStart:
-    """The start with another model. Where that is asked in another way, other candidates may be
-    valid: the turn's candidates are then looked for again."""
-    same = start.model.get("strategy") == asking.strategy
+def with_model(start: AgentStart, model: Model, settings: QuerySettings) -> AgentStart:
+    """Return the start with another model.
+
+    With another strategy the turn's candidates are computed again, because others may be valid.
+    """
+    same = start.model.get("strategy") == settings.strategy
     return replace(
         start,
-        model=model_record(model, asking),
+        model=model_record(model, settings),
         counter=model.counter.name,
-        limit=asking.limit,
-        renderer=asking.renderer,
+        limit=settings.limit,
+        renderer=settings.renderer,
         decides=start.decides and same,
     )
 
@@ -93,5 +94,5 @@ def _with_feedback(packet: DecisionPacket, feedback: str | None) -> DecisionPack
     return apply(packet, PacketDelta(update_knowledge=knowledge({FEEDBACK: feedback})))
 
 
-def _parent(cut: ForkPoint, job: Job) -> dict[str, Any]:
-    return {"run_id": job.run_id, "agent_id": cut.agent_id, "seq": cut.seq, "hash": cut.hash}
+def _parent(point: ForkPoint, job: Job) -> dict[str, Any]:
+    return {"run_id": job.run_id, "agent_id": point.agent_id, "seq": point.seq, "hash": point.hash}

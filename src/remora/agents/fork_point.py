@@ -1,4 +1,4 @@
-"""Where an agent's stream is cut for the agent that goes on from there."""
+"""Fork points: the state of an agent before a turn's decision."""
 
 from collections.abc import Iterable
 
@@ -24,11 +24,11 @@ _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 
 
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream up to a turn's decision: all that the agent after it needs.
+    """The state of an agent before a turn's decision: all that a fork needs.
 
-    `packet` is whole, not as it was trimmed for the decision; `changes` lead from the files that
-    the agent's run began with to those before the turn's call. `seq` and `hash` are the last
-    line's that is part of it. `turn` comes next; `decides` says that only the decision is missing.
+    `packet` is not trimmed. `changes` lead from the files that the agent's run began with to those
+    before the turn's call. `seq` and `hash` are those of the last line included. `turn` comes next;
+    `decides` is true if only the decision is missing.
     """
 
     agent_id: str
@@ -42,20 +42,20 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:
-    """Cut an agent's stream at turn `turn`: before its decision or, where it never came to one,
-    where it ends; at turn 0 after the context scripts.
+    """Return the fork point at `turn`: before its decision, or the end of the stream if there is
+    none.
 
-    Raises NotFound that names the turns there are, StreamDamaged for no agent's stream,
-    StreamError for one that was folded by rules that this version does not know.
+    At turn 0 it is after the context scripts. Raises NotFound with the existing turns,
+    StreamDamaged if this is not an agent's stream, StreamError for unknown folding rules.
     """
     cutting = _ForkPointFold(turn)
     for event in events:
-        cutting.see(event)
+        cutting.add(event)
     return cutting.result()
 
 
 class _ForkPointFold:
-    """The fold of `fork_point_at`."""
+    """Fold events into a fork point."""
 
     def __init__(self, turn: int) -> None:
         self._turn = turn
@@ -64,10 +64,10 @@ class _ForkPointFold:
         self._changes: dict[str, Change] = {}
         self._last: Event | None = None
         self._first: Event | None = None
-        self._cut: ForkPoint | None = None
+        self._point: ForkPoint | None = None
         self._seen = 0
 
-    def see(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         self._seen = max(self._seen, event.turn)
         if self._start is None:
             self._begin(event)
@@ -83,11 +83,11 @@ class _ForkPointFold:
         if self._turn > self._seen or self._turn < begun:
             last = f"{begun or 0} to {self._seen}"
             raise NotFound(f"no turn {self._turn} in the stream", hint=f"its turns are {last}")
-        return self._cut or self._made(decides=self._ready, turn=self._turn or 1)
+        return self._point or self._made(decides=self._ready, turn=self._turn or 1)
 
     @property
     def _ready(self) -> bool:
-        """Whether a fork that was not run yet stands before the very decision."""
+        """True for a fork that has not run yet and starts at a decision."""
         start = self._start
         return start is not None and start.decides and self._last is self._first
 
@@ -102,9 +102,9 @@ class _ForkPointFold:
 
     def _take(self, event: Event) -> None:
         decision = event.type in _DECISIONS and decode_part(event, _Shown).packet_sha256
-        known = self._cut is not None and self._cut.packet is self._packet
+        known = self._point is not None and self._point.packet is self._packet
         if event.turn == self._turn and decision and not known:
-            self._cut = self._made(decides=True, turn=self._turn)
+            self._point = self._made(decides=True, turn=self._turn)
         if event.type == ToolResulted.type:
             for change in decode_part(event, _Changes).changes:
                 first = self._changes.get(change.path, change)
@@ -129,7 +129,7 @@ class _ForkPointFold:
         )
 
     def _beginning(self, first: Event, start: AgentStart) -> ForkPoint:
-        """As it began: a fork, or an agent that was cut before its first turn."""
+        """Return the point at the agent's own beginning."""
         return ForkPoint(
             agent_id=first.agent_id,
             start=start,
@@ -151,6 +151,6 @@ class _Changes(msgspec.Struct):
 
 
 def _net(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Without files that came and went."""
+    """Drop files that were created and deleted again."""
     found = (c for c in changes if c.before is not None or c.after is not None)
     return tuple(sorted(found, key=lambda change: change.path))

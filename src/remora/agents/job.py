@@ -1,4 +1,4 @@
-"""What an agent is set to do, and what became of it."""
+"""An agent's job and its result."""
 
 from typing import Literal
 
@@ -36,10 +36,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How an attempt ended. `decided_by` counts tool calls by who decided; `asked` of them had
-    a choice that a model was asked about, `differed` took another than the first candidate.
+    """Result of an attempt.
 
-    `raw_bytes` is the size of all raw outputs, `max_packet_tokens` the largest request sent.
+    `decided_by` counts tool calls by decider. `asked` calls had a choice and went to a model;
+    `differed` of them did not take the first candidate. `raw_bytes` is the size of all raw outputs,
+    `max_packet_tokens` the largest request sent.
     """
 
     status: Status

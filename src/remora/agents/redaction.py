@@ -1,4 +1,4 @@
-"""Secrets stay out: a model whose answers are redacted, and placeholders that may not come back."""
+"""Redaction for agents: model answers, tool arguments and changed files."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from remora.trace.redact.redactor import Redactor
 
 
 class RedactedModel:
-    """`model`, whose answers enter without secrets: only what is recorded is acted upon."""
+    """Wraps a model and redacts its answers: only what is recorded is acted upon."""
 
     def __init__(self, model: Model, redact: Redactor) -> None:
         self._model = model
@@ -36,11 +36,11 @@ class RedactedModel:
         return self._model.counter
 
     def describe(self) -> dict[str, Any]:
-        """The model's, redacted."""
+        """Return the model's description, redacted."""
         return self._redact.clean(self._model.describe())
 
     async def ask(self, request: Request) -> Answer:
-        """The model's answer, redacted. Raises as the model does."""
+        """Return the model's redacted answer. Raises as the model does."""
         return self._redact.clean(await self._model.ask(request))
 
     async def aclose(self) -> None:
@@ -49,12 +49,12 @@ class RedactedModel:
 
 
 def placeholder_in_args(args: Mapping[str, Any], base: bytes | None) -> str | None:
-    """Why a call may not be carried out: an argument holds a placeholder that the base did not."""
+    """Return why a call is refused: an argument has a placeholder that is not in the base."""
     return _refusal(new_placeholders(base, "\n".join(_texts(args))), "the arguments hold")
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a value of any depth, keys too."""
+    """Yield every text in a value of any depth, keys included."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -69,8 +69,10 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def placeholder_in_files(files: Iterable[tuple[bytes | None, bytes | None]]) -> str | None:
-    """Why a change set is refused: a file's new content holds a placeholder that its base did
-    not. `files` are contents before and after, None where there is none."""
+    """Return why a change set is refused: a new content has a placeholder that its base has not.
+
+    `files` are contents before and after, None for a file that does not exist.
+    """
     found = {held for before, after in files for held in new_placeholders(before, after or b"")}
     return _refusal(found, "a changed file holds")
 
@@ -78,4 +80,4 @@ def placeholder_in_files(files: Iterable[tuple[bytes | None, bytes | None]]) -> 
 def _refusal(found: set[str], what: str) -> str | None:
     if not found:
         return None
-    return f"{what} {min(found)}, which stands for a secret that no agent may see or write"
+    return f"{what} {min(found)}, a placeholder for a secret that agents may not write"

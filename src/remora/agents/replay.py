@@ -1,4 +1,4 @@
-"""The scripts of a recorded agent run once more, from its stream and `objects/` alone."""
+"""Replay of a recorded agent's scripts, from its stream and `objects/` alone."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -24,15 +24,15 @@ from remora.trace.content.objects import ObjectStore
 
 _PLACEHOLDER = b"<secret:"
 _SCRIPTED = ("context", "candidates")
-_OLDER = "recorded by a Remora that did not keep what runs it again"
+_OLDER = "recorded by a version of Remora that did not keep its inputs"
 _REDACTED = "secrets were replaced in what is recorded: "
 
 
 class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
-    """One script that ran: which one, in which event, and whether it comes to the same again.
+    """One replayed script.
 
-    `kind` is `tool`, `context`, `candidates`, `summarizer` or `verify`. `same` is null where
-    nobody can tell, and `detail` says why.
+    `kind` is `tool`, `context`, `candidates`, `summarizer` or `verify`. `same` is null if the
+    script cannot be replayed; `detail` says why.
     """
 
     seq: int
@@ -44,24 +44,23 @@ class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _CannotReplay(Exception):
-    """That a script cannot be run again, and why."""
+    """The script cannot be replayed."""
 
 
 def replay_scripts(
     events: Iterable[Event], blobs: ObjectStore, objects: ObjectStore
 ) -> Iterator[ScriptReplay]:
-    """Run each script whose result is recorded, with the packet, inputs, clock, seed and answers
-    that it had, and compare. Neither the project, a model nor the Hub is asked.
+    """Run each recorded script with its packet, inputs, clock, seed and answers, and compare.
 
-    Raises StreamDamaged for events that are none.
+    The project, models and the Hub are not used. Raises StreamDamaged for invalid events.
     """
     working = _ReplayFold(blobs, objects)
     for event in events:
-        yield from working.see(event)
+        yield from working.add(event)
 
 
 class _ReplayFold:
-    """The fold of one stream, and the scripts that it names."""
+    """Fold of one stream, with its scripts loaded."""
 
     def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
         self._blobs = blobs
@@ -71,8 +70,8 @@ class _ReplayFold:
         self._looked = 0
         self._loaded: dict[tuple[str, str], Script] = {}
 
-    def see(self, event: Event) -> Iterator[ScriptReplay]:
-        """What ran in this event, before what it says changes the packet."""
+    def add(self, event: Event) -> Iterator[ScriptReplay]:
+        """Yield the scripts that ran in this event, then apply its delta."""
         if event.type == AgentStart.type:
             self._begin(event)
             return
@@ -114,7 +113,7 @@ class _ReplayFold:
         except _CannotReplay as why:
             same, detail = None, str(why)
         except (ValueError, TypeError, KeyError) as error:  # a foreign stream may say anything
-            same, detail = None, f"its record is none: {one_line(str(error))}"
+            same, detail = None, f"its record is invalid: {one_line(str(error))}"
         if same is False and _PLACEHOLDER in bytes(event.data):
             same, detail = None, _REDACTED + detail
         return ScriptReplay(
@@ -165,7 +164,7 @@ class _ReplayFold:
     def _summary(self, said: ToolResulted, path: str) -> str:
         recorded = said.summarized or {}
         script = self._script(recorded.get("script_sha256", ""), path)
-        now = ScriptSummarizer(script, said.tool).said_of(said.raw_output)
+        now = ScriptSummarizer(script, said.tool).output_of_recorded(said.raw_output)
         return _difference(("output",), (encoded_sha256(now),), (recorded.get("output_sha256"),))
 
     def _check(self, check: dict[str, Any]) -> str:
@@ -185,13 +184,13 @@ class _ReplayFold:
             raise _CannotReplay(error.message) from error
 
     def _script(self, digest: str, path: str) -> Script:
-        """The script of that hash, under the name that its messages begin with."""
+        """Load the script of that hash; its messages begin with `path`."""
         if (digest, path) not in self._loaded:
             raw, place = self._content(digest), Path(path)
             try:
                 self._loaded[digest, path] = load_bytes(raw, name=place.stem, path=place)
             except ScriptError as error:
-                raise _CannotReplay(f"it is no script here: {error.message}") from error
+                raise _CannotReplay(f"it cannot be loaded: {error.message}") from error
         return self._loaded[digest, path]
 
     def _part(self, source: str) -> str:
@@ -214,8 +213,8 @@ def _name_of(said: ContextUpdate | ToolResulted) -> str:
 
 
 def _difference(names: Iterable[str], now: Iterable[Any], then: Iterable[Any]) -> str:
-    """The first of these that is not what it was."""
+    """Return which recorded value differs first, or an empty string."""
     for name, new, old in zip(names, now, then, strict=True):
         if canonical(new) != canonical(old):
-            return f"its {name} is not what is recorded"
+            return f"its {name} differs from the record"
     return ""

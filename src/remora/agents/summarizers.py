@@ -1,4 +1,4 @@
-"""The summarizers that `agent.yaml` can name, a user's own `.pym` among them."""
+"""Summarizers by the names of `agent.yaml`, including `.pym` scripts."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -21,14 +21,14 @@ from remora.pym import Limits, Script, load
 
 _REMEMBERED = 8
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-"""The clock of scripts whose result must not depend on when they run."""
+"""Clock of scripts whose result must not depend on the time."""
 
 
 class ScriptSummarizer(Summarizer):
-    """A script from `raw` to `{"summary": str, "knowledge": {}}`.
+    """A summarizer script from `raw` to `{"summary": str, "knowledge": {}}`.
 
-    `raw` is the raw output as a stream holds it: what JSON lacks stands in its marked form, so
-    that the script sees the same when a recorded stream is folded again. A script that fails says nothing: the default speaks for it.
+    `raw` is the raw output as recorded, with values that JSON lacks in their marked form, so a
+    replay gives the same. If the script fails, the default summarizer is used.
     """
 
     def __init__(self, script: Script, tool: str) -> None:
@@ -38,20 +38,20 @@ class ScriptSummarizer(Summarizer):
 
     def summarize(self, raw_result: Any) -> str:
         """The script's `summary`."""
-        said = self.said(raw_result).get("summary")
+        said = self.output(raw_result).get("summary")
         return said if isinstance(said, str) else self._otherwise.summarize(raw_result)
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
         """The script's `knowledge`."""
-        said = self.said(raw_result).get("knowledge")
+        said = self.output(raw_result).get("knowledge")
         return said if isinstance(said, dict) else self._otherwise.extract_knowledge(raw_result)
 
-    def said(self, raw_result: Any) -> dict[str, Any]:
-        """All that the script says of a result, in one run of it; nothing if it fails."""
-        return self.said_of(encode_value(raw_result))
+    def output(self, raw_result: Any) -> dict[str, Any]:
+        """Return the script's output for a result; empty if it fails."""
+        return self.output_of_recorded(encode_value(raw_result))
 
-    def said_of(self, recorded: Any) -> dict[str, Any]:
-        """The same of a result as a stream holds it."""
+    def output_of_recorded(self, recorded: Any) -> dict[str, Any]:
+        """Return the script's output for a recorded result."""
         return self._run(canonical(recorded))
 
     def _asked(self, raw: bytes) -> dict[str, Any]:
@@ -63,11 +63,11 @@ class ScriptSummarizer(Summarizer):
 def summarizer_record(
     summarizer: Summarizer | None, result: Mapping[str, Any]
 ) -> dict[str, str] | None:
-    """What runs a summarizer's script again, where one spoke for a tool's result."""
+    """Return what a replay of the summarizer's script needs, if one was used."""
     silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
     if not silent or not isinstance(summarizer, ScriptSummarizer):
         return None
-    said = summarizer.said(raw_output_of(result))  # it is remembered
+    said = summarizer.output(raw_output_of(result))  # it is remembered
     return {
         "script_sha256": summarizer.script.sha256,
         "output_sha256": encoded_sha256(said),
@@ -75,7 +75,8 @@ def summarizer_record(
 
 
 def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:
-    """`tool`, `linter`, `default`, or the path of a script beneath `folder`."""
+    """Return the summarizer named `tool`, `linter` or `default`, or the script at that path in
+    `folder`."""
     if name == "tool":
         return ToolSidePassthrough()
     if name == "linter":
@@ -88,10 +89,10 @@ def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:
 def summarizers_in(
     mode: str, named: Mapping[str, Summarizer], tools: Iterable[str]
 ) -> dict[str, Summarizer]:
-    """Who speaks, by tool, for results that do not speak for themselves.
+    """Return the summarizers by tool.
 
-    `tool_specific`: who the definition names; `tool_side`: nobody but the tool; `default`: the
-    default for all.
+    `tool_specific`: those of the definition; `tool_side`: only the tool's own summary; `default`:
+    the default for all.
     """
     if mode == "tool_specific":
         return dict(named)

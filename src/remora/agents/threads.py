@@ -1,4 +1,4 @@
-"""Work done in a thread that is waited for, even by a task that was cancelled."""
+"""Work in threads that is awaited even if the task is cancelled."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,10 +8,10 @@ _T = TypeVar("_T")
 
 
 async def run_in_thread(work: Callable[..., _T], *args: object) -> _T:
-    """What `work(*args)` returns, from a thread.
+    """Run `work(*args)` in a thread and return its result.
 
-    A thread cannot be stopped, and it works in a tree that is somebody else's once the job is
-    over: so a cancellation takes effect when the work is done.
+    A thread cannot be stopped, and its tree is reused once the job is over, so cancellation takes
+    effect after the work is done.
     """
     task = asyncio.ensure_future(asyncio.to_thread(work, *args))
     try:

@@ -1,4 +1,4 @@
-"""Verification of a submission: built-in checks, and checks of the project's own."""
+"""Verification of a submission by built-in and project checks."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -15,8 +15,8 @@ from remora.pym import Script, one_line
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One check and what it found; `detail` is empty where it passed. `script` is what runs a check
-    of one's own again."""
+    """A check and its result; `detail` is empty if it passed. `script` lets a replay run a
+    project's check."""
 
     name: str
     ok: bool
@@ -24,7 +24,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     script: Mapping[str, Any] | None = None
 
     def recorded(self) -> dict[str, Any]:
-        """As an event holds it."""
+        """Return the check as events record it."""
         record: dict[str, Any] = msgspec.to_builtins(self)
         if self.script is None:
             del record["script"]

@@ -92,7 +92,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     seed: int | None = None,
     allow_unsandboxed: bool = False,
     known: Operations | None = None,
-    watcher: RunObserver = NO_OBSERVER,
+    observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Plan jobs for `paths` (default: the whole project) and run them on private copies.
 
@@ -105,9 +105,9 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
         **model_flags(model),
     }
-    caller = _invocation(root, flags)
+    invocation = _invocation(root, flags)
     if known is not None:
-        caller = replace(caller, operations=known)
+        invocation = replace(invocation, operations=known)
     request = RunRequest(
         paths=_paths(paths),
         operations=tuple(operations),
@@ -120,33 +120,29 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         seed=seed,
     )
     with planned_within(max_time):
-        run = prepare(caller, request, _opened(caller, request.paths))
+        run = prepare(invocation, request, _opened(invocation, request.paths))
     try:
-        return execute(caller, run, watcher=watcher, max_time=max_time)
+        return execute(invocation, run, observer=observer, max_time=max_time)
     finally:
         run.close()
 
 
 def execute(
-    caller: Invocation,
+    invocation: Invocation,
     run: Run,
     *,
     watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
-    watcher: RunObserver = NO_OBSERVER,
+    observer: RunObserver = NO_OBSERVER,
     connected: Callable[[Model], None] = lambda _model: None,
     max_time: float | None = None,
 ) -> RunResult:
-    """Run a plan that `prepare` made. Raises before anything is recorded if it cannot start.
-
-    `connected` is called with the model just before the first job. `watching` makes a watcher for as
-    long as the run goes, in place of `watcher`.
-    """
+    """Run a plan made by `prepare`. Raises before anything is recorded if it cannot start."""
     require_tests(run.python)
-    model = connect_model(caller, run.project.config)
-    own = connect_own_models(caller, run, model)
+    model = connect_model(invocation, run.project.config)
+    own = connect_own_models(invocation, run, model)
     _create_records(run.project)
     connected(model)
-    with watching() if watching is not None else nullcontext(watcher) as seeing:
+    with watching() if watching is not None else nullcontext(observer) as seeing:
         stopped = run_to_end(
             lambda: execute_plan(run, model, run.request, seeing, utc_now, own),
             (model, *own.values()),
@@ -162,16 +158,16 @@ def resume(
     concurrency: int | None = None,
     max_time: float | None = None,
     trust_run: bool = False,
-    watcher: RunObserver = NO_OBSERVER,
+    observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Run what is left of an interrupted run; finished jobs are not repeated."""
-    caller = _invocation(root, {"model.max_concurrency": concurrency})
-    project = _opened(caller)
-    wanted = prepare_resume(caller, project, run_named(project.trace, run), trusted=trust_run)
+    invocation = _invocation(root, {"model.max_concurrency": concurrency})
+    project = _opened(invocation)
+    wanted = prepare_resume(invocation, project, run_named(project.trace, run), trusted=trust_run)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
-    models = connect_models(caller, wanted.run.project, wanted.models)
-    return continue_run(wanted, models, watcher, max_time)
+    models = connect_models(invocation, wanted.run.project, wanted.models)
+    return continue_run(wanted, models, observer, max_time)
 
 
 def retry(
@@ -181,15 +177,15 @@ def retry(
     feedback: str | None = None,
     root: str | Path | None = None,
     trust_run: bool = False,
-    watcher: RunObserver = NO_OBSERVER,
+    observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Run the jobs of a node again, with feedback, on the file as it is now."""
-    caller = _invocation(root)
-    project = _opened(caller)
+    invocation = _invocation(root)
+    project = _opened(invocation)
     run_id = run_named(project.trace, run)
-    models = retry_models(caller, project, run_id, node, trusted=trust_run)
-    wanted = retry_jobs(caller, project, run_id, node, feedback=feedback, trusted=trust_run)
-    return continue_run(wanted, models, watcher)
+    models = retry_models(invocation, project, run_id, node, trusted=trust_run)
+    wanted = retry_jobs(invocation, project, run_id, node, feedback=feedback, trusted=trust_run)
+    return continue_run(wanted, models, observer)
 
 
 def fork(
@@ -201,22 +197,22 @@ def fork(
     root: str | Path | None = None,
     trust_run: bool = False,
 ) -> ForkResult:
-    """Begin another attempt from any turn of an agent; `resume` runs it.
+    """Start another attempt from any turn of an agent; `resume` runs it.
 
     `files` is an empty folder that gets the files as they were then. `agent` is its ID, a unique
     prefix, or the function it worked on.
     """
-    caller = _invocation(root, model_flags(model))
-    project = _opened(caller)
-    wish = ForkRequest(
+    invocation = _invocation(root, model_flags(model))
+    project = _opened(invocation)
+    request = ForkRequest(
         agent_id=stream_named(project.trace, agent),
         turn=turn,
         files=None if files is None else Path(files),
         trusted=trust_run,
     )
-    other = connect_model(caller, project.config) if model else None
+    other = connect_model(invocation, project.config) if model else None
     try:
-        return fork_agent(caller, project, wish, other)
+        return fork_agent(invocation, project, request, other)
     finally:
         if other is not None:
             asyncio.run(other.aclose())
@@ -231,7 +227,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     git_branch: str | None = None,
     root: str | Path | Project | None = None,
     trust_run: bool = False,
-    pace: TrackProgress = iter,
+    progress: TrackProgress = iter,
 ) -> Verdicts:
     """Write verified changes to the project's files, each change set whole or not at all.
 
@@ -243,9 +239,11 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     run_id, narrow = run_named(project.trace, run), parse_filter(rules, only_if)
     if git_branch is not None:
         wanted = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
-        return accept_onto_branch(project, run_id, git_branch, wanted, trusted=trust_run, pace=pace)
+        return accept_onto_branch(
+            project, run_id, git_branch, wanted, trusted=trust_run, progress=progress
+        )
     done = review.accept(
-        project, run_id, nodes, every=every, narrow=narrow, trusted=trust_run, pace=pace
+        project, run_id, nodes, every=every, narrow=narrow, trusted=trust_run, progress=progress
     )
     kept = store_observed(_invocation(project.root), project, done.observed)
     return replace(done, notes=[*done.notes, *([kept] if kept else [])])
@@ -280,7 +278,7 @@ def revert(
     root: str | Path | Project | None = None,
     trust_run: bool = False,
 ) -> Reverted:
-    """Take accepted changes out of the project's files again; without `nodes`, all of the run."""
+    """Remove accepted changes from the project's files; without `nodes`, all of the run."""
     project = _project(root)
     return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
 
@@ -301,12 +299,12 @@ def render(found: Report, form: str = "md") -> str:
 def continue_run(
     wanted: Resumable,
     models: Mapping[str, Model],
-    watcher: RunObserver = NO_OBSERVER,
+    observer: RunObserver = NO_OBSERVER,
     max_time: float | None = None,
 ) -> RunResult:
-    """Go on with a run, or with some of its agents, and let go of the models."""
+    """Run the remaining jobs, or some agents, and close the models."""
     stopped = run_to_end(
-        lambda: run_remaining(wanted, models, watcher, utc_now), models.values(), max_time
+        lambda: run_remaining(wanted, models, observer, utc_now), models.values(), max_time
     )
     run = wanted.run
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
@@ -336,9 +334,9 @@ def _project(root: str | Path | Project | None) -> Project:
     return root if isinstance(root, Project) else _opened(_invocation(root))
 
 
-def _opened(caller: Invocation, paths: Sequence[Path] = ()) -> Project:
+def _opened(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     """Open the project, and finish or roll back what a killed accept had begun."""
-    project = open_project(caller, paths)
+    project = open_project(invocation, paths)
     with suppress(Conflict):  # an accept is going on: nothing was left behind
         complete_journals(project)
         complete_branch(project)

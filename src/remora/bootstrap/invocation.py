@@ -1,4 +1,4 @@
-"""From who asks, and from where, to the configuration that holds there."""
+"""Invocation of a command: environment, folder, flags, and the configuration for them."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _NOT_SETTINGS = {"REMORA_API_KEY", "REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """Who asks, from where: the process's environment and folder, and the global flags."""
+    """The process's environment and folder, and the global flags."""
 
     environ: Mapping[str, str]
     folder: Path
@@ -38,7 +38,8 @@ class Invocation:
         return UserFolders.from_environ(self.environ)
 
     def find_root(self, paths: Sequence[Path] = ()) -> Path:
-        """`--root`, else the root of the first target, else of the folder we are in."""
+        """Return `--root`, else the root around the first target, else around the current
+        folder."""
         if self.root is not None:
             if not self.root.is_dir():
                 raise UsageError(f"{self.root} is not a folder", hint="--root names a folder")
@@ -53,7 +54,7 @@ class Invocation:
 
 
 def path_hint(absent: Path, folder: Path) -> str:
-    """What to name in place of a path that is not there: nodes are told by an option."""
+    """Return a hint for a path that does not exist; nodes need `--node`."""
     file, _, node = str(absent).rpartition(":")
     if file and (folder / file).is_file():
         words = shlex.join([file, "--node", node])
@@ -61,41 +62,43 @@ def path_hint(absent: Path, folder: Path) -> str:
     return "name a file or folder of the project"
 
 
-def is_configured(caller: Invocation, root: Path) -> bool:
+def is_configured(invocation: Invocation, root: Path) -> bool:
     """Return True if a file, a variable or a flag may set something.
 
     Reading a configuration takes longer than most questions that need one of its defaults.
     """
     return (
-        caller.config_file is not None
-        or any(value is not None for value in caller.flags.values())
-        or any(name.startswith("REMORA_") and name not in _NOT_SETTINGS for name in caller.environ)
-        or lexists(caller.folders.config_file)
+        invocation.config_file is not None
+        or any(value is not None for value in invocation.flags.values())
+        or any(
+            name.startswith("REMORA_") and name not in _NOT_SETTINGS for name in invocation.environ
+        )
+        or lexists(invocation.folders.config_file)
         or lexists(root / "remora.yaml")
         or has_settings(root)
     )
 
 
-def open_config(caller: Invocation, root: Path) -> "Config":
+def open_config(invocation: Invocation, root: Path) -> "Config":
     """Return the configuration for `root`. Raises ConfigError."""
-    return open_with_places(caller, root)[0]
+    return open_with_places(invocation, root)[0]
 
 
-def open_with_places(caller: Invocation, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
+def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
     """Return the configuration for `root`, and where each setting is that is not a default."""
     from remora.config.loading import load_with_places
 
-    user = caller.folders.config_file
-    project = caller.config_file or root / "remora.yaml"
-    if caller.config_file is not None and not project.is_file():
+    user = invocation.folders.config_file
+    project = invocation.config_file or root / "remora.yaml"
+    if invocation.config_file is not None and not project.is_file():
         raise UsageError(f"{project} does not exist", hint="--config names a YAML file")
-    if caller.config_file is None and not Path(realpath(project)).is_relative_to(root):
+    if invocation.config_file is None and not Path(realpath(project)).is_relative_to(root):
         # an error quotes what it complains of: no clone may have it quote a file from elsewhere
         raise ConfigError(f"{project} is a link out of the project", hint="put the file there")
     return load_with_places(
         user_file=user if lexists(user) else None,
         project_file=project if lexists(project) else None,
-        environ=caller.environ,
-        flags=caller.flags,
-        project_table=None if caller.config_file is not None else read_settings(root),
+        environ=invocation.environ,
+        flags=invocation.flags,
+        project_table=None if invocation.config_file is not None else read_settings(root),
     )

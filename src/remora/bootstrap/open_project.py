@@ -1,4 +1,4 @@
-"""From who asks to the project and the model that the configuration names."""
+"""Open the project and the model that the configuration names."""
 
 from collections.abc import Sequence
 from os.path import lexists
@@ -18,66 +18,69 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
     from remora.trace.redact.redactor import Redactor
 
 
-def open_records(caller: Invocation) -> Project:
+def open_records(invocation: Invocation) -> Project:
     """Return the project here for a command that reads records. Raises as `open_project` does.
 
     Where nothing is configured, the defaults are loaded only if something asks for them.
     """
-    root = caller.find_root()
-    if is_configured(caller, root):
-        return open_project(caller)
+    root = invocation.find_root()
+    if is_configured(invocation, root):
+        return open_project(invocation)
     trace = TraceFolder(root)
     trace.check()
-    state = caller.folders.state / "roots" / root_name(root)
-    return RecordedProject(root, caller.operations, trace, state, lambda: open_project(caller))
+    state = invocation.folders.state / "roots" / root_name(root)
+    return RecordedProject(
+        root, invocation.operations, trace, state, lambda: open_project(invocation)
+    )
 
 
-def open_project(caller: Invocation, paths: Sequence[Path] = ()) -> Project:
-    """The project around the given targets. Raises UsageError, ConfigError, DiskError.
+def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
+    """Return the project around the given targets. Raises UsageError, ConfigError, DiskError.
 
-    No agent is loaded: a wrong definition is in nobody's way who only looks back or decides.
+    Loads no agent: an invalid definition must not block commands that only read or review.
     """
     from remora.runs.provenance import install_key
     from remora.sandbox.isolation import require_level
     from remora.trace.verify.head_signatures import load_signer
 
-    root = caller.find_root(paths)
-    config = open_config(caller, root)
+    root = invocation.find_root(paths)
+    config = open_config(invocation, root)
     _refuse_unsupported(config)
     require_level(config.workspace.require_isolation)
     trace = TraceFolder(root)
     trace.check()
     name = root_name(root)
-    key = install_key(caller.folders.state)
+    key = install_key(invocation.folders.state)
     return Project(
         root=root,
         config=config,
-        operations=caller.operations,
+        operations=invocation.operations,
         trace=trace,
-        cache=caller.folders.cache / "roots" / name,
-        state=caller.folders.state / "roots" / name,
+        cache=invocation.folders.cache / "roots" / name,
+        state=invocation.folders.state / "roots" / name,
         install_key=key,
-        redact=_redactor(caller, config, key),
-        signer=load_signer(caller.environ, config.runner.memory.signing_key_file),
-        interpreter=lambda: _interpreter(caller, root, config),
+        redact=_redactor(invocation, config, key),
+        signer=load_signer(invocation.environ, config.runner.memory.signing_key_file),
+        interpreter=lambda: _interpreter(invocation, root, config),
     )
 
 
-def _interpreter(caller: Invocation, root: Path, config: "Config") -> "ProjectPython":
+def _interpreter(invocation: Invocation, root: Path, config: "Config") -> "ProjectPython":
     from remora.bootstrap.test_interpreter import interpreter_for
 
-    return interpreter_for(caller, root, config)
+    return interpreter_for(invocation, root, config)
 
 
-def _redactor(caller: Invocation, config: "Config", key: bytes) -> "Redactor":
-    """Fingerprints are this installation's: nobody can try out guesses on a stream."""
+def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor":
+    """Return the redactor. Fingerprints use this installation's key, so guesses cannot be tested on
+    a stream."""
     import hmac
 
     from remora.trace.redact.redactor import Redactor
     from remora.trace.redact.rule import OwnRule
 
-    environ = dict(caller.environ)
-    in_user_file = _keys(caller).get("user")
+    environ = dict(invocation.environ)
+    in_user_file = _keys(invocation).get("user")
     if in_user_file is not None:
         taken = environ.get("REMORA_API_KEY", "").strip()
         environ["MODEL_API_KEY" if taken else "REMORA_API_KEY"] = in_user_file
@@ -92,7 +95,7 @@ def _redactor(caller: Invocation, config: "Config", key: bytes) -> "Redactor":
 
 
 def _refuse_unsupported(config: "Config") -> None:
-    """A setting that this version cannot keep is an error, never silently something else."""
+    """Raise ConfigError for settings that this version does not support."""
     missing = {
         "escalation.enabled": config.escalation.enabled,
         "runner.memory.trace_store: postgres": config.runner.memory.trace_store == "postgres",
@@ -100,51 +103,51 @@ def _refuse_unsupported(config: "Config") -> None:
     for key, wanted in missing.items():
         if wanted:
             raise ConfigError(
-                f"{key} asks for what this version does not have", hint="leave it at its default"
+                f"{key} is not supported by this version", hint="leave it at its default"
             )
 
 
 def model_flags(model: str | None) -> dict[str, Any]:
-    """What `--model` overrides in the configuration. A model with `://` is an address."""
+    """Return the settings that `--model` overrides; a model with `://` is an address."""
     if model is not None and "://" in model:
         return {"model.base_url": model, "model.provider": "openai"}
     return {"model.name": model}
 
 
-def connect_model(caller: Invocation, config: "Config") -> "Model":
+def connect_model(invocation: Invocation, config: "Config") -> "Model":
     """The configured model. Raises ModelError; never falls through to another one."""
     from remora.models.provider import open_model
 
-    key = model_key(caller, config)
-    return open_model(config.model, cache=caller.folders.cache, api_key=key)
+    key = model_key(invocation, config)
+    return open_model(config.model, cache=invocation.folders.cache, api_key=key)
 
 
-def model_status(caller: Invocation, config: "Config") -> "ModelStatus":
-    """Whether the configured model could be asked now. Starts nothing. Raises ConfigError."""
+def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
+    """Return the status of the configured model. Starts nothing. Raises ConfigError."""
     from remora.models.provider import check_model
 
-    key = model_key(caller, config)
-    return check_model(config.model, cache=caller.folders.cache, api_key=key)
+    key = model_key(invocation, config)
+    return check_model(config.model, cache=invocation.folders.cache, api_key=key)
 
 
-def model_key(caller: Invocation, config: "Config") -> str | None:
+def model_key(invocation: Invocation, config: "Config") -> str | None:
     """Return the key that may go to the configured address: never one to a project's address."""
     from remora.config.loading import api_key
 
-    return api_key(_keys(caller), config.layer_of("model", "base_url"))
+    return api_key(_keys(invocation), config.layer_of("model", "base_url"))
 
 
-def withheld_key(caller: Invocation, config: "Config") -> str:
+def withheld_key(invocation: Invocation, config: "Config") -> str:
     """Return why a key that is set is not sent to the configured address, else an empty text."""
     from remora.config.loading import why_no_key
 
     if config.model.base_url is None or config.model.provider == "embedded":
         return ""
-    return why_no_key(_keys(caller), config.layer_of("model", "base_url"))
+    return why_no_key(_keys(invocation), config.layer_of("model", "base_url"))
 
 
-def _keys(caller: Invocation) -> dict[str, str]:
+def _keys(invocation: Invocation) -> dict[str, str]:
     from remora.config.loading import api_keys
 
-    user = caller.folders.config_file
-    return api_keys(caller.environ, user if lexists(user) else None)
+    user = invocation.folders.config_file
+    return api_keys(invocation.environ, user if lexists(user) else None)

@@ -1,4 +1,4 @@
-"""From what is asked for to a planned run: its base, its agents, its jobs."""
+"""Prepare a run: base, agents, jobs."""
 
 import secrets
 from collections.abc import Iterable, Sequence
@@ -29,33 +29,33 @@ from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import take_base
 
 
-def prepare(caller: Invocation, wish: RunRequest, project: Project | None = None) -> Run:
-    """Take the base and plan the run; no model is needed, nothing of the project is run.
+def prepare(invocation: Invocation, request: RunRequest, project: Project | None = None) -> Run:
+    """Copy the base and plan the run; needs no model and runs no project code.
 
-    `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
+    `project` is the result of `open_project(invocation, request.paths)`, if it was called before.
     """
-    project = project or open_project(caller, wish.paths)
+    project = project or open_project(invocation, request.paths)
     _refuse_whole_disk(project.root)
     require_driver(project.config.workspace.driver, project.cache)
-    agents = agents_for(project, wish.operations or project.operations.defaults)
+    agents = agents_for(project, request.operations or project.operations.defaults)
     run_id = new_run_id()
     config = project.config
-    python = python_for(caller, project, agents)
+    python = python_for(invocation, project, agents)
     remove_idle_bases(project, utc_now())
     note_root(project)
     # the base is all of the project: `exclude` only says what agents leave alone
     files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / run_id)
     try:
-        paths = tuple(_relative(project.root, path, caller.folder) for path in wish.paths)
-        selection = Selection(paths=paths, node=wish.node, max_nodes=wish.max_nodes)
+        paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
+        selection = Selection(paths=paths, node=request.node, max_nodes=request.max_nodes)
         # a file that could not be copied is looked for all the same, so that it is told of
         looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
         source = read_modules(base.folder, _included(looked_for, config.exclude), selection)
-        if wish.changed is not None:
-            changed = changed_nodes(project.root, base.folder, wish.changed or "HEAD", source)
+        if request.changed is not None:
+            changed = changed_nodes(project.root, base.folder, request.changed or "HEAD", source)
             selection = Selection(
-                paths=paths, node=wish.node, max_nodes=wish.max_nodes, changed=changed
+                paths=paths, node=request.node, max_nodes=request.max_nodes, changed=changed
             )
         plan = make_plan(run_id, base.folder, source, agents, project.operations.needs, selection)
     except BaseException:
@@ -64,13 +64,13 @@ def prepare(caller: Invocation, wish: RunRequest, project: Project | None = None
     return Run(
         run_id=run_id,
         project=project,
-        request=wish,
+        request=request,
         plan=plan,
         agents={agent.definition.operation: agent for agent in agents},
-        source=fact_source(caller, project),
+        source=fact_source(invocation, project),
         base=base,
         python=python,
-        listeners=listeners_for(caller, config),
+        listeners=listeners_for(invocation, config),
     )
 
 
@@ -91,13 +91,13 @@ def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
     return tuple({agent.definition.operation: agent for agent in named}.values())
 
 
-def too_many(plan: Plan, wish: RunRequest) -> bool:
-    """Whether somebody should say so before this many jobs are run."""
-    return len(plan.jobs) > MAX_JOBS and wish.max_nodes is None and not wish.yes
+def too_many(plan: Plan, request: RunRequest) -> bool:
+    """True if this many jobs need confirmation."""
+    return len(plan.jobs) > MAX_JOBS and request.max_nodes is None and not request.yes
 
 
 def new_run_id() -> str:
-    """Sorts by time, and is unlike any other: `20260131-093000-1f2e3d`."""
+    """Return a unique ID that sorts by time: `20260131-093000-1f2e3d`."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
@@ -105,7 +105,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
     absolute = Path(realpath(folder / path))
     if not absolute.is_relative_to(root):
         raise UsageError(
-            f"{path} lies outside the project {root}", hint="--root names another project"
+            f"{path} is outside the project {root}", hint="--root names another project"
         )
     if not absolute.exists():
         raise UsageError(f"{path} does not exist", hint=path_hint(path, folder))
@@ -113,7 +113,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
 
 
 def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
-    """Files that are there; links and what tools leave behind have no place in a base."""
+    """Return existing files, without links and temporary files of tools."""
     return [
         path
         for path in paths

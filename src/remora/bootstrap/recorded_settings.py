@@ -1,4 +1,4 @@
-"""What a run was set to do when it began, from its record."""
+"""Settings and request of a run, from its record."""
 
 import json
 from typing import Any
@@ -23,11 +23,11 @@ _OF_THE_RUN = (
     ("model", "exact"),
     ("operations",),
 )
-"""Settings that decide what agents do: a run that goes on keeps those that it began with."""
+"""Settings that decide what agents do: a resumed run keeps its own."""
 
 
 def recorded_config(config: Config, start: RunStart) -> Config:
-    """Today's configuration with what the run recorded of the settings that are its own."""
+    """Return the current configuration with the run's recorded settings."""
     merged = config.model_dump(mode="json")
     for path in _OF_THE_RUN:
         recorded: Any = start.config
@@ -50,21 +50,21 @@ def recorded_config(config: Config, start: RunStart) -> Config:
 
 
 class _Recorded(msgspec.Struct):
-    """What `analyze` was asked for when the run began."""
+    """Recorded options of `analyze`."""
 
     unsafe_fixes: bool = False
     seed: int | None = None
     max_turns: int | None = None
 
 
-def recorded_request(start: RunStart, caller: Invocation) -> RunRequest:
-    """What the run was asked for when it began."""
+def recorded_request(start: RunStart, invocation: Invocation) -> RunRequest:
+    """Return the run's recorded request."""
     try:
         recorded = msgspec.convert(start.config, _Recorded)
     except msgspec.ValidationError as error:
-        raise UsageError(f"the run cannot be gone on with: {error}") from error
+        raise UsageError(f"the run cannot be resumed: {error}") from error
     return RunRequest(
-        concurrency=caller.flags.get("model.max_concurrency"),
+        concurrency=invocation.flags.get("model.max_concurrency"),
         unsafe_fixes=recorded.unsafe_fixes,
         seed=recorded.seed,
         max_turns=recorded.max_turns,

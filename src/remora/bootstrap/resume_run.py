@@ -1,4 +1,4 @@
-"""From a run on record to one that goes on: its own settings, today's addresses and consent."""
+"""Resume a recorded run: its settings, current addresses and consent."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -29,10 +29,10 @@ from remora.workspaces.copy.driver_choice import require_driver
 
 @dataclass(frozen=True, kw_only=True)
 class Resumable:
-    """A run to go on with, or only some of its agents.
+    """A run to resume, or only some of its agents.
 
-    The run's project has the configuration that the run began with, where that decides what agents
-    do. `models` are the names of those that will be asked, the run's own first.
+    The run's project has the recorded configuration for all that decides what agents do. `models`
+    are the names of the models needed, the run's own first.
     """
 
     run: Run
@@ -42,27 +42,28 @@ class Resumable:
 
     @property
     def nothing_to_do(self) -> bool:
-        """Whether the run came to its end, and every attempt to its own."""
+        """True if the run and all attempts have ended."""
         attempts = self.attempts
         return attempts.ended and not attempts.unended and not attempts.unbegun
 
 
 def prepare_resume(
-    caller: Invocation,
+    invocation: Invocation,
     project: Project,
     run_id: str,
     *,
     trusted: bool = False,
     only: frozenset[str] | None = None,
 ) -> Resumable:
-    """What is left of a run that is ours, or `trusted`.
+    """Return what is left of a run that belongs to this installation, or is `trusted`.
 
     Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys
-    are never read from a stream. Raises UsageError where the run is not ours, or an agent is not
-    any more what it was, or tests cannot be run that agents need; StreamLocked where the run is going on; NotFound, StreamDamaged.
+    are never read from a stream. Raises UsageError if the run is not this installation's, an agent
+    has changed, or required tests cannot run; StreamLocked if the run is running; NotFound,
+    StreamDamaged.
     """
     if last_event(project.trace.existing_run(run_id)) is None:
-        hint = "it was killed as it began: there is nothing to go on with"
+        hint = "it was killed at its start: there is nothing to resume"
         raise NotFound(f"the run {run_id} has an empty stream", hint=hint)
     check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     require_driver(project.config.workspace.driver, project.cache)
@@ -70,7 +71,7 @@ def prepare_resume(
         with open_run(project, run_id):  # refuses, and knows who writes it
             pass
     attempts = attempts_of(project.trace, run_id)
-    wish = recorded_request(attempts.start, caller)
+    request = recorded_request(attempts.start, invocation)
     project = replace(project, config=recorded_config(project.config, attempts.start))
     left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
     unbegun = attempts.unbegun if only is None else []
@@ -79,39 +80,40 @@ def prepare_resume(
     of_run = attempts.start.config.get("model_name")
     names = [_model_of(project, attempt, agents, of_run) for attempt in left]
     names += [agents[job.operation].definition.model or of_run for job in unbegun]
-    python = python_for(caller, project, agents.values())
+    python = python_for(invocation, project, agents.values())
     require_tests(python)
     run = Run(
         run_id=run_id,
         project=project,
-        request=wish,
+        request=request,
         plan=_plan(attempts),
         agents=agents,
-        source=fact_source(caller, project),
+        source=fact_source(invocation, project),
         python=python,
         default_model=str(of_run),
         settings=attempts.start.config,
-        listeners=listeners_for(caller, project.config),
+        listeners=listeners_for(invocation, project.config),
     )
     models = tuple(dict.fromkeys(name for name in names if name))
     return Resumable(run=run, attempts=attempts, models=models, only=only)
 
 
-def connect_models(caller: Invocation, project: Project, names: Iterable[str]) -> dict[str, Model]:
-    """By name, the models that are asked again, each at today's address.
+def connect_models(
+    invocation: Invocation, project: Project, names: Iterable[str]
+) -> dict[str, Model]:
+    """Return the models by name, each at its current address.
 
-    Raises ModelError where that has another one: nobody goes on with a model he did not begin
-    with and believes that he did.
+    Raises ModelError if the server has another model: no run must silently continue with a
+    different one.
     """
     found: dict[str, Model] = {}
     for name in dict.fromkeys(names):
         settings = project.config.model.model_copy(update={"name": name})
-        key = model_key(caller, project.config)
-        model = open_model(settings, cache=caller.folders.cache, api_key=key)
+        key = model_key(invocation, project.config)
+        model = open_model(settings, cache=invocation.folders.cache, api_key=key)
         if model.name != name:
             raise ModelError(
-                f"the agents were asking the model {name}, and the configured server has "
-                f"{model.name}",
+                f"the agents used the model {name}, but the configured server has {model.name}",
                 hint="name that model's address, or fork an agent with --model",
             )
         found[name] = model
@@ -121,21 +123,24 @@ def connect_models(caller: Invocation, project: Project, names: Iterable[str]) -
 async def run_remaining(
     wanted: Resumable,
     models: Mapping[str, Model],
-    watcher: RunObserver,
+    observer: RunObserver,
     clock: Callable[[], datetime],
 ) -> None:
-    """Bring the run, or the wanted agents of it, to their ends. Raises as `finish_run` does, and
-    OutsideError where a hub is asked for that does not run."""
+    """Run the remaining jobs, or the wanted agents. Raises as `finish_run` does, and OutsideError
+    if a required hub does not run."""
     async with wanted.run.source.opened() as facts:
-        run = replace(wanted.run, facts=facts, models=models, watcher=watcher, clock=clock)
+        run = replace(wanted.run, facts=facts, models=models, observer=observer, clock=clock)
         await finish_run(run, only=wanted.only)
 
 
 def _model_of(
     project: Project, attempt: Attempt, agents: Mapping[str, Agent], of_run: str | None
 ) -> str | None:
-    """The name of the model that an attempt still asks; None where it only lacks its `job_end`,
-    or is damaged: then it is not gone on with, and holds up no other one."""
+    """Return the name of the model that an attempt still needs.
+
+    None if it only lacks its `job_end`, or is damaged: then it is not continued, and others are not
+    blocked.
+    """
     agent, agent_id = agents[attempt.job.operation], attempt.job.agent_id
     try:
         if end_of(project.trace, agent_id) is not None:
@@ -150,7 +155,7 @@ def _model_of(
 
 
 def _plan(attempts: Attempts) -> Plan:
-    """The plan as recorded, for who watches."""
+    """Return the recorded plan, for observers."""
     told = attempts.start.plan
     return Plan(
         jobs=attempts.jobs,

@@ -1,4 +1,4 @@
-"""From a planned run and a model to a run that goes."""
+"""Execution of a planned run with a model."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -19,10 +19,10 @@ from remora.trace.stream.global_log import GlobalEventLog
 from remora.workspaces.copy.driver_choice import make_driver
 
 
-def connect_own_models(caller: Invocation, prepared: Run, model: Model) -> dict[str, Model]:
-    """By operation, the models that agents name for themselves where it is not `model`.
+def connect_own_models(invocation: Invocation, prepared: Run, model: Model) -> dict[str, Model]:
+    """Return the models that agents name for themselves if they are not `model`, by operation.
 
-    They are asked of the configured server. Raises ModelError, ConfigError.
+    They use the configured server. Raises ModelError, ConfigError.
     """
     own: dict[str, Model] = {}
     for agent in prepared.agents.values():
@@ -30,9 +30,9 @@ def connect_own_models(caller: Invocation, prepared: Run, model: Model) -> dict[
         if name is not None and name != model.name:
             config = prepared.project.config
             settings = config.model.model_copy(update={"name": name})
-            folder = caller.folders.cache
+            folder = invocation.folders.cache
             own[agent.definition.operation] = open_model(
-                settings, cache=folder, api_key=model_key(caller, config)
+                settings, cache=folder, api_key=model_key(invocation, config)
             )
     return own
 
@@ -40,15 +40,15 @@ def connect_own_models(caller: Invocation, prepared: Run, model: Model) -> dict[
 async def execute_plan(
     prepared: Run,
     model: Model,
-    wish: RunRequest,
-    watcher: RunObserver,
+    request: RunRequest,
+    observer: RunObserver,
     clock: Callable[[], datetime],
     own: Mapping[str, Model] | None = None,
 ) -> None:
-    """Run the plan to its end; agents of the operations in `own` ask that model instead.
+    """Run the plan to its end; agents of the operations in `own` use that model instead.
 
-    Raises ModelError if a model cannot answer as configured, OutsideError where a hub is asked for
-    that does not run.
+    Raises ModelError if a model cannot answer as configured, OutsideError if a required hub does
+    not run.
     """
     project, base = prepared.project, prepared.base
     assert base is not None, "a new run has a base"
@@ -60,31 +60,31 @@ async def execute_plan(
     }
     run = replace(
         prepared,
-        request=wish,
+        request=request,
         models={**names, model.name: model},
         default_model=model.name,
-        settings={**project.config.model_dump(mode="json"), **_settings(model, wish)},
-        watcher=watcher,
+        settings={**project.config.model_dump(mode="json"), **_settings(model, request)},
+        observer=observer,
         clock=clock,
     )
     for agent in run.agents.values():  # before anything is recorded
-        query_settings_for(project.config, agent, run.model(agent), wish)
+        query_settings_for(project.config, agent, run.model(agent), request)
     async with prepared.source.opened() as facts:
         driver = make_driver(project.config.workspace.driver, base, project.cache)
         with closing(driver):
             await execute(replace(run, facts=facts), BaseFiles(base=base, workspaces=driver))
 
 
-def listeners_for(caller: Invocation, config: Config) -> tuple[GlobalEventLog, ...]:
+def listeners_for(invocation: Invocation, config: Config) -> tuple[GlobalEventLog, ...]:
     """Return who else sees every event."""
-    events_file = caller.folders.cache / "events.jsonl"
+    events_file = invocation.folders.cache / "events.jsonl"
     return (GlobalEventLog(events_file),) if config.runner.memory.global_events else ()
 
 
-def _settings(model: Model, wish: RunRequest) -> dict[str, Any]:
+def _settings(model: Model, request: RunRequest) -> dict[str, Any]:
     return {
         "model_name": model.name,
-        "unsafe_fixes": wish.unsafe_fixes,
-        "seed": wish.seed,
-        "max_turns": wish.max_turns,
+        "unsafe_fixes": request.unsafe_fixes,
+        "seed": request.seed,
+        "max_turns": request.max_turns,
     }

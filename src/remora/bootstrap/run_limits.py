@@ -45,7 +45,7 @@ def planned_within(seconds: float | None) -> Iterator[None]:
 def run_to_end(
     work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
 ) -> str:
-    """Do the work and let go of the models; return what stopped it early, empty if nothing."""
+    """Do the work and close the models; return why it stopped early, empty if it did not."""
 
     async def main() -> None:
         task = asyncio.current_task()

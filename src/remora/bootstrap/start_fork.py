@@ -1,4 +1,4 @@
-"""From an agent on record to another one that goes on from it: a fork, a retry."""
+"""Forks and retries of a recorded agent."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from remora.runs.records.attempts import attempts_of
 
 @dataclass(frozen=True, kw_only=True)
 class ForkRequest:
-    """What `trace fork` is asked for; the files as they were then go into `files`."""
+    """Arguments of `trace fork`; `files` gets the files as they were then."""
 
     agent_id: str
     turn: int
@@ -33,14 +33,16 @@ class ForkRequest:
 
 
 def fork_agent(
-    caller: Invocation, project: Project, wish: ForkRequest, model: Model | None = None
+    invocation: Invocation, project: Project, request: ForkRequest, model: Model | None = None
 ) -> ForkResult:
-    """Begin an agent that goes on from a turn of another one, with its model or with `model`.
+    """Start a fork of an agent at a turn, with its model or with `model`.
 
-    Raises as `runs.fork.fork` does, and UsageError for a run that is not ours.
+    Raises as `runs.continuation.fork.fork` does, and UsageError for a run of another installation.
     """
-    run_id, operation = forks.run_of_agent(project, wish.agent_id)
-    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=wish.trusted)
+    run_id, operation = forks.run_of_agent(project, request.agent_id)
+    check_own_run(
+        project.trace, project.state, project.install_key, run_id, trusted=request.trusted
+    )
     (agent,) = agents_for(project, [operation])
     start = attempts_of(project.trace, run_id).start
 
@@ -50,18 +52,25 @@ def fork_agent(
             return found
         config = recorded_config(project.config, start)
         return with_model(
-            found, model, query_settings_for(config, agent, model, recorded_request(start, caller))
+            found,
+            model,
+            query_settings_for(config, agent, model, recorded_request(start, invocation)),
         )
 
     return forks.fork(
-        project, wish.agent_id, wish.turn, as_now, files=wish.files, trusted=wish.trusted
+        project,
+        request.agent_id,
+        request.turn,
+        as_now,
+        files=request.files,
+        trusted=request.trusted,
     )
 
 
 def retry_models(
-    caller: Invocation, project: Project, run_id: str, node: str, *, trusted: bool = False
+    invocation: Invocation, project: Project, run_id: str, node: str, *, trusted: bool = False
 ) -> dict[str, Model]:
-    """By name, the models that the jobs on a node asked, before anything is recorded.
+    """Return the models of a node's jobs by name, before anything is recorded.
 
     Raises as `retry_jobs` does, and ModelError.
     """
@@ -73,11 +82,11 @@ def retry_models(
     begun = replace(
         project, config=recorded_config(project.config, attempts_of(project.trace, run_id).start)
     )
-    return connect_models(caller, begun, names)
+    return connect_models(invocation, begun, names)
 
 
 def retry_jobs(
-    caller: Invocation,
+    invocation: Invocation,
     project: Project,
     run_id: str,
     node: str,
@@ -85,18 +94,20 @@ def retry_jobs(
     feedback: str | None = None,
     trusted: bool = False,
 ) -> Resumable:
-    """Begin the next attempts of the jobs on a node, with the verdict `retried` on the last ones;
-    `carry_on` brings them to their ends. Raises as `runs.retry` does, and UsageError for a run
-    that is not ours."""
+    """Start the next attempts of a node's jobs, with the verdict `retried` on the last ones.
+
+    `run_remaining` runs them. Raises as `runs.continuation.retry.retry` does, and UsageError for a
+    run of another installation.
+    """
     check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     jobs = retries.jobs_to_retry(project, run_id, node)
     operations = sorted({job.operation for job in jobs})
     agents = {a.definition.operation: a for a in agents_for(project, operations)}
-    require_tests(python_for(caller, project, agents.values()))
+    require_tests(python_for(invocation, project, agents.values()))
 
     def as_now(job: Job, start: AgentStart) -> AgentStart:
         return with_agent(start, agents[job.operation], project.redact)
 
     begun = retries.retry(project, run_id, jobs, as_now, feedback=feedback)
     only = frozenset(job.agent_id for job in begun)
-    return prepare_resume(caller, project, run_id, trusted=trusted, only=only)
+    return prepare_resume(invocation, project, run_id, trusted=trusted, only=only)

@@ -1,4 +1,4 @@
-"""By which interpreter agents may run the project's code: consent first, then where it is."""
+"""The interpreter for the project's code: consent, then location."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,33 +13,38 @@ from remora.sandbox.isolation import best_level
 
 
 def python_for(
-    caller: Invocation, project: Project, agents: Iterable[Agent]
+    invocation: Invocation, project: Project, agents: Iterable[Agent]
 ) -> ProjectPython | None:
-    """None where no agent asks for it. Raises as `interpreter_for` does."""
+    """Return the interpreter, None if no agent needs it. Raises as `interpreter_for` does."""
     checks = project.operations.checks_run_code
     if not any(_runs_code(agent, checks) for agent in agents):
         return None
-    return interpreter_for(caller, project.root, project.config)
+    return interpreter_for(invocation, project.root, project.config)
 
 
-def interpreter_for(caller: Invocation, root: Path, config: Config) -> ProjectPython:
-    """Raises UsageError without consent or an interpreter, and ConfigError: before anything of the
-    project's is started."""
+def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
+    """Return the project's interpreter.
+
+    Raises UsageError without consent or an interpreter, and ConfigError, before any project code is
+    started.
+    """
     from remora.hub.observe.observed_run import check_consent, check_home, find_interpreter
 
     allowed = config.workspace.allow_unsandboxed
     check_consent(best_level(), allowed=allowed)
-    home = Path(caller.environ.get("HOME", "/nonexistent")).resolve()
+    home = Path(invocation.environ.get("HOME", "/nonexistent")).resolve()
     check_home(root, home, allowed=allowed)
-    active = caller.environ.get("VIRTUAL_ENV") or caller.environ.get("CONDA_PREFIX")
+    active = invocation.environ.get("VIRTUAL_ENV") or invocation.environ.get("CONDA_PREFIX")
     python = find_interpreter(root, config.python, active)
     activated = is_activated(python, root, active)
     return ProjectPython(python=python, root=root, trusted=allowed, activated=activated)
 
 
 def require_tests(python: ProjectPython | None) -> None:
-    """Raises UsageError where the interpreter that agents need cannot run tests: said once, before a
-    run, and not by each of its jobs. None where no agent needs one."""
+    """Raise UsageError if the interpreter cannot run tests; once before a run, not for each job.
+
+    None means that no agent needs one.
+    """
     if python is None:
         return
     from remora.operations.test.runner.pytest_check import require_pytest
@@ -51,9 +56,9 @@ def require_tests(python: ProjectPython | None) -> None:
         raise UsageError(error.message, hint=hint) from error
 
 
-def check_interpreter(caller: Invocation, root: Path, config: Config) -> None:
+def check_interpreter(invocation: Invocation, root: Path, config: Config) -> None:
     """Find the interpreter and try it. Raises as `interpreter_for` and `require_tests` do."""
-    require_tests(interpreter_for(caller, root, config))
+    require_tests(interpreter_for(invocation, root, config))
 
 
 def _runs_code(agent: Agent, checks: frozenset[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The tools that the agents of a project have, found by name; no script is loaded for that."""
+"""Lookup of agents' tools by name; loads no script."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _LISTED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTool:
-    """A tool as its agent's definition declares it."""
+    """A tool as declared in its agent's definition."""
 
     agent: str
     builtin: bool
@@ -27,17 +27,18 @@ class DeclaredTool:
 
     @property
     def name(self) -> str:
-        """`agent/tool`: no other has it."""
+        """Return the unique name `agent/tool`."""
         return f"{self.agent}/{self.definition.name}"
 
     @property
     def path(self) -> Path:
-        """Its script."""
+        """Return the path of its script."""
         return self.folder / self.definition.script
 
 
 def known_tools(root: Path, operations: Operations) -> list[DeclaredTool]:
-    """All tools, the built-in agents' first. Raises ConfigError for a definition that is wrong."""
+    """Return all tools, those of built-in agents first. Raises ConfigError for an invalid
+    definition."""
     found, wrong = read_definitions(root, operations)
     if wrong:
         raise wrong[0]
@@ -71,13 +72,13 @@ def tool_named(root: Path, operations: Operations, name: str) -> DeclaredTool:
 
 
 def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> list[ScriptCheck]:
-    """The check of each script, with the grants that an agent's definition gives it.
+    """Check each script with the grants of the agents' definitions.
 
-    Raises UsageError where there is no such file.
+    Raises UsageError for a missing file.
     """
     for path in paths:
         if not path.is_file():
-            raise UsageError(f"{path} is no file", hint="name `.pym` files")
+            raise UsageError(f"{path} is not a file", hint="name `.pym` files")
     found, _ = read_definitions(root, operations)
     granted, checks = _grants(found), ScriptChecks()
     return [
@@ -95,7 +96,7 @@ def _tools(found: Found) -> list[DeclaredTool]:
 
 
 def _grants(found: Found) -> dict[str, set[str]]:
-    """By script, what every use of it may call."""
+    """Return the grants common to all uses of each script."""
     granted: dict[str, set[str]] = {}
     for folder, _, definition in found:
         for use in script_uses(definition):

@@ -1,4 +1,4 @@
-"""One run of a tool or of any script, on a fresh private copy of the project."""
+"""Trial run of a tool or script on a private copy of the project."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ _SEED = 0
 
 @dataclass(frozen=True, kw_only=True)
 class ToolRequest:
-    """What `tools run` is asked for: a tool or a `.pym` file, `KEY=VALUE` each, host functions."""
+    """Arguments of `tools run`: a tool or `.pym` file, inputs as `KEY=VALUE`, host functions."""
 
     name: str
     inputs: Sequence[str] = ()
@@ -50,7 +50,7 @@ class ToolRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolTrial:
-    """What came of it, without secrets; `diffs` are of the copy, which is gone."""
+    """Redacted result of a trial; `diffs` are those of the private copy."""
 
     name: str
     run: ToolRun
@@ -59,25 +59,27 @@ class ToolTrial:
 
 
 class _NodeName(str):
-    """A node that `target` was given as: `PATH:QUALNAME`."""
+    """A `target` input given as `PATH:QUALNAME`."""
 
     __slots__ = ()
 
 
-def try_tool(caller: Invocation, wish: ToolRequest) -> ToolTrial:
-    """Run it once; nothing of the user's is changed and nothing is recorded.
+def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
+    """Run a tool once; changes and records nothing.
 
-    Whatever the script does is in the outcome, and so is a script that cannot be loaded. Raises
-    UsageError for an unknown tool or host function, or inputs that it does not take.
+    Script failures, load errors included, are in the result. Raises UsageError for an unknown tool
+    or host function, or wrong inputs.
     """
-    project = open_project(caller)
+    project = open_project(invocation)
     try:
-        tool = _tool(project, caller.folder, wish)
+        tool = _tool(project, invocation.folder, request)
     except ScriptError as error:
-        return _trial(project, wish.name, not_run(wish.name, error, clock=utc_now(), seed=_SEED))
-    given = _inputs(tool.script, wish.inputs)
+        return _trial(
+            project, request.name, not_run(request.name, error, clock=utc_now(), seed=_SEED)
+        )
+    given = _inputs(tool.script, request.inputs)
     python = (
-        interpreter_for(caller, project.root, project.config)
+        interpreter_for(invocation, project.root, project.config)
         if any(each.runs_project_code for each in tool.grants)
         else None
     )
@@ -86,28 +88,28 @@ def try_tool(caller: Invocation, wish: ToolRequest) -> ToolTrial:
         if isinstance(given.get(_TARGET), _NodeName):
             given[_TARGET] = _target(given[_TARGET], workspace)
         run = run_tool(tool, given, workspace.tree, clock=utc_now(), seed=_SEED, python=python)
-        return _trial(project, wish.name, run, tuple(_diffs(workspace)))
+        return _trial(project, request.name, run, tuple(_diffs(workspace)))
 
 
-def _tool(project: Project, folder: Path, wish: ToolRequest) -> Tool:
+def _tool(project: Project, folder: Path, request: ToolRequest) -> Tool:
     functions = project.operations.host_functions
-    for name in wish.grants:
+    for name in request.grants:
         if name not in functions:
             near = " or ".join(nearest(name, functions)) or ", ".join(functions)
             raise UsageError(f"no host function {name!r}", hint=f"there is {near}")
-    if wish.name.endswith(".pym"):
-        path = folder / wish.name
+    if request.name.endswith(".pym"):
+        path = folder / request.name
         try:
-            grants = tuple(functions[name] for name in wish.grants)
+            grants = tuple(functions[name] for name in request.grants)
             return Tool(name=path.stem, description="", script=load(path), grants=grants)
         except NotFound as error:
             raise UsageError(error.message, hint=error.hint) from None
-    known = tool_named(project.root, project.operations, wish.name)
+    known = tool_named(project.root, project.operations, request.name)
     return Tool(
         name=known.definition.name,
         description=known.definition.description,
         script=load(known.path),
-        grants=tuple(functions[name] for name in (*known.definition.grants, *wish.grants)),
+        grants=tuple(functions[name] for name in (*known.definition.grants, *request.grants)),
     )
 
 
@@ -117,7 +119,7 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
-            raise UsageError(f"{word!r} is no input", hint="an input is given as NAME=VALUE")
+            raise UsageError(f"{word!r} is not an input", hint="an input is given as NAME=VALUE")
         given[name] = _value(specs[name], text) if name in specs else text
     # a node is looked for in the copy, which is not made for inputs that are wrong
     found = {name: {} if isinstance(value, _NodeName) else value for name, value in given.items()}
@@ -128,7 +130,7 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(spec: InputSpec, text: str) -> Any:
-    """Text where the input takes text, else what it is as JSON."""
+    """Return the text if the input takes text, else its JSON value."""
     if spec.schema and Draft202012Validator(spec.schema).is_valid(text):
         return text
     try:
@@ -146,7 +148,7 @@ def _inputs_hint(script: Script) -> str:
 
 
 def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
-    """What an agent at work on that node is given."""
+    """Return the `target` input for that node."""
     path, _, qualname = named.removeprefix("node:").rpartition(":")
     key = node_key(escape_path(path), qualname)
     try:
@@ -174,7 +176,7 @@ def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
 
 @contextmanager
 def _workspace(project: Project) -> Iterator[Workspace]:
-    """A private copy of the project as it is now."""
+    """Yield a private copy of the current project."""
     remove_idle_bases(project, utc_now())
     note_root(project)
     files = project_files(project.root, include=project.config.workspace.include)

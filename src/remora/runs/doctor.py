@@ -1,4 +1,4 @@
-"""What this machine offers: each part is tried, not asked for its version alone."""
+"""Machine checks: each part is tried, not only its version read."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ _OLDEST = (3, 11)
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was tried. `needed`: without it, an `analyze` here would fail."""
+    """Result of one check. `needed`: `analyze` fails here without it."""
 
     name: str
     ok: bool
@@ -37,7 +37,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_machine(root: Path, folders: UserFolders) -> list[Check]:
-    """Interpreter, programs, scripts, and the folders that are written to. Raises nothing."""
+    """Check interpreter, programs, scripts and writable folders. Never raises."""
     return [
         _python(),
         _try("git", lambda: _git(root), needed=False, hint="without git all files are selected"),
@@ -50,7 +50,7 @@ def check_machine(root: Path, folders: UserFolders) -> list[Check]:
 
 
 def check_overlay(driver: str, folders: UserFolders) -> Check:
-    """Whether copies can be layers; needed where `driver` says so."""
+    """Check that overlay copies work; needed if `driver` is overlay."""
     problem = overlay_problem(folders.cache)
     return Check(
         name="overlay",
@@ -62,7 +62,7 @@ def check_overlay(driver: str, folders: UserFolders) -> Check:
 
 
 def check_model(status: ModelStatus) -> list[Check]:
-    """The model that is configured, and what the embedded one needs."""
+    """Check the configured model and the requirements of the embedded one."""
     document = status.document
     embedded = document["provider"] == "embedded"
     files, problem = document["weights"], status.problem
@@ -88,7 +88,8 @@ def check_model(status: ModelStatus) -> list[Check]:
 
 
 def check_ruff_settings(root: Path) -> Check:
-    """The project's own settings of ruff, wherever its Python files have some, as ruff takes them."""
+    """Check that ruff accepts the project's own settings, in every folder of Python files that has
+    some."""
 
     def read() -> str:
         for folder in _with_settings(project_files(root).paths):
@@ -99,15 +100,17 @@ def check_ruff_settings(root: Path) -> Check:
 
 
 def _with_settings(paths: Sequence[str]) -> list[Path]:
-    """The root, and the folders of settings that count for Python files."""
+    """Return the root and the folders with ruff settings above Python files."""
     files = [Path(path) for path in paths]
     above = {folder for file in files if file.suffix == ".py" for folder in file.parents}
     return sorted({file.parent for file in files if file.name in SETTINGS} & above | {Path()})
 
 
 def check_tests(find: Callable[[], None], configured: str | None) -> Check:
-    """Whether the project's tests can be run; needed where the configuration names the interpreter,
-    for then somebody counts on it. `find` raises where they cannot."""
+    """Check that the project's tests can run; needed if the configuration names the interpreter.
+
+    `find` raises if they cannot.
+    """
     try:
         find()
     except RemoraError as error:

@@ -1,4 +1,4 @@
-"""A project as runs see it: its root, its configuration, and where its records lie."""
+"""A project: root, configuration and record folders."""
 
 import hashlib
 from collections.abc import Callable
@@ -19,10 +19,13 @@ if TYPE_CHECKING:  # pydantic and the redaction rules take longer to import than
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """`cache` and `state` are the user's folders for this root alone; `install_key` is the
-    secret by which this installation knows its own runs. What enters a stream passes `redact`.
-    New runs are signed by `signer`, where the user has a key. `interpreter` is asked only where code
-    of the project must be run; it raises UsageError without consent."""
+    """A project.
+
+    `cache` and `state` are the user's folders for this root alone; `install_key` is the secret by
+    which this installation recognizes its own runs. Everything written to a stream passes `redact`.
+    New runs are signed by `signer`, if the user has a key. `interpreter` is called only if project
+    code must run; it raises UsageError without consent.
+    """
 
     root: Path
     config: "Config"
@@ -62,7 +65,7 @@ class RecordedProject(Project):
 
 
 def root_name(root: Path) -> str:
-    """The name of a root in the user's folders: readable, and unlike any other's."""
+    """Return a readable, unique name for a root in the user's folders."""
     digest = hashlib.sha256(str(root.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
     readable = "".join(c if c.isalnum() and c.isascii() else "-" for c in root.name.lower())
     return f"{readable[:24] or 'root'}-{digest[:16]}"

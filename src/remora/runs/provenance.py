@@ -1,4 +1,4 @@
-"""Which runs are ours: what lies in a tree may have been put there by somebody else."""
+"""Provenance of runs: streams in a tree may come from elsewhere."""
 
 import hmac
 import os
@@ -26,9 +26,9 @@ _KEY_BYTES = 32
 
 
 def install_key(state: Path) -> bytes:
-    """This installation's secret, made on first use in the user's state folder.
+    """Return this installation's secret, created on first use in the user's state folder.
 
-    Raises DiskError if it cannot be made or read, or is not a whole one.
+    Raises DiskError if it cannot be created or read, or is incomplete.
     """
     path = state / "install.key"
     try:
@@ -40,14 +40,14 @@ def install_key(state: Path) -> bytes:
         raise DiskError(f"{path}: {error.strerror}", hint="check the folder's rights") from error
     if len(key) != _KEY_BYTES:  # with an empty key anybody could sign
         raise DiskError(
-            f"{path} is no key of {_KEY_BYTES} bytes",
+            f"{path} is not a key of {_KEY_BYTES} bytes",
             hint="remove it: a new one is made, and earlier runs then need --trust-run",
         )
     return key
 
 
 def _make_key(path: Path) -> None:
-    """Whole or not at all, and only one where two commands make it at once."""
+    """Write the key atomically; concurrent commands create only one."""
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
@@ -62,13 +62,16 @@ def _make_key(path: Path) -> None:
 
 
 def sign_run_start(start: RunStart, key: bytes) -> RunStart:
-    """`run_start` with `install`: the HMAC of its canonical JSON without `install`."""
+    """Return `run_start` with `install`, the HMAC of its canonical JSON without `install`."""
     return msgspec.structs.replace(start, install=_install(msgspec.to_builtins(start), key))
 
 
 def remember_head(state: Path, run_id: str, head: Head) -> None:
-    """Keep the head of our last append to a run, in one step; the first one against a power cut
-    too: without any, the run is a stranger's, while an older one is only extended."""
+    """Store the head of the last append to a run atomically.
+
+    The first one is synced: without any the run counts as foreign, while an older one only has to
+    be extended.
+    """
     folder = state / "heads"
     try:
         make_private(folder)
@@ -87,7 +90,7 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
 
 
 def forget_head(state: Path, run_id: str) -> None:
-    """The run is gone: nothing can be ours any more by that name. Raises DiskError."""
+    """Forget the head of a removed run. Raises DiskError."""
     try:
         (state / "heads" / f"{run_id}.json").unlink(missing_ok=True)
     except OSError as error:
@@ -97,15 +100,15 @@ def forget_head(state: Path, run_id: str) -> None:
 def check_own_run(
     trace: TraceFolder, state: Path, key: bytes, run_id: str, *, trusted: bool = False
 ) -> None:
-    """Raise UsageError unless this run was started here and only grew since; or it is `trusted`.
+    """Raise UsageError unless this run was started here and only grew since, or is `trusted`.
 
-    A stream that was cut, or rewritten before our last append, is not ours any more.
+    A stream that was cut, or rewritten before our last append, counts as foreign.
     """
     problem = "" if trusted else _problem(trace, state, key, run_id)
     if problem:
         raise UsageError(
-            f"the run {run_id} is not this installation's: {problem}",
-            hint="look at it with `remora show` and `remora diff`; --trust-run goes on all the same",
+            f"the run {run_id} belongs to another installation: {problem}",
+            hint="inspect it with `remora show` and `remora diff`, then use --trust-run",
         )
 
 
@@ -124,8 +127,10 @@ def _problem(trace: TraceFolder, state: Path, key: bytes, run_id: str) -> str:
 
 
 def head_after(path: Path, count: int) -> Head:
-    """The head of the first `count` lines, every hash made again; fewer lines where one is not
-    what its hash says. Raises NotFound."""
+    """Return the head of the first `count` lines, recomputing hashes; stops at a wrong hash.
+
+    Raises NotFound.
+    """
     head = Head()
     for found in islice(_heads(path), count):
         head = found or head
@@ -133,18 +138,18 @@ def head_after(path: Path, count: int) -> Head:
 
 
 def check_anchored(trace: TraceFolder, agent_id: str, head: Head) -> None:
-    """Raise StreamDamaged unless an agent's stream is whole and what its run says it is."""
+    """Raise StreamDamaged unless an agent's stream is whole and matches its run's record."""
     path = trace.existing_agent(agent_id)
     (last,) = deque(_heads(path), maxlen=1) or [None]
     if head.count == 0 or last != head:
         raise StreamDamaged(
-            f"the stream of {agent_id} is not the one that its run recorded",
-            hint="`remora trace verify` tells what is wrong; nothing of it was used",
+            f"the stream of {agent_id} differs from its run's record",
+            hint="run `remora trace verify`; nothing of it was used",
         )
 
 
 def _heads(path: Path) -> Iterator[Head | None]:
-    """The head after each line; None, and nothing more, for one that is not what its hash says."""
+    """Yield the head after each line; None, and then nothing, for a line with a wrong hash."""
     with open_stream(path) as source:
         for line, digest in hashed_lines(source):
             if not line.ended:

@@ -172,7 +172,7 @@ class TestSize:
         assert found.payloads(ModelRequest) == []
         (error,) = found.payloads(AgentError)
         assert error.kind == "packet_too_large"
-        assert "50 are allowed" in error.message
+        assert "(maximum 50)" in error.message
 
     def test_nothing_sent_is_over_the_limit(self, theatre: Theatre) -> None:
         script = """
@@ -243,18 +243,18 @@ class TestOffered:
     def test_ranked_candidates_are_whole(self) -> None:
         one = Candidate(tool="edit", args={"line": 1, "text": "x"})
         part = Candidate(tool="edit", args={"line": 1})
-        assert valid_candidates([part, one], [TOOL], "rank")[0] == (one,)
-        assert valid_candidates([part, one], [TOOL], "grammar")[0] == (part, one)
+        assert valid_candidates([part, one], [TOOL], complete=True)[0] == (one,)
+        assert valid_candidates([part, one], [TOOL], complete=False)[0] == (part, one)
 
     def test_the_first_fault_is_told(self) -> None:
         bad = [Candidate(tool="nope"), Candidate(tool="edit", args={"line": "1"})]
-        found, problem = valid_candidates(bad, [TOOL], "grammar")
+        found, problem = valid_candidates(bad, [TOOL], complete=False)
         assert found == ()
         assert problem == "not a valid candidate: unknown tool 'nope'; the tools are edit"
 
     def test_there_are_no_more_than_letters(self) -> None:
         many = [Candidate(tool="edit", args={"line": n, "text": ""}) for n in range(50)]
-        assert [c.args["line"] for c in valid_candidates(many, [TOOL], "rank")[0]] == list(
+        assert [c.args["line"] for c in valid_candidates(many, [TOOL], complete=True)[0]] == list(
             range(20)
         )
 

@@ -440,6 +440,6 @@ def test_the_state_is_folded_from_events_of_newer_versions_too(
         start, type="dream", seq=1, packet_delta=PacketDelta(state_summary="dreamt")
     )
     state = AgentState(ContextManager({}), played.folder.blobs)
-    state.see(start)
-    state.see(dream)
+    state.add(start)
+    state.add(dream)
     assert state.context.packet.state_summary == "dreamt"

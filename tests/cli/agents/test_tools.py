@@ -199,7 +199,7 @@ def test_what_fails_is_an_outcome(poor: Remora, project: Path, source: str, kind
         (["cuont"], "no tool 'cuont'", "count"),
         (["run_linter"], "2 tools", "lint/run_linter, own/run_linter"),
         (["absent.pym"], "absent.pym", ".pym"),
-        (["count", "--input", "limit"], "'limit' is no input", "NAME=VALUE"),
+        (["count", "--input", "limit"], "'limit' is not an input", "NAME=VALUE"),
         (["count", "--input", "limit=x"], "limit: 'x' is not of type", "it takes pattern"),
         (["count", "--input", "other=1"], "unknown argument: other", "it takes pattern"),
         (["count", "--grant", "list_file"], "no host function 'list_file'", "list_files"),

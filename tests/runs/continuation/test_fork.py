@@ -46,7 +46,7 @@ RUN = "run-1"
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     desk = Desk(tmp_path_factory.mktemp("forked"))
     desk.write({"a.py": TEN_TURNS, "b.py": UNUSED, "ruff.toml": RULES})
-    desk.analyze(eager, run_id=RUN, wish=ONE_BY_ONE)
+    desk.analyze(eager, run_id=RUN, request=ONE_BY_ONE)
     return Kept(desk)
 
 
@@ -72,8 +72,8 @@ def start_of(desk: Desk, agent_id: str) -> AgentStart:
 
 def fork(desk: Desk, agent_id: str, turn: int, **more: Any) -> ForkResult:
     model = more.pop("model", None)
-    wish = ForkRequest(agent_id=agent_id, turn=turn, **more)
-    return fork_agent(desk.caller(), desk.project, wish, model)
+    request = ForkRequest(agent_id=agent_id, turn=turn, **more)
+    return fork_agent(desk.caller(), desk.project, request, model)
 
 
 def packet_of(desk: Desk, agent_id: str, turn: int, *, shown: bool) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class TestAFork:
 
     def test_is_refused_where_the_run_is_not_ours(self, desk: Desk) -> None:
         (desk.project.state / "heads" / f"{RUN}.json").unlink()
-        with pytest.raises(UsageError, match="not this installation's"):
+        with pytest.raises(UsageError, match="belongs to another installation"):
             fork(desk, parent_of(desk), 1)
         assert fork(desk, parent_of(desk), 1, trusted=True).job.attempt == 2
 

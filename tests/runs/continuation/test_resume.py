@@ -103,12 +103,12 @@ def choosing(request: Request) -> Mapping[str, float]:
 
 
 def stopped(
-    desk: Desk, burns: Callable[[Event | AgentResult], bool], wish: RunRequest = ONE_BY_ONE
+    desk: Desk, burns: Callable[[Event | AgentResult], bool], request: RunRequest = ONE_BY_ONE
 ) -> Desk:
     """A run that was stopped; or that came to its end before."""
     desk.watching = Fuse(burns)
     try:
-        desk.analyze(choosing, run_id=RUN, wish=wish)
+        desk.analyze(choosing, run_id=RUN, request=request)
     except BaseExceptionGroup as group:
         if group.split(Stopped)[1] is not None:
             raise
@@ -145,7 +145,7 @@ def shop(folder: Path) -> Desk:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     """What the run comes to that nobody stops."""
     desk = shop(tmp_path_factory.mktemp("whole"))
-    desk.analyze(choosing, run_id=RUN, wish=ONE_BY_ONE)
+    desk.analyze(choosing, run_id=RUN, request=ONE_BY_ONE)
     return came_to(desk)
 
 
@@ -383,7 +383,7 @@ class TestAFileThatMovedOn:
         half.resume(choosing)
         job = half.job(RUN, "guarded")
         assert (job.status, job.stop_reason) == ("error", "tool_error")
-        assert "is gone since the run began" in (job.error or "")
+        assert "no longer exists since the run began" in (job.error or "")
         assert came_to(half)
 
     def test_so_is_one_that_never_began(self, half: Desk) -> None:
@@ -400,7 +400,7 @@ class TestItIsRefused:
 
     def test_where_the_run_is_not_ours(self, half: Desk) -> None:
         (half.project.state / "heads" / f"{RUN}.json").unlink()
-        with pytest.raises(UsageError, match="not this installation's"):
+        with pytest.raises(UsageError, match="belongs to another installation"):
             half.resume(choosing)
         project = open_project(half.caller())
         assert prepare_resume(half.caller(), project, RUN, trusted=True).models == ("scripted",)
@@ -409,7 +409,7 @@ class TestItIsRefused:
     def test_where_a_strangers_stream_names_no_commit(self, half: Desk, commit: Any) -> None:
         start = read_attempts(half.run_events(RUN)).start
         other = msgspec.structs.replace(start, base={**start.base, "commit": commit})
-        with pytest.raises(StreamDamaged, match="names no commit"):
+        with pytest.raises(StreamDamaged, match="invalid commit"):
             BaseFilesCache(half.project, RUN, other).of({})
 
     def test_where_a_strangers_stream_names_a_folder(self, half: Desk) -> None:

@@ -63,7 +63,7 @@ def shop(desk: Desk) -> Desk:
 
 @pytest.fixture(scope="module")
 def kept_with_wishes(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    return analyzed(tmp_path_factory.mktemp("wished"), SHOP, wish=WISH)
+    return analyzed(tmp_path_factory.mktemp("wished"), SHOP, request=WISH)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ class TestStreams:
         )
 
     def test_whoever_watches_is_told(self, shop: Desk) -> None:
-        run_id = shop.analyze(wish=RunRequest(concurrency=1))
+        run_id = shop.analyze(request=RunRequest(concurrency=1))
         told = shop.watching.told
         assert told[0] == ("planned", run_id)
         assert [what for what, _ in told[1:]] == ["began", "ended"] * 3
@@ -143,7 +143,7 @@ class TestTheLastTurn:
 
     def test_is_for_handing_in_what_was_mended(self, desk: Desk) -> None:
         desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
-        run_id = desk.analyze(first, wish=RunRequest(concurrency=1, max_turns=6))
+        run_id = desk.analyze(first, request=RunRequest(concurrency=1, max_turns=6))
         (job,) = desk.view(run_id).jobs
         assert (job.status, job.turns) == ("submitted", 6)
         assert (job.before, job.after) == ({"B904": 7}, {"B904": 3})
@@ -157,7 +157,7 @@ class TestTheLastTurn:
 
     def test_after_which_nothing_was_mended_is_a_failure(self, desk: Desk) -> None:
         desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
-        (job,) = desk.view(desk.analyze(first, wish=RunRequest(max_turns=1))).jobs
+        (job,) = desk.view(desk.analyze(first, request=RunRequest(max_turns=1))).jobs
         assert (job.status, job.stop_reason) == ("failed", "max_turns")
 
 
@@ -165,7 +165,7 @@ def test_findings_alike_in_one_line_are_told_apart_by_column(desk: Desk) -> None
     """Else the third would be the same call for the third time, which ends a job."""
     source = "def first(x):\n    one, two, three = x\n    return 1\n"
     desk.write({"a.py": source, "ruff.toml": 'lint.select = ["RUF059"]\n'})
-    run_id = desk.analyze(first, wish=WISH)
+    run_id = desk.analyze(first, request=WISH)
     (job,) = desk.view(run_id).jobs
     assert (job.status, job.before, job.after) == ("submitted", {"RUF059": 3}, {})
     accept(desk.project, run_id, [], every=True)
@@ -191,12 +191,12 @@ class TestConcurrency:
                 running -= 1
                 return await super().ask(request)
 
-        desk.analyze(model=Slow(last), wish=RunRequest(concurrency=wanted))
+        desk.analyze(model=Slow(last), request=RunRequest(concurrency=wanted))
         assert most == wanted
 
     def test_jobs_that_ran_together_are_as_sound(self, desk: Desk) -> None:
         desk.write({f"m{n}.py": CHOICE + UNUSED for n in range(2)} | {"ruff.toml": RULES})
-        run_id = desk.analyze(wish=RunRequest(concurrency=4))
+        run_id = desk.analyze(request=RunRequest(concurrency=4))
         assert {job.status for job in desk.view(run_id).jobs} == {"submitted"}
         assert desk.problems() == []
 
@@ -265,7 +265,7 @@ class TestFaults:
         def breaks(_: Request) -> str:
             raise fault
 
-        run_id = shop.analyze(breaks, wish=ONE_BY_ONE)
+        run_id = shop.analyze(breaks, request=ONE_BY_ONE)
         by_node = {job.node_id: job for job in shop.view(run_id).jobs}
         broken = by_node.pop("node:b.py:guarded")
         assert (broken.status, broken.stop_reason) == ("error", "tool_error")
@@ -303,7 +303,7 @@ class TestFaults:
 
         monkeypatch.setattr("remora.agents.loop.runner.first_context", breaks)
         with pytest.raises(RecursionError):
-            shop.analyze(wish=RunRequest(concurrency=concurrency), run_id="broken-1")
+            shop.analyze(request=RunRequest(concurrency=concurrency), run_id="broken-1")
         statuses = {job.node_id: job.status for job in shop.view("broken-1").jobs}
         assert statuses.pop("node:a.py:__module__") not in ("submitted", "error")
         assert set(statuses.values()) == {"submitted"}
@@ -316,7 +316,7 @@ class TestFaults:
         from remora.models.protocol import Capabilities
 
         model = ScriptedModel([], capabilities=Capabilities())
-        with pytest.raises(ModelError, match="takes no grammar"):
+        with pytest.raises(ModelError, match="does not support grammars"):
             shop.analyze(model=model)
         assert not (shop.root / ".agentfs").exists()
 
@@ -384,7 +384,7 @@ def told(desk: Desk, run_id: str) -> dict[str, list[tuple[str, object]]]:
 
 
 def test_the_same_answers_make_the_same_run(ran: Desk) -> None:
-    one, other = ran.newest, ran.analyze(wish=ONE_BY_ONE)
+    one, other = ran.newest, ran.analyze(request=ONE_BY_ONE)
     assert told(ran, one) == told(ran, other)
 
 

@@ -144,13 +144,13 @@ class TestSelection:
             shop.plan(RunRequest(paths=(Path("nope.py"),)))
 
     def test_a_path_outside_the_root(self, shop: Desk) -> None:
-        with pytest.raises(UsageError, match="lies outside the project"):
+        with pytest.raises(UsageError, match="is outside the project"):
             shop.plan(RunRequest(paths=(shop.folder,)))
 
     def test_a_link_that_leads_outside(self, shop: Desk) -> None:
         (shop.folder / "else.py").write_text(UNUSED)
         (shop.root / "link.py").symlink_to(shop.folder / "else.py")
-        with pytest.raises(UsageError, match="lies outside the project"):
+        with pytest.raises(UsageError, match="is outside the project"):
             shop.plan(RunRequest(paths=(Path("link.py"),)))
         assert all("link" not in node for node in nodes(shop.plan()))
 
@@ -217,11 +217,11 @@ class TestChanged:
     @pytest.mark.parametrize("revision", ["nope", "--help", "HEAD~99", "\udcff"])
     def test_a_revision_that_is_none(self, shop: Desk, revision: str) -> None:
         shop.commit()
-        with pytest.raises(UsageError, match="git knows no revision"):
+        with pytest.raises(UsageError, match="git has no revision"):
             shop.plan(RunRequest(changed=revision))
 
     def test_without_git(self, shop: Desk) -> None:
-        with pytest.raises(UsageError, match="git knows no revision"):
+        with pytest.raises(UsageError, match="git has no revision"):
             shop.plan(RunRequest(changed=""))
 
 

@@ -15,7 +15,7 @@ SUBMITTED = PacketDelta(add_action=NewAction(tool="submit_result", args={}, summ
 def reason(*deltas: PacketDelta | None) -> NoChangeReason:
     found = NoChangeReason()
     for seq, delta in enumerate(deltas):
-        found.see(
+        found.add(
             Event(
                 v=1, seq=seq, timestamp="", run_id="r", agent_id="a", operation="o", node_id="n",
                 turn=1, type="context_update", data=Raw(b"{}"), packet_delta=delta,

@@ -28,7 +28,7 @@ def shop(kept: Kept) -> Desk:
 def test_a_rule_takes_what_mends_it_and_nothing_else(shop: Desk) -> None:
     said = accept(shop.project, shop.newest, [], narrow=parse_filter(["F401"], []))
     assert said.accepted == ["node:a.py:__module__", "node:a.py:load", "node:b.py:__module__"]
-    assert said.notes == ["b.py:load: left alone, it mends F541 too"]
+    assert said.notes == ["b.py:load: left alone, it fixes F541 too"]
     assert (shop.root / "b.py").read_text() == MIXED.replace("import os\n", "")
 
 

@@ -67,7 +67,7 @@ class TestChosen:
     def test_a_run_that_is_not_ours_is_refused(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, ["a.py:load"])
         (shop.project.state / "heads" / f"{shop.newest}.json").unlink()
-        with pytest.raises(UsageError, match="not this installation's"):
+        with pytest.raises(UsageError, match="belongs to another installation"):
             revert(shop.project, shop.newest, [])
         assert revert(shop.project, shop.newest, [], trusted=True).reverted == ["node:a.py:load"]
 

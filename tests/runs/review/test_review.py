@@ -118,7 +118,7 @@ class TestChosen:
     def test_a_node_without_a_change_set_says_why(self, desk: Desk) -> None:
         desk.write({"b.py": CHOICE, "ruff.toml": RULES})
         run_id = desk.analyze(last)
-        with pytest.raises(NotFound, match=r"no change set that waits \(no_change\)"):
+        with pytest.raises(NotFound, match=r"no pending change set \(no_change\)"):
             accept(desk.project, run_id, ["guarded"])
 
     def test_one_that_was_decided_does_not_wait(self, shop: Desk) -> None:

@@ -1,4 +1,4 @@
-"""What a packet's candidates allow: which can be chosen, which calls and schemas they leave."""
+"""Candidate actions: validation, and the tools and arguments they allow."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,8 +19,10 @@ _MOST_LOOKED_AT = 200
 def as_candidates(
     actions: Iterable[Mapping[str, Any]], base: bytes | None
 ) -> tuple[Candidate, ...]:
-    """What a candidates script proposes (`{tool, args, reason}`). A placeholder for a secret that
-    `base` does not hold is offered to nobody."""
+    """Convert the actions of a candidates script (`{tool, args, reason}`).
+
+    Drops actions with a placeholder for a secret that is not in `base`.
+    """
     return tuple(
         candidate(action["tool"], action.get("args") or {}, action.get("reason") or "")
         for action in actions
@@ -29,16 +31,17 @@ def as_candidates(
 
 
 def valid_candidates(
-    candidates: Sequence[Candidate], tools: Sequence[ToolSchema], strategy: str
+    candidates: Sequence[Candidate], tools: Sequence[ToolSchema], *, complete: bool
 ) -> tuple[tuple[Candidate, ...], str]:
-    """The candidates that can be chosen, and what is wrong with the first that cannot.
+    """Return the valid candidates, and what is wrong with the first invalid one.
 
-    They name a granted tool and arguments that it takes; for ranking they leave none open.
+    A valid candidate names a granted tool and arguments that it takes; with `complete`, all
+    required ones.
     """
     valid: list[Candidate] = []
     problem = ""
     for one in candidates[:_MOST_LOOKED_AT]:
-        wrong = _candidate_error(one, tools, whole=strategy == "rank")
+        wrong = _candidate_error(one, tools, whole=complete)
         problem = problem or wrong
         if not wrong:
             valid.append(one)
@@ -57,7 +60,7 @@ def _candidate_error(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool
 
 
 def is_complete(candidate: Candidate, tools: Sequence[ToolSchema]) -> bool:
-    """Whether the candidate leaves no required argument open."""
+    """True if the candidate has all required arguments."""
     schema = next((tool for tool in tools if tool.name == candidate.tool), None)
     return schema is not None and all(
         name in candidate.args for name in schema.parameters.get("required", [])
@@ -65,7 +68,7 @@ def is_complete(candidate: Candidate, tools: Sequence[ToolSchema]) -> bool:
 
 
 def declared_tools(shown: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[ToolSchema, ...]:
-    """The tools that may be called now: those that the shown candidates name, else all."""
+    """Return the tools that the shown candidates name, or all tools without candidates."""
     named = {candidate.tool for candidate in shown.candidate_actions}
     return tuple(tool for tool in tools if not named or tool.name in named)
 
@@ -73,7 +76,7 @@ def declared_tools(shown: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[
 def limit_tools(
     tools: Sequence[ToolSchema], candidates: Sequence[Candidate]
 ) -> tuple[ToolSchema, ...]:
-    """The tools that candidates name, arguments that they give limited to what they give."""
+    """Return the tools that candidates name, with arguments limited to the candidates' values."""
     if not candidates:
         return tuple(tools)
     return tuple(
@@ -93,7 +96,7 @@ def _limit_tool(tool: ToolSchema, given: list[dict[str, Any]]) -> ToolSchema:
 
 
 def matches_candidate(call: ToolCall, candidate: Candidate) -> bool:
-    """Whether a call is what the candidate allows: its tool, with all arguments that it gives."""
+    """True if the call has the candidate's tool and all its arguments."""
     return call.tool == candidate.tool and all(
         name in call.args and canonical(call.args[name]) == canonical(value)
         for name, value in candidate.args.items()

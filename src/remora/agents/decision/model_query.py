@@ -1,21 +1,19 @@
-"""A model asked for the next call: the packet made to fit, request and answer on record."""
+"""Ask a model for the next call: fit the packet, record request and answer."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
-from remora.agents.decision.candidates import declared_tools, limit_tools
+from remora.agents.decision.candidates import declared_tools
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
 from remora.chat import ToolSchema
 from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import LABELS, RenderedRequest
+from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import render
-from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.protocol import Answer, Decoding, Model, Request
 
 Emit = Callable[[Payload, int], object]
@@ -25,28 +23,28 @@ Emit = Callable[[Payload, int], object]
 async def query_model(
     packet: DecisionPacket,
     tools: Sequence[ToolSchema],
-    asking: QuerySettings,
+    settings: QuerySettings,
     model: Model,
     emit: Emit,
     history: Sequence[Event] = (),
 ) -> AgentError | None:
-    """Ask, with request and answer in the stream; or why nothing could be asked.
+    """Ask the model and record request and answer; return the error if nothing could be asked.
 
-    `history` is what `history/1` renders, where that is asked for. Raises `ModelError` if the
-    model cannot be asked at all.
+    `history` is what the `history/1` renderer shows. Raises `ModelError` if the model cannot be
+    asked at all.
     """
-    fitted = await asyncio.to_thread(_fit, packet, tools, asking, model, history)
+    fitted = await asyncio.to_thread(_fit, packet, tools, settings, model, history)
     shown = fitted.packet
     if not fitted.fits:
         return AgentError(
             kind="packet_too_large",
-            message=f"the smallest packet takes {fitted.tokens} tokens, {asking.limit} are allowed",
+            message=f"the smallest packet has {fitted.tokens} tokens (maximum {settings.limit})",
             packet_sha256=canonical_sha256(shown),
             trim=fitted.trim,
         )
-    rendered = render(asking.renderer, shown, tools, asking.strategy, history)
-    decoding = _decoding(shown, tools, asking)
-    emit(_request_event(fitted, rendered, decoding, asking), shown.turn)
+    rendered = render(settings.renderer, shown, tools, settings.strategy, history)
+    decoding = _decoding(shown, tools, settings)
+    emit(_request_event(fitted, rendered, decoding, settings), shown.turn)
     answer = await model.ask(
         Request(messages=rendered.messages, prompt=rendered.prompt, decoding=decoding)
     )
@@ -57,49 +55,42 @@ async def query_model(
 def _fit(
     packet: DecisionPacket,
     tools: Sequence[ToolSchema],
-    asking: QuerySettings,
+    settings: QuerySettings,
     model: Model,
     history: Sequence[Event],
 ) -> FittedPacket:
-    """Runs in a thread: an exact counter may ask the server."""
+    """Runs in a thread: an exact counter may query the server."""
 
     def measure(shown: DecisionPacket) -> int:
-        declared = declared_tools(shown, tools) if asking.strategy == "tool_call" else ()
-        rendered = render(asking.renderer, shown, tools, asking.strategy, history)
+        declared = declared_tools(shown, tools) if settings.decision.declares_tools else ()
+        rendered = render(settings.renderer, shown, tools, settings.strategy, history)
         if rendered.messages is not None:
             return model.counter.count_messages(rendered.messages, declared)
         return model.counter.count_text(rendered.prompt or "")
 
-    return fit(packet, asking.limit, measure)
+    return fit(packet, settings.limit, measure)
 
 
 def _decoding(
-    shown: DecisionPacket, tools: Sequence[ToolSchema], asking: QuerySettings
+    shown: DecisionPacket, tools: Sequence[ToolSchema], settings: QuerySettings
 ) -> Decoding:
     base = Decoding(
-        strategy=asking.strategy,
+        strategy=settings.strategy,
         max_tokens=ANSWER_TOKENS,
-        seed=asking.seed,
-        cache_prompt=not asking.exact,
+        seed=settings.seed,
+        cache_prompt=not settings.exact,
     )
-    if asking.strategy == "rank":
-        labels = LABELS[: len(shown.candidate_actions)]
-        return replace(base, labels=labels, max_tokens=1)
-    if asking.strategy == "grammar":
-        return replace(base, grammar=tool_call_grammar(limit_tools(tools, shown.candidate_actions)))
-    if asking.strategy == "completion":
-        return replace(base, stop=("<end_of_turn>", "<start_function_response>"))
-    return replace(base, tools=declared_tools(shown, tools))
+    return settings.decision.constrain(base, shown, tools)
 
 
 def _request_event(
-    fitted: FittedPacket, rendered: RenderedRequest, decoding: Decoding, asking: QuerySettings
+    fitted: FittedPacket, rendered: RenderedRequest, decoding: Decoding, settings: QuerySettings
 ) -> ModelRequest:
     messages = rendered.messages
     return ModelRequest(
         messages=None if messages is None else [msgspec.to_builtins(one) for one in messages],
         prompt=rendered.prompt,
-        renderer=asking.renderer,
+        renderer=settings.renderer,
         decoding=msgspec.to_builtins(decoding),
         packet_sha256=canonical_sha256(fitted.packet),
         trim=fitted.trim,

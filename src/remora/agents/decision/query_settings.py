@@ -1,9 +1,10 @@
-"""How a model is asked, for the whole life of an agent: which ways there are, and which it can."""
+"""Query settings of an agent: decision strategy, renderer, token limit."""
 
 from typing import Any, Literal
 
 import msgspec
 
+from remora.agents.decision.strategies import STRATEGIES, DecisionStrategy
 from remora.errors import ConfigError, ModelError
 from remora.models.protocol import Model, Strategy
 
@@ -14,7 +15,7 @@ _CHARACTERS_PER_TOKEN = 3
 
 
 class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How a model is asked: fixed for the whole life of an agent.
+    """Query settings, fixed for the whole life of an agent.
 
     `limit` is in tokens of the whole request; `margin` in nat between the two best candidates.
     """
@@ -26,15 +27,22 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     exact: bool = False
 
-    def hub_room(self, *, exact: bool) -> int:
-        """Characters of JSON that facts of the Hub may take: a fifth of the limit, so that they
-        push nothing else out. `exact`: tokens are counted, not bounded by bytes."""
+    @property
+    def decision(self) -> DecisionStrategy:
+        """Return the strategy."""
+        return STRATEGIES[self.strategy]
+
+    def hub_characters(self, *, exact: bool) -> int:
+        """Return how many characters of JSON the Hub's facts may take: a fifth of the limit.
+
+        `exact`: tokens are counted, not bounded by bytes.
+        """
         return self.limit // _HUB_SHARE * (_CHARACTERS_PER_TOKEN if exact else 1)
 
 
-def model_record(model: Model, asking: QuerySettings) -> dict[str, Any]:
-    """What `agent_start` says of a model and of how it is asked."""
-    return {**model.describe(), **msgspec.to_builtins(asking)}
+def model_record(model: Model, settings: QuerySettings) -> dict[str, Any]:
+    """Return what `agent_start` records of a model and its query settings."""
+    return {**model.describe(), **msgspec.to_builtins(settings)}
 
 
 def strategy_for(
@@ -44,9 +52,9 @@ def strategy_for(
     *,
     has_candidates: bool,
 ) -> Strategy:
-    """How this model will be asked.
+    """Return the strategy for this model.
 
-    Raises `ModelError` or `ConfigError` if it cannot answer as configured.
+    Raises `ModelError` or `ConfigError` if the model cannot answer as configured.
     """
     able = model.capabilities
     if renderer.startswith("functiongemma"):
@@ -71,16 +79,16 @@ def strategy_for(
             hint="set model.decoding to auto",
         )
     if decoding == "grammar" and not able.grammar:
-        raise ModelError(f"{model.name} takes no grammar", hint="set model.decoding to auto")
+        raise ModelError(
+            f"{model.name} does not support grammars", hint="set model.decoding to auto"
+        )
     return decoding
 
 
 def check_model_can(model: Model, strategy: Strategy) -> None:
-    """Raise ModelError unless the model can be asked in this way."""
-    able = model.capabilities
-    can = {"rank": able.rank, "grammar": able.grammar, "completion": able.completions}
-    if not can.get(strategy, True):
+    """Raise ModelError unless the model supports the strategy."""
+    if not STRATEGIES[strategy].is_supported(model.capabilities):
         raise ModelError(
-            f"{model.name} cannot be asked by {strategy}, as the agent was until now",
+            f"{model.name} does not support the agent's strategy {strategy}",
             hint="use the model that the run began with, or fork the agent with --model",
         )

@@ -1,4 +1,4 @@
-"""An agent ready to run: its definition with every script loaded and checked."""
+"""A loaded agent: definition, tools and checked scripts."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,12 +27,12 @@ from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool
 
 MAX_PROJECT_AGENTS = 100
-"""Agents that a project may have: each command reads all of their definitions."""
+"""Maximum number of a project's own agents: each command reads all of their definitions."""
 
 
 @dataclass(frozen=True)
 class Agent:
-    """A definition, its tools by name, and all its scripts by the paths that it calls them by."""
+    """An agent's definition, tools and scripts; scripts by their paths in the definition."""
 
     definition: AgentDefinition
     folder: Path
@@ -45,12 +45,12 @@ class Agent:
 
     @property
     def needs(self) -> Script | None:
-        """The script that says which nodes need work, where that is one of its own."""
+        """Return the agent's own `needs` script, if it has one."""
         return self.scripts.get(self.definition.needs)
 
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
-        """The granted tools in the definition's order, then the built-in ones."""
+        """Return the granted tools in the definition's order, then the built-in ones."""
         return (
             *(hide_harness_inputs(tool.schema) for tool in self.tools.values()),
             *BUILTIN_SCHEMAS,
@@ -58,7 +58,7 @@ class Agent:
 
 
 def hide_harness_inputs(schema: ToolSchema) -> ToolSchema:
-    """The schema without the inputs that the harness fills."""
+    """Return the schema without the inputs that the harness fills."""
     parameters = dict(schema.parameters)
     properties = parameters.get("properties", {})
     parameters["properties"] = {k: v for k, v in properties.items() if k not in HARNESS_INPUTS}
@@ -77,9 +77,9 @@ def load_agent(
     builtin: bool = False,
     checks: ScriptChecks | None = None,
 ) -> Agent:
-    """The agent in `folder`. `checks` bounds the time for its scripts with those of others.
+    """Load the agent in `folder`; `checks` bounds the time for all scripts.
 
-    Raises ConfigError that points at the place.
+    Raises ConfigError with the position of the error.
     """
     definition = read_definition(folder / "agent.yaml", operations)
     functions = operations.host_functions
@@ -109,17 +109,17 @@ def load_agent(
 
 
 def agent_folders(root: Path, operations: Operations) -> Iterator[tuple[Path, bool]]:
-    """Folders of the built-in agents, then of the project's own; true for built-in ones.
+    """Yield the agents' folders, built-in ones first, each with True if it is built in.
 
-    Raises ConfigError after `MAX_PROJECT_AGENTS` of the project's, if it has more.
+    Raises ConfigError if the project has more than `MAX_PROJECT_AGENTS`.
     """
     yield from ((folder, True) for folder in sorted(operations.folders))
     own = _folders(root / OWN_FOLDER)
     yield from ((folder, False) for folder in own[:MAX_PROJECT_AGENTS])
     if len(own) > MAX_PROJECT_AGENTS:
         raise ConfigError(
-            f"{root / OWN_FOLDER}: {len(own)} agents, and a project may have {MAX_PROJECT_AGENTS}",
-            hint="remove what nobody uses",
+            f"{root / OWN_FOLDER}: {len(own)} agents (maximum {MAX_PROJECT_AGENTS})",
+            hint="remove unused agents",
         )
 
 
@@ -139,10 +139,10 @@ def load_agents(
     *,
     checks: ScriptChecks | None = None,
 ) -> dict[str, Agent]:
-    """Agents by operation: all of them, or those whose name or operation is in `names`.
+    """Load agents by operation: all of them, or those whose name or operation is in `names`.
 
-    With `names`, another agent that is wrong does no harm. Raises ConfigError for a definition
-    that is, or that takes the name or operation of another one; NotFound for an unknown name.
+    With `names`, errors in other agents are ignored. Raises ConfigError for an invalid definition
+    or a name that is taken, NotFound for an unknown name.
     """
     found, wrong = read_definitions(root, operations)
     checks = checks or ScriptChecks()
@@ -174,11 +174,11 @@ def load_agents(
 
 
 Found = list[tuple[Path, bool, AgentDefinition]]
-"""Folders, whether they are built in, and what their `agent.yaml` says."""
+"""Folder, True if built in, and definition of each agent."""
 
 
 def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[ConfigError]]:
-    """What can be read, and what is wrong with the rest; no script is looked at."""
+    """Return the readable definitions and the errors of the others; loads no script."""
     found: Found = []
     wrong: list[ConfigError] = []
     try:
@@ -197,7 +197,7 @@ def _unknown(name: str, found: Found) -> NotFound:
 
 
 def no_agent(name: str, known: Iterable[str]) -> NotFound:
-    """The error for a name that no agent has: what was meant, perhaps, and what there is."""
+    """Return the error for an unknown agent, with suggestions."""
     names = sorted(set(known))
     near = " or ".join(nearest(name, names, 2))
     meant = f"did you mean {near}? " if near else ""
@@ -205,7 +205,7 @@ def no_agent(name: str, known: Iterable[str]) -> NotFound:
 
 
 def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
-    """The agent of that name or operation. Raises NotFound that lists the known ones."""
+    """Return the agent of that name or operation. Raises NotFound."""
     for agent in agents.values():
         if name in (agent.definition.name, agent.definition.operation):
             return agent
@@ -213,7 +213,8 @@ def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
 
 
 def definition_record(agent: Agent) -> dict[str, Any]:
-    """The definition as `agent_start` holds it, each script with the hash of its source."""
+    """Return the definition as `agent_start` records it, each script with the hash of its
+    source."""
     record = agent.definition.model_dump(mode="json")
     record["scripts"] = {
         script.path.relative_to(agent.folder).as_posix(): script.sha256

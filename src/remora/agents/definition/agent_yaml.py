@@ -1,4 +1,4 @@
-"""What `agent.yaml` may say, and how it is read."""
+"""Schema and reader of `agent.yaml`."""
 
 import string
 from collections.abc import Collection, Iterator
@@ -122,7 +122,7 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _as_reference(value: Any) -> Any:
-    """A bare path is a script without grants."""
+    """Convert a bare path to a script without grants."""
     return {"script": value} if isinstance(value, str) else value
 
 
@@ -139,7 +139,7 @@ class _YamlModel(BaseModel):
 
 
 class ScriptReference(_YamlModel):
-    """A script, and the host functions it may call."""
+    """A script and the host functions it may call."""
 
     script: ScriptPath
     """Path of a `.pym` file, relative to the definition."""
@@ -200,7 +200,7 @@ class AgentDefinition(_YamlModel):
 
 
 class ScriptUse(NamedTuple):
-    """A script that a definition names: where it does, what for, and what is granted there."""
+    """A use of a script in a definition: its position, role and grants."""
 
     where: KeyPath
     role: Role
@@ -237,7 +237,7 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
 
 
 def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReference]]:
-    """Every script with grants, and where it stands."""
+    """Yield every script with grants, and its position."""
     yield from ((("tools", index), tool) for index, tool in enumerate(definition.tools))
     yield from ((("context", index), part) for index, part in enumerate(definition.context))
     if definition.candidates is not None:
@@ -245,7 +245,7 @@ def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReferen
 
 
 def script_uses(definition: AgentDefinition) -> Iterator[ScriptUse]:
-    """Every script that it names, once for each time that it does."""
+    """Yield every use of a script in the definition."""
     for index, tool in enumerate(definition.tools):
         yield ScriptUse(("tools", index, "script"), "tool", tool.script, tuple(tool.grants))
         if tool.summarizer not in (None, *SUMMARIZERS):
@@ -263,7 +263,7 @@ def script_uses(definition: AgentDefinition) -> Iterator[ScriptUse]:
 
 
 def _check_place(path: Path) -> None:
-    """An error quotes what it complains of: no clone may have it quote a file from elsewhere."""
+    """Refuse files outside the project: errors quote the file, and a clone must not leak others."""
     outer = path.parent
     if Path(*outer.parent.parts[-2:]) == OWN_FOLDER:
         outer = path.parents[3]  # the project's root
@@ -272,7 +272,7 @@ def _check_place(path: Path) -> None:
             raise ConfigError(f"{path} is a link out of {what}", hint="put the file there")
     if path.is_file() and path.stat().st_size > _SIZE_LIMIT:
         limit = _SIZE_LIMIT // 1024
-        raise ConfigError(f"{path}: larger than {limit} KiB", hint="this is no definition")
+        raise ConfigError(f"{path}: larger than {limit} KiB", hint="agent definitions are small")
 
 
 def _check_script(folder: Path, script: str, place: str) -> None:

@@ -1,4 +1,4 @@
-"""A first agent to begin with: a folder that works as it is, written whole or not at all."""
+"""Scaffold of a new agent: a working folder, written whole or not at all."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ _PLAIN = ".txt"  # a Python file that is none of ours
 
 @dataclass(frozen=True, kw_only=True)
 class NewAgent:
-    """The new agent: its folder, and the names of the files in it."""
+    """A new agent: its folder and the names of its files."""
 
     name: str
     operation: str
@@ -37,8 +37,8 @@ def create_agent(
 ) -> NewAgent:
     """Write an agent that removes commented-out code into `.remora/agents/NAME/`.
 
-    Raises UsageError for names that cannot be or are taken, and where the folder is there already;
-    ConfigError where it would lie outside the project; DiskError where it cannot be written.
+    Raises UsageError for names that are invalid or taken, and if the folder exists; ConfigError if
+    it is outside the project; DiskError if it cannot be written.
     """
     operation = operation or name
     _check_names(root, operations, name, operation)
@@ -62,12 +62,12 @@ def _check_names(root: Path, operations: Operations, name: str, operation: str) 
     for what, word in (("name", name), ("operation", operation)):
         if not re.fullmatch(NAME_PATTERN, word):
             raise UsageError(
-                f"{word!r} is no {what} of an agent",
+                f"{word!r} is not a valid agent {what}",
                 hint="at most 51 of a-z, 0-9, - and _, the first a letter or a digit",
             )
     if lexists(root / OWN_FOLDER / name):
         raise UsageError(
-            f"{root / OWN_FOLDER / name} is already there",
+            f"{root / OWN_FOLDER / name} already exists",
             hint="choose another name, or remove it first",
         )
     for folder, builtin, definition in read_definitions(root, operations)[0]:
@@ -78,7 +78,7 @@ def _check_names(root: Path, operations: Operations, name: str, operation: str) 
 
 
 def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
-    """Everything aside, then one rename: whoever looks sees a whole agent or none."""
+    """Write to a temporary folder, then rename it: readers see a whole agent or none."""
     if not Path(realpath(folder)).is_relative_to(realpath(root)):
         raise ConfigError(
             f"{folder.parent} is a link out of the project", hint="replace it by a folder"

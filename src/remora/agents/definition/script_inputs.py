@@ -1,4 +1,4 @@
-"""What the harness gives to each kind of script, held against the inputs that it declares."""
+"""Inputs that the harness fills, checked against those a script declares."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -25,7 +25,7 @@ _HARNESS_SAMPLE: Mapping[str, Any] = {
     "options": {"unsafe_fixes": False, "open": False},
 }
 HARNESS_INPUTS = frozenset(_HARNESS_SAMPLE)
-"""Inputs that the harness fills and no model sees: where the node stands, the packet, options."""
+"""Inputs that the harness fills and no model sees: the node's location, the packet, options."""
 _FINDINGS = [{"path": "a.py", "line": 1, "code": "F401", "message": "", "fix": None}]
 _SAMPLES: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
     {
@@ -42,17 +42,17 @@ _SAMPLES: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
         },
     }
 )
-"""A value of the kind that each input is given, by what the script is for."""
+"""A sample value of each input, by the script's role."""
 
 
 def input_faults(script: Script, role: Role) -> Iterator[str]:
-    """What is wrong with the inputs: each would make every run of the script fail."""
+    """Yield faults of the declared inputs; each would make every run of the script fail."""
     given = _SAMPLES[role]
     for spec in script.inputs:
         if spec.name not in given:
             if role != "tool" and spec.required:
                 yield _input_fault(
-                    script, spec, f"nobody fills it; {_kind(role)} is given {_list(given)}"
+                    script, spec, f"it is not provided; {_kind(role)} gets {_list(given)}"
                 )
         elif role != "summarizer" and not Draft202012Validator(spec.schema).is_valid(
             given[spec.name]
@@ -65,11 +65,11 @@ def input_faults(script: Script, role: Role) -> Iterator[str]:
 
 
 def untyped_inputs(script: Script) -> Iterator[str]:
-    """Inputs of a tool of which a model cannot be told what to give."""
+    """Yield a tool's inputs whose type tells a model nothing."""
     for spec in script.inputs:
         if not spec.schema and spec.name not in HARNESS_INPUTS:
             yield _input_fault(
-                script, spec, "its type tells a model nothing; str, int, Literal, list do"
+                script, spec, "its type tells a model nothing; use str, int, Literal or list"
             )
 
 

@@ -1,4 +1,4 @@
-"""The scripts of a definition: loaded, and every fault of any told at once."""
+"""Load the scripts of a definition and report all their faults at once."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ _HINT = "correct it; `remora agents validate` checks every script"
 def load_scripts(
     folder: Path, definition: AgentDefinition, checks: ScriptChecks
 ) -> dict[str, Script]:
-    """Scripts by the path that the definition calls them by.
+    """Return scripts by their path in the definition.
 
     Raises ConfigError with a line for each fault: `agent.yaml:LINE:COLUMN: FILE.pym:LINE: …`.
     """
@@ -41,7 +41,7 @@ def load_scripts(
 def script_warnings(
     folder: Path, definition: AgentDefinition, scripts: Mapping[str, Script]
 ) -> Iterator[str]:
-    """What a script declares and will not get, and what is granted that none asks for."""
+    """Yield a warning for each undeclared grant, ungranted external and untyped input."""
     marked = read_yaml_file(folder / "agent.yaml")
     for use in script_uses(definition):
         script, place = scripts[use.script], place_of(marked, use.where)[1]

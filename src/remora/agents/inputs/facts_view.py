@@ -1,4 +1,4 @@
-"""A node's facts as a packet shows them: what is worth most to a small model, in little room."""
+"""Node facts in a packet: the most useful ones for a small model, within a size limit."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,13 +7,13 @@ from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import SUMMARY_LIMIT, clip
 
 SURE = frozenset({"exact", "observed"})
-"""Tiers of links that are there; what is shown of another one ends in `?`."""
+"""Tiers of certain links; other links are shown with `?`."""
 _TEXT = 120
 
 
 class _Links(NamedTuple):
-    """A list of links: where it stands in a node's facts and in a packet, under which name all are
-    counted where not all are shown, and how many are shown at most."""
+    """A list of links: its name in a node's facts and in a packet, the name of its total count, and
+    how many are shown at most."""
 
     of: str
     name: str
@@ -33,11 +33,11 @@ _ORDER = (
 
 
 def facts_view(facts: Mapping[str, Any], room: int, known: str = "") -> dict[str, Any]:
-    """What a packet shows of a node, within `room` characters of canonical JSON.
+    """Return the facts that a packet shows of a node, within `room` characters of canonical JSON.
 
-    `known` is text of the packet that need not be said again. First comes what bears on whether to
-    trust the rest (and is there in any case), then flags and counts, then links, the surest first,
-    in turn from each list as long as there is room. Empty where there is room for nothing.
+    Facts that are in `known`, text of the packet, are left out. First comes what limits trust in
+    the rest (always included), then flags and counts, then links, the surest first, in turn from
+    each list. Empty if nothing fits.
     """
     must = _warnings(facts)
     base = must | _own_facts(facts, known)
@@ -111,7 +111,7 @@ def _has_links(told: Mapping[str, Any]) -> bool:
 
 
 def _link_names(facts: Mapping[str, Any], links: _Links) -> list[str]:
-    """The links as they are shown, those of the project first."""
+    """Return the links as shown, those of the project first."""
     found = [_link(link) for link in facts.get(links.of) or ()]
     return sorted(found, key=lambda text: text.startswith("ext:"))
 
@@ -122,7 +122,7 @@ def _link(link: Mapping[str, Any]) -> str:
 
 
 def _with_extra(told: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:
-    """What users' own scripts found, as far as there is room left."""
+    """Add what users' own scripts found, as far as it fits."""
     extra: dict[str, Any] = {}
     for name, found in (facts.get("extra") or {}).items():
         more = extra | {name: to_packet_value(found)}

@@ -1,4 +1,4 @@
-"""The pull hook: before each turn, fresh facts of the nodes that matter go into the packet."""
+"""Pull hook: brings fresh facts of relevant nodes into the packet before each turn."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,31 +18,31 @@ _KEY = re.compile(r"node:[^\s\"',;]+:[^\s\"',;:]+")
 _WHOLE = re.compile(r"node:[^\n]+:[^\s:]+")
 _LINKS = ("callers", "callees", "related_tests")
 MAX_LINKS = 100
-"""Links of one kind that an event holds of a node; of more it says how many there are."""
+"""Maximum links of one kind that an event records of a node; the rest is only counted."""
 UNANSWERED = "no source of facts could answer in time"
 
 
 class NodeFacts(Protocol):
-    """Where facts come from: the Hub's client, when there is a Hub."""
+    """Source of node facts, such as the Hub's client."""
 
     async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
-        """Facts by node key; `{}` where none are to be had. Never raises.
+        """Return facts by node key; `{}` if there are none. Never raises.
 
-        What is given may have a `generation`, and a `source` that is None if no source answered.
+        The answer may have a `generation`, and a `source` that is None if no source answered.
         """
 
 
 class NoHub:
-    """Stands where no Hub is to be asked: there are no facts."""
+    """Source without facts, for runs without a Hub."""
 
     async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
-        """Always `{}`, whatever the `keys`."""
+        """Return `{}`."""
         del keys
         return {}
 
 
 class PulledFacts(NamedTuple):
-    """What came of a pull: everything that was said, why nothing was, and what it changes."""
+    """Result of a pull: the answers, why there are none, and the packet's delta."""
 
     value: dict[str, Any]
     error: str | None
@@ -50,7 +50,7 @@ class PulledFacts(NamedTuple):
 
 
 class PullHook:
-    """Asks `facts` before each turn; packets show of them what `room` characters hold."""
+    """Queries `facts` before each turn; packets show at most `room` characters of them."""
 
     def __init__(self, facts: NodeFacts, sides: NodeVersions, redact: Redactor, room: int) -> None:
         self._facts = facts
@@ -59,10 +59,10 @@ class PullHook:
         self._room = room
 
     async def pull(self, packet: DecisionPacket) -> PulledFacts | None:
-        """Facts for the next turn; None where the packet holds them all.
+        """Return facts for the next turn; None if the packet has them all.
 
-        A packet holds facts of the nodes that are asked for now, and of no other: what is not
-        asked for again would grow old unseen. Raises HostError for an odd workspace.
+        A packet shows facts only of the nodes queried now: others would grow stale unnoticed.
+        Raises HostError for an odd workspace.
         """
         if isinstance(self._facts, NoHub):
             return None
@@ -79,7 +79,7 @@ class PullHook:
     def _completed(
         self, target: str, asked: list[str], answer: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """By node, what was answered, with what only the agent's own files tell."""
+        """Return answers by node, completed with facts from the agent's own files."""
         found: dict[str, dict[str, Any]] = {}
         generation = getattr(answer, "generation", None)
         for key in asked:
@@ -95,7 +95,8 @@ class PullHook:
 
 
 def wanted_nodes(packet: DecisionPacket) -> list[str]:
-    """The target, then node keys in recent arguments and knowledge, newest first; at most 5."""
+    """Return the target, then node keys in recent arguments and knowledge, newest first; at most
+    5."""
     found = dict.fromkeys([packet.node_id])
     for action in reversed(packet.recent_actions):
         found |= dict.fromkeys(_keys_in(action.args, action.args.values()))
@@ -105,8 +106,7 @@ def wanted_nodes(packet: DecisionPacket) -> list[str]:
 
 
 def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
-    """Keys anywhere in a value; those of files with spaces in their names only where a key stands
-    `alone`."""
+    """Yield keys anywhere in a value; keys with spaces only if one of `alone` is such a key."""
     yield from _KEY.findall(canonical(value).decode())
     for text in alone:
         if isinstance(text, str) and text.count("node:") == 1 and _WHOLE.fullmatch(text):
@@ -116,10 +116,10 @@ def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
 def hub_delta(
     packet: DecisionPacket, facts: Mapping[str, Mapping[str, Any]], room: int, *, keep: bool = False
 ) -> PacketDelta:
-    """What is to change so that the packet shows `facts` and nothing else of the Hub.
+    """Return the delta after which the packet shows `facts` and no other Hub facts.
 
-    Two thirds of the room are the target's, the rest goes to the others in their order. `keep`:
-    what the packet shows of other nodes stays, marked as not fresh.
+    Two thirds of the room are the target's; the rest goes to the others in their order. With
+    `keep`, facts of other nodes stay, marked as not fresh.
     """
     context: dict[str, Any] = {}
     if keep:
@@ -154,14 +154,14 @@ def _mark_stale(held: Any) -> Any:
 
 
 def _changed(held: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
-    """What turns `held` into `now`; nothing where it is that already."""
+    """Return the changes from `held` to `now`; UNSET if there are none."""
     changes = {key: None for key in held if key not in now}
     changes |= {key: value for key, value in now.items() if held.get(key) != value}
     return changes or msgspec.UNSET
 
 
 def _recorded(told: Any, generation: int | None) -> dict[str, Any]:
-    """A node's facts as an event holds them."""
+    """Return a node's facts as an event records them."""
     facts: dict[str, Any] = msgspec.to_builtins(told)
     more: dict[str, int] = {}
     for name in _LINKS:

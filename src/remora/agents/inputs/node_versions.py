@@ -1,4 +1,4 @@
-"""A node on all sides: as the agent found it, as its workspace has it, as the user has it now."""
+"""Versions of a node: at the start, in the workspace, and in the user's files now."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +13,14 @@ from remora.ids import split_node_key, unescape_path
 from remora.workspaces.copy.workspace import Workspace
 
 UserFile = Callable[[str], bytes | None]
-"""A file of the user's by its raw path, as it is now; None where there is none."""
+"""Return a user's file by its raw path, as it is now; None if there is none."""
 
 
 class NodeVersions:
-    """Compares files of the job's base and workspace, and of the user's tree where `user_file`
-    gives them; without it the user is taken to have changed nothing."""
+    """Compares a job's node in the base, the workspace and the user's files.
+
+    Without `user_file` the user is assumed to have changed nothing.
+    """
 
     def __init__(self, job: Job, workspace: Workspace, user_file: UserFile | None = None) -> None:
         self._job = job
@@ -27,8 +29,11 @@ class NodeVersions:
         self._looked: tuple[bytes | None, bool] | None = None
 
     def workspace_facts(self, key: str) -> dict[str, Any] | None:
-        """What a node's own file says of it in the workspace; None where the agent did not change
-        that file, `{}` where it has no such node any more. Raises HostError."""
+        """Return facts from a node's file in the workspace.
+
+        None if the agent did not change that file, `{}` if the node no longer exists there. Raises
+        HostError.
+        """
         path = unescape_path(split_node_key(key)[0])
         now = self._workspace.read(path)
         if now == self._workspace.base_bytes(path):
@@ -42,9 +47,9 @@ class NodeVersions:
         return told | {"file_hash": file.file_hash, "partial": file.partial}
 
     def changed_by_user(self) -> bool:
-        """Whether the user edited the job's node, or removed it, since the work began with it.
+        """True if the user edited or removed the job's node since the job began.
 
-        What lies in nodes nested in it does not count. A file that does not parse tells nothing.
+        Edits in nested nodes do not count, nor files that do not parse.
         """
         if self._user_file is None:
             return False
@@ -61,7 +66,8 @@ class NodeVersions:
         return before is not None and after is not None and before != after
 
     def _own(self, source: bytes) -> list[bytes] | None:
-        """The node's own lines, none where it is not there; None for what does not parse."""
+        """Return the node's own lines, none if it does not exist; None if the file does not
+        parse."""
         module = parse_module(self._job.path, source)
         if not isinstance(module, Module):
             return None

@@ -1,4 +1,4 @@
-"""Packet extensions, held against the schema that the agent's definition gives."""
+"""Validation of packet extensions against the agent's schema."""
 
 import re
 from typing import Any
@@ -14,8 +14,10 @@ from remora.memory.delta import PacketDelta, error_text
 def checked_extensions(
     delta: PacketDelta, current: dict[str, Any], schema: dict[str, Any] | None
 ) -> PacketDelta:
-    """The delta, or, where the merged extensions would break the schema, without them and with
-    an error. Without a schema an agent has no extensions."""
+    """Return the delta; if the merged extensions break the schema, without them and with an error.
+
+    An agent without a schema has no extensions.
+    """
     if delta.extensions is UNSET:
         return delta
     merged = {k: v for k, v in {**current, **delta.extensions}.items() if v is not None}

@@ -1,4 +1,4 @@
-"""Where the target node stands in the workspace now: its lines move as the agent edits."""
+"""Location of the target node in the workspace, whose lines move as the agent edits."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,10 +11,10 @@ from remora.code.syntax.nodes import Module, find_node, own_lines
 def locate_target(
     job: Job, source: bytes | None, last_known: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """The `target` that scripts are given: `path, node, key, type, first, last, own`.
+    """Return the `target` input of scripts: `path, node, key, type, first, last, own`.
 
-    `own` lists the first and last line of each stretch that belongs to the node and to none
-    nested in it. A file that no longer parses, or has lost the node, keeps `last_known`.
+    `own` lists the first and last line of each range that belongs to the node and to no nested one.
+    If the file does not parse or has lost the node, `last_known` is returned.
     """
     module = parse_module(job.path, source) if source is not None else None
     if isinstance(module, Module):
@@ -27,8 +27,7 @@ def locate_target(
 
 
 def last_known_target(job: Job, sources: Iterable[bytes | None]) -> dict[str, Any]:
-    """Where the node stood last in a file that went through `sources`: the newest of them may
-    not parse."""
+    """Return the node's last known location over successive `sources`; the newest may not parse."""
     found = None
     for source in sources:
         found = locate_target(job, source, found)
@@ -36,7 +35,7 @@ def last_known_target(job: Job, sources: Iterable[bytes | None]) -> dict[str, An
 
 
 def line_ranges(lines: frozenset[int]) -> list[list[int]]:
-    """Line numbers as `[first, last]` pairs, in order."""
+    """Return line numbers as `[first, last]` pairs, in order."""
     found: list[list[int]] = []
     for line in sorted(lines):
         if found and found[-1][1] == line - 1:

@@ -1,4 +1,4 @@
-"""How an agent begins: its first packet, and the event that holds all that a replay needs."""
+"""The beginning of an agent: first packet and `agent_start` event."""
 
 from remora.agents.decision.query_settings import model_record
 from remora.agents.definition.agent import definition_record
@@ -8,14 +8,14 @@ from remora.memory.context import ContextManager
 from remora.memory.events import AgentStart
 
 
-def first_context(job: Job, stage: AgentDependencies) -> ContextManager:
-    """The packet before anything happened, with the summarizers that are to speak."""
-    definition = stage.agent.definition
+def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
+    """Return the context with the initial packet and the registered summarizers."""
+    definition = dependencies.agent.definition
     context = ContextManager(
         {
             "agent_id": job.agent_id,
             "run_id": job.run_id,
-            "goal": stage.redact.text(
+            "goal": dependencies.redact.text(
                 definition.goal.format(
                     node_name=job.node_name,
                     node_id=job.node_id,
@@ -27,28 +27,28 @@ def first_context(job: Job, stage: AgentDependencies) -> ContextManager:
             "operation": job.operation,
             "node_id": job.node_id,
             "node_type": job.node_type,
-            "node_summary": stage.redact.text(job.node_summary),
-            "constraints": {"max_turns": stage.max_turns, "safety": definition.verify},
+            "node_summary": dependencies.redact.text(job.node_summary),
+            "constraints": {"max_turns": dependencies.max_turns, "safety": definition.verify},
         },
-        packet_size_limit=stage.asking.limit,
-        token_counter=stage.model.counter.count_text,
+        packet_size_limit=dependencies.settings.limit,
+        token_counter=dependencies.model.counter.count_text,
     )
-    for tool, summarizer in stage.agent.summarizers.items():
+    for tool, summarizer in dependencies.agent.summarizers.items():
         context.register_summarizer(tool, summarizer)
     return context
 
 
-def first_event(job: Job, stage: AgentDependencies, context: ContextManager) -> AgentStart:
-    """What the first line of the agent's stream says; nothing of it is a secret."""
+def first_event(job: Job, dependencies: AgentDependencies, context: ContextManager) -> AgentStart:
+    """Return the redacted `agent_start` event."""
     return AgentStart(
         packet=context.packet,
-        definition=stage.redact.clean(definition_record(stage.agent)),
-        tools=stage.redact.clean(stage.agent.schemas),
-        model=stage.redact.clean(model_record(stage.model, stage.asking)),
-        counter=stage.model.counter.name,
-        limit=stage.asking.limit,
-        renderer=stage.asking.renderer,
-        redaction=stage.redact.version,
+        definition=dependencies.redact.clean(definition_record(dependencies.agent)),
+        tools=dependencies.redact.clean(dependencies.agent.schemas),
+        model=dependencies.redact.clean(model_record(dependencies.model, dependencies.settings)),
+        counter=dependencies.model.counter.name,
+        limit=dependencies.settings.limit,
+        renderer=dependencies.settings.renderer,
+        redaction=dependencies.redact.version,
         attempt=job.attempt,
-        rebased=dict(stage.rebased),
+        rebased=dict(dependencies.rebased),
     )

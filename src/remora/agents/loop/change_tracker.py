@@ -1,4 +1,4 @@
-"""What an agent changed in its workspace, in the words of the Long Track."""
+"""Changes of an agent's workspace, as events record them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,8 +11,10 @@ from remora.workspaces.copy.workspace import Workspace
 
 
 class ChangeTracker:
-    """Compares the private copy with how it was at the last look, and keeps both contents of
-    what changed in `objects`. False while nothing differs from the base."""
+    """Tracks changes of the private copy and stores their contents in `objects`.
+
+    False while nothing differs from the base.
+    """
 
     def __init__(self, workspace: Workspace, objects: ObjectStore) -> None:
         self._workspace = workspace
@@ -23,8 +25,10 @@ class ChangeTracker:
         return bool(self._snapshot)
 
     def restore(self, recorded: Iterable[Change]) -> None:
-        """The files as the last recorded change left them: what a call without a result did to
-        another copy is not there. Raises NotFound or StreamDamaged for a content."""
+        """Restore the files of the last recorded change; drops effects of a call without a result.
+
+        Raises NotFound or StreamDamaged for a content.
+        """
         files: dict[str, tuple[bytes | None, int]] = {}
         for spelled, change in {change.path: change for change in recorded}.items():
             content = None if change.after is None else self._objects.get(change.after)
@@ -33,7 +37,7 @@ class ChangeTracker:
         self._snapshot = self._workspace.snapshot()
 
     def keep(self) -> tuple[Change, ...]:
-        """What changed since the last look; its contents are in `objects` before anything names
+        """Return the changes since the last call; their contents are stored before any event names
         them."""
         workspace, now = self._workspace, self._workspace.snapshot()
         found = changes_between(self._snapshot, now, workspace.base)
@@ -45,17 +49,17 @@ class ChangeTracker:
         return _recorded(found)
 
     def change_set(self) -> tuple[Change, ...]:
-        """All that differs from the base."""
+        """Return all changes from the base."""
         return _recorded(changes_between({}, self._snapshot, self._workspace.base))
 
     def contents(self) -> dict[str, tuple[bytes | None, bytes | None]]:
-        """Before and after, of each file that differs from the base."""
+        """Return contents before and after of each file that differs from the base."""
         workspace = self._workspace
         return {path: (workspace.base_bytes(path), workspace.read(path)) for path in self._snapshot}
 
 
 def _recorded(changes: Sequence[FileChange]) -> tuple[Change, ...]:
-    """Paths are spelled as in node keys."""
+    """Convert to recorded changes, with paths spelled as in node keys."""
     return tuple(
         Change(path=escape_path(c.path), before=c.before, after=c.after, mode=c.mode)
         for c in changes

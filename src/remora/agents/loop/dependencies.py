@@ -1,4 +1,4 @@
-"""What one agent is given to work with, wired by the composition root."""
+"""Dependencies of one agent, wired by the composition root."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,19 +21,19 @@ from remora.workspaces.copy.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class AgentDependencies:
-    """Everything outside the loop. `findings_before` lints the base, `findings_after` the
-    workspace; `checks` are the built-in ones, by name; `on_event` is told of each event once it is in the stream.
+    """Everything outside the loop.
 
-    `recorded` is what the agent's stream holds already, `ancestors` what the streams hold that it
-    was forked from, up to there. `rebased` names the files of the workspace's base that are not as
-    in the run's (`{path: {sha256, mode}}`). `user_file` reads the user's tree as it is now; without
-    it nobody looks whether the user edits what the agent works on. Without `python` no code of the
-    project is run.
+    `findings_before` lints the base, `findings_after` the workspace; `checks` are the built-in
+    ones, by name; `on_event` is called after each event is written. `recorded` are the events
+    already in the agent's stream, `ancestors` those of the streams it was forked from, up to the
+    fork. `rebased` names the files of the workspace's base that differ from the run's (`{path:
+    {sha256, mode}}`). `user_file` reads the user's current files; without it, user edits are not
+    detected. Without `python` no project code is run.
     """
 
     agent: Agent
     model: Model
-    asking: QuerySettings
+    settings: QuerySettings
     emitter: EventEmitter
     workspace: Workspace
     objects: ObjectStore

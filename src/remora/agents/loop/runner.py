@@ -66,97 +66,101 @@ _log.addHandler(logging.NullHandler())  # only who asks is shown tracebacks
 
 
 class AgentRunner:
-    """Runs one job to its end, from its beginning or from where its recorded events leave off."""
+    """Runs one job to its end, from the start or from recorded events."""
 
-    def __init__(self, job: Job, stage: AgentDependencies) -> None:
+    def __init__(self, job: Job, dependencies: AgentDependencies) -> None:
         self.job = job
-        self.stage = stage
-        self._redact = stage.redact
-        self._model = RedactedModel(stage.model, stage.redact)
-        self._at = AgentState(first_context(job, stage), stage.blobs)
-        self._changes = ChangeTracker(stage.workspace, stage.objects)
-        self._schemas = stage.redact.clean(stage.agent.schemas)
-        self._strategy = stage.asking.strategy
+        self.dependencies = dependencies
+        self._redact = dependencies.redact
+        self._model = RedactedModel(dependencies.model, dependencies.redact)
+        self._state = AgentState(first_context(job, dependencies), dependencies.blobs)
+        self._changes = ChangeTracker(dependencies.workspace, dependencies.objects)
+        self._schemas = dependencies.redact.clean(dependencies.agent.schemas)
+        self._strategy = dependencies.settings.decision
         self._target: dict[str, Any] | None = None
-        sides = NodeVersions(job, stage.workspace, stage.user_file)
-        room = stage.asking.hub_room(exact=stage.model.counter.exact)
-        self._hook = PullHook(stage.facts, sides, stage.redact, room)
+        sides = NodeVersions(job, dependencies.workspace, dependencies.user_file)
+        room = dependencies.settings.hub_characters(exact=dependencies.model.counter.exact)
+        self._hook = PullHook(dependencies.facts, sides, dependencies.redact, room)
 
     @property
     def context(self) -> ContextManager:
-        """Holds the packet as it is now."""
-        return self._at.context
+        """Return the context, which holds the current packet."""
+        return self._state.context
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """What was said, for debugging; it is never sent."""
-        return self._at.messages
+        """Return the chat messages, for debugging; they are never sent."""
+        return self._state.messages
 
     async def run(self) -> AgentResult:
-        """Start, turns, end. A part that breaks ends the job, not the process."""
+        """Run all turns. A failing part ends the job, not the process."""
         await self._start()
         try:
             await run_in_thread(self._restore_files)
             ending = await self._turns()
         except ModelError as error:
-            ending = self._broken("model_error", error)
+            ending = self._record_error("model_error", error)
         except RemoraError as error:
-            ending = self._broken("tool_error", error)
+            ending = self._record_error("tool_error", error)
         except OSError as error:
-            ending = self._broken("tool_error", DiskError(str(error)))
+            ending = self._record_error("tool_error", DiskError(str(error)))
         except Exception as error:  # noqa: BLE001 - a bug of ours costs this job, not the run
             _log.exception("%s", self.job.node_id)
-            ending = self._broken(
+            ending = self._record_error(
                 "tool_error",
                 RemoraError(bug_report_line(error), hint=f"{REPORT}; -v shows the traceback"),
             )
         return await self._end(ending)
 
     async def give_up(self, why: RemoraError) -> AgentResult:
-        """End a job that cannot go on, where it stands."""
+        """End a job that cannot continue, in its current state."""
         await self._start()
         await run_in_thread(self._restore_files)
-        return await self._end(self._at.ending or self._broken("tool_error", why))
+        return await self._end(self._state.ending or self._record_error("tool_error", why))
 
     # --- beginning and end -----------------------------------------------------------------
 
     async def _start(self) -> None:
-        """Take in what is recorded, or begin the record."""
-        await run_in_thread(self._stand)
+        """Read the recorded events, or write the first one."""
+        await run_in_thread(self._read_recorded)
         await run_in_thread(self._keep_scripts)
-        if self._at.start is None:
-            self._emit(first_event(self.job, self.stage, self.context), 0)
-            await run_in_thread(self.stage.emitter.end_turn)
+        if self._state.start is None:
+            self._emit(first_event(self.job, self.dependencies, self.context), 0)
+            await run_in_thread(self.dependencies.emitter.end_turn)
 
-    def _stand(self) -> None:
-        for event in self.stage.ancestors:
-            self._at.see(event)
-        for event in self.stage.recorded:
-            self._at.see(event)
-            self.stage.on_event(event)
-        if self._at.start is not None:
-            self._schemas = self._at.start.tools
+    def _read_recorded(self) -> None:
+        for event in self.dependencies.ancestors:
+            self._state.add(event)
+        for event in self.dependencies.recorded:
+            self._state.add(event)
+            self.dependencies.on_event(event)
+        if self._state.start is not None:
+            self._schemas = self._state.start.tools
 
     def _keep_scripts(self) -> None:
-        """What the stream names by hash is there when somebody runs it again."""
-        for script in self.stage.agent.scripts.values():
-            self.stage.objects.put(script.raw)
+        """Store all scripts: a replay finds them by the hashes in the stream."""
+        for script in self.dependencies.agent.scripts.values():
+            self.dependencies.objects.put(script.raw)
 
     def _restore_files(self) -> None:
-        """The workspace, and where the node stands in it, as the last recorded result left them."""
-        self._changes.restore(self._at.changes)
+        """Restore the workspace and the node's location after the last recorded result."""
+        self._changes.restore(self._state.changes)
         spelled = escape_path(self.job.path)
-        written = [change.after for change in self._at.changes if change.path == spelled]
-        contents = (self.stage.objects.get(digest) for digest in written if digest is not None)
+        written = [change.after for change in self._state.changes if change.path == spelled]
+        contents = (
+            self.dependencies.objects.get(digest) for digest in written if digest is not None
+        )
         self._target = last_known_target(self.job, [self._base(), *contents])
 
-    def _broken(self, kind: Literal["model_error", "tool_error"], error: RemoraError) -> Ending:
+    def _record_error(
+        self, kind: Literal["model_error", "tool_error"], error: RemoraError
+    ) -> Ending:
         message = self._redact.text(error.message)
         self._emit(
             AgentError(kind=kind, message=message, hint=self._redact.text(error.hint)),
             self.context.packet.turn,
         )
-        return self._at.ending or ("error", kind, message)
+        return self._state.ending or ("error", kind, message)
 
     async def _end(self, ending: Ending) -> AgentResult:
         status, stop_reason, said = ending
@@ -172,8 +176,8 @@ class AgentRunner:
             ),
             self.context.packet.turn,
         )
-        await run_in_thread(self.stage.emitter.end_turn)
-        tally = self._at.tally
+        await run_in_thread(self.dependencies.emitter.end_turn)
+        tally = self._state.tally
         return AgentResult(
             status=status,
             stop_reason=stop_reason,
@@ -185,65 +189,65 @@ class AgentRunner:
             raw_bytes=tally.raw_bytes,
             change_set=change_set,
             error=error,
-            head=self.stage.emitter.head,
+            head=self.dependencies.emitter.head,
         )
 
     # --- turns -----------------------------------------------------------------------------
 
     async def _turns(self) -> Ending:
-        await self._look_around()
-        most = self.stage.max_turns
-        while (ending := self._at.ending) is None and self._at.next_turn <= most:
-            ending = await self._turn(self._at.next_turn)
+        await self._run_context_scripts()
+        most = self.dependencies.max_turns
+        while (ending := self._state.ending) is None and self._state.next_turn <= most:
+            ending = await self._turn(self._state.next_turn)
             if ending is not None:
                 break
-            await run_in_thread(self.stage.emitter.end_turn)
+            await run_in_thread(self.dependencies.emitter.end_turn)
         told = f"not done after {most} turn{'s' if most > 1 else ''}"
         return ending or ("failed", "max_turns", told)
 
     async def _turn(self, number: int) -> Ending | None:
-        """A turn, or what is left of it."""
-        if self._at.turn.number != number:
+        """Run a turn, or what is left of it."""
+        if self._state.turn.number != number:
             self._emit(TurnStart(), number, PacketDelta(turn=number))
-        if not self._at.turn.decided_on:
+        if not self._state.turn.is_decided:
             await self._prepare(number)
-        if self._at.turn.call is None and self._at.ending is None:
-            self._decided(await self._decide(), number)
-        if self._at.turn.call is None or self._at.ending is not None:
-            return self._at.ending
-        return await self._carry_out(self._at.turn.call, number)
+        if self._state.turn.call is None and self._state.ending is None:
+            self._record_decision(await self._decide(), number)
+        if self._state.turn.call is None or self._state.ending is not None:
+            return self._state.ending
+        return await self._execute(self._state.turn.call, number)
 
     async def _prepare(self, turn: int) -> None:
-        """Bring facts and candidates into the packet, as far as they are not there yet."""
-        if not self._at.turn.given:
-            await self._pull(turn)
-        if not self._at.turn.offered:
-            await self._propose(turn)
+        """Update facts and candidates in the packet, unless they are recorded."""
+        if not self._state.turn.has_facts:
+            await self._update_facts(turn)
+        if not self._state.turn.has_candidates:
+            await self._update_candidates(turn)
 
     # --- deciding --------------------------------------------------------------------------
 
     async def _decide(self) -> Decision:
-        """By a rule or by the model; one that answered already is not asked twice."""
-        packet, asking = self.context.packet, self.stage.asking
+        """Decide by rule or by the model; a recorded answer is not requested again."""
+        packet, settings = self.context.packet, self.dependencies.settings
         ruled = decide_by_rule(packet, self._schemas)
         if ruled is not None:
             return ruled
-        if asking.strategy == "rules":
+        if not self._strategy.asks_model:
             return decide_without_model(packet, self._schemas)
-        if self._at.turn.response is None:
+        if self._state.turn.response is None:
             unasked = await query_model(
-                packet, self._schemas, asking, self._model, self._emit, self._at.history
+                packet, self._schemas, settings, self._model, self._emit, self._state.history
             )
             if unasked is not None:
                 return unasked
-        request, response = self._at.turn.request, self._at.turn.response
+        request, response = self._state.turn.request, self._state.turn.response
         assert request is not None  # both were taken in as they were appended
         assert response is not None
         exact = self._model.counter.exact
-        return decide_by_answer(request, response, packet, self._schemas, asking, exact=exact)
+        return decide_by_answer(request, response, packet, self._schemas, settings, exact=exact)
 
-    def _decided(self, decision: Decision, turn: int) -> None:
-        """Append the turn's call, or why there is none, which the next packet tells."""
+    def _record_decision(self, decision: Decision, turn: int) -> None:
+        """Record the turn's call, or the error, which the next packet shows."""
         delta = None
         if isinstance(decision, AgentError):
             delta = PacketDelta(set_error=error_text(decision.message))
@@ -251,32 +255,36 @@ class AgentRunner:
 
     # --- acting ----------------------------------------------------------------------------
 
-    async def _carry_out(self, called: ToolCalled, turn: int) -> Ending | None:
+    async def _execute(self, called: ToolCalled, turn: int) -> Ending | None:
         call = ToolCall(tool=called.tool, args=decode_value(called.args))
-        if not self._at.turn.resulted:
-            acted = await self._act(call)
-            await self._resulted(call, acted, turn)
+        if not self._state.turn.has_result:
+            execution = await self._execute_tool(call)
+            await self._record_result(call, execution, turn)
         if call.tool != SUBMIT:
-            return self._at.ending
-        submitted = self._at.turn.submitted or await self._submit(call, turn)
+            return self._state.ending
+        submitted = self._state.turn.submitted or await self._submit(call, turn)
         return submission_ending(submitted, self.context.packet, changed=bool(self._changes))
 
-    async def _act(self, call: ToolCall) -> ToolExecution:
-        """The call's result without secrets. One that would write a placeholder is refused."""
+    async def _execute_tool(self, call: ToolCall) -> ToolExecution:
+        """Return the call's redacted result; refuse a call that would write a placeholder."""
         why = None if call.tool in BUILTIN else placeholder_in_args(call.args, self._base())
         if why is not None:
             return refused_result(why)
-        return await self._cleanly(execute_call, call, self.stage.agent, self._scene())
+        return await self._run_redacted(
+            execute_call, call, self.dependencies.agent, self._script_inputs()
+        )
 
-    async def _resulted(self, call: ToolCall, acted: ToolExecution, turn: int) -> None:
-        """Append what the call came to and what it changed."""
+    async def _record_result(self, call: ToolCall, execution: ToolExecution, turn: int) -> None:
+        """Record the call's result and changes."""
         changes = await run_in_thread(self._changes.keep)
-        delta = self.context.delta_for({"tool": call.tool, "args": call.args, **acted.result})
-        told = summarizer_record(self.stage.agent.summarizers.get(call.tool), acted.result)
-        self._emit(tool_result(call, acted, changes, told), turn, self._permitted(delta))
+        delta = self.context.delta_for({"tool": call.tool, "args": call.args, **execution.result})
+        told = summarizer_record(
+            self.dependencies.agent.summarizers.get(call.tool), execution.result
+        )
+        self._emit(tool_result(call, execution, changes, told), turn, self._permitted(delta))
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
-        """Append what the checks say of the changes; there is nothing to check without any."""
+        """Record the results of the checks; without changes nothing is checked."""
         submission = self._submission()
         checks = await run_in_thread(self._checks, submission) if self._changes else []
         submitted = SubmitResult(
@@ -295,95 +303,106 @@ class AgentRunner:
             node_name=self.job.node_name,
             qualname=self.job.qualname,
             files=self._changes.contents(),
-            findings_before=self.stage.findings_before,
-            findings_after=cache(self.stage.findings_after),  # no check changes a file
-            target=self._scene().target,
+            findings_before=self.dependencies.findings_before,
+            findings_after=cache(self.dependencies.findings_after),  # no check changes a file
+            target=self._script_inputs().target,
             in_tree=self._in_workspace,
         )
 
     def _checks(self, submission: Submission) -> list[Check]:
-        agent, checks = self.stage.agent, self.stage.checks
+        agent, checks = self.dependencies.agent, self.dependencies.checks
         return self._redact.clean(
             verify(agent.definition.verify, submission, checks, agent.scripts)
         )
 
     def _in_workspace(self, work: Callable[[Place], Result], /) -> Result:
-        return work(Place(self.stage.workspace.tree, self.stage.python))
+        return work(Place(self.dependencies.workspace.tree, self.dependencies.python))
 
     # --- what enters the packet ------------------------------------------------------------
 
-    async def _look_around(self) -> None:
-        """Turn 0: the agent's context scripts, each once; none where the packet came with what
-        they found."""
-        start = self._at.start
-        if start is None or start.first_turn or self._at.turn.number:
+    async def _run_context_scripts(self) -> None:
+        """Turn 0: run each context script once, unless the first packet already has their
+        results."""
+        start = self._state.start
+        if start is None or start.first_turn or self._state.turn.number:
             return
-        for part in self.stage.agent.context[self._at.looked :]:
-            acted = await self._cleanly(run_script_tool, part, {}, self._scene())
-            delta = self.context.delta_for({"tool": part.script.name, **acted.result})
+        for part in self.dependencies.agent.context[self._state.context_scripts_run :]:
+            execution = await self._run_redacted(run_script_tool, part, {}, self._script_inputs())
+            delta = self.context.delta_for({"tool": part.script.name, **execution.result})
             delta = msgspec.structs.replace(self._permitted(delta), add_action=msgspec.UNSET)
-            self._emit(context_update("context", acted), 0, delta)
+            self._emit(context_update("context", execution), 0, delta)
 
-    async def _pull(self, turn: int) -> None:
-        """Ask the Hub for facts of the nodes that matter now."""
+    async def _update_facts(self, turn: int) -> None:
+        """Query the Hub for facts of relevant nodes."""
         pulled = await self._hook.pull(self.context.packet)
         if pulled is not None:
             update = ContextUpdate(source="hub", value=pulled.value, error=pulled.error)
             self._emit(update, turn, pulled.delta)
 
-    async def _propose(self, turn: int) -> None:
-        """Ask the candidates script, where the agent has one."""
-        part = self.stage.agent.candidates
+    async def _update_candidates(self, turn: int) -> None:
+        """Run the candidates script, if the agent has one."""
+        part = self.dependencies.agent.candidates
         if part is None:
             return
-        acted = await self._cleanly(run_script_tool, part, {}, self._scene())
-        found = as_candidates(acted.result.get("candidate_actions") or (), self._base())
-        actions, problem = valid_candidates(found, self._schemas, self._strategy)
-        problem = acted.record["error"] or problem
+        execution = await self._run_redacted(run_script_tool, part, {}, self._script_inputs())
+        found = as_candidates(execution.result.get("candidate_actions") or (), self._base())
+        actions, problem = valid_candidates(
+            found, self._schemas, complete=self._strategy.needs_complete_candidates
+        )
+        problem = execution.record["error"] or problem
         delta = PacketDelta(candidate_actions=actions)
         if problem:
             delta = msgspec.structs.replace(delta, set_error=error_text(problem))
-        self._emit(context_update("candidates", acted), turn, delta)
+        self._emit(context_update("candidates", execution), turn, delta)
 
     def _permitted(self, delta: PacketDelta) -> PacketDelta:
-        """What a script said, without what the agent may not be offered or hold."""
+        """Drop candidates and extensions that are not allowed from a script's delta."""
         if delta.candidate_actions is not msgspec.UNSET:
-            actions, _ = valid_candidates(delta.candidate_actions, self._schemas, self._strategy)
+            actions, _ = valid_candidates(
+                delta.candidate_actions,
+                self._schemas,
+                complete=self._strategy.needs_complete_candidates,
+            )
             delta = msgspec.structs.replace(delta, candidate_actions=actions)
-        schema = self.stage.agent.definition.packet_extension
+        schema = self.dependencies.agent.definition.packet_extension
         return checked_extensions(delta, self.context.packet.extensions, schema)
 
     # --- scripts and the stream ------------------------------------------------------------
 
-    async def _cleanly(self, work: Callable[..., ToolExecution], *args: object) -> ToolExecution:
-        """What a script came to, without secrets; both take their time, and a thread."""
+    async def _run_redacted(
+        self, work: Callable[..., ToolExecution], *args: object
+    ) -> ToolExecution:
+        """Run and redact a script in a thread; both take time."""
         return await run_in_thread(lambda: self._redact.clean(work(*args)))
 
-    def _scene(self) -> ScriptInputs:
-        workspace = self.stage.workspace
+    def _script_inputs(self) -> ScriptInputs:
+        workspace = self.dependencies.workspace
         self._target = locate_target(self.job, workspace.read(self.job.path), self._target)
         return ScriptInputs(
             tree=workspace.tree,
             target=self._target,
             packet=packet_json(self.context.packet),
-            options={**self.stage.options, "open": self._strategy != "rank"},
-            outputs=self._at.outputs,
-            clock=self.stage.clock(),
-            seed=self.stage.asking.seed or 0,
-            python=self.stage.python,
+            options={
+                **self.dependencies.options,
+                "open": not self._strategy.needs_complete_candidates,
+            },
+            outputs=self._state.outputs,
+            clock=self.dependencies.clock(),
+            seed=self.dependencies.settings.seed or 0,
+            python=self.dependencies.python,
         )
 
     def _base(self) -> bytes | None:
-        """The job's file as the agent's work began with it."""
-        return self.stage.workspace.base_bytes(self.job.path)
+        """Return the job's file in the base."""
+        return self.dependencies.workspace.base_bytes(self.job.path)
 
     def _emit(self, payload: Payload, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Append, then apply what was written."""
-        event = self.stage.emitter.emit(payload, turn=turn, delta=delta)
-        self._at.see(event)
-        self.stage.on_event(event)
+        """Write an event, then apply it."""
+        event = self.dependencies.emitter.emit(payload, turn=turn, delta=delta)
+        self._state.add(event)
+        self.dependencies.on_event(event)
         return event
 
 
 FunctionGemmaRunner = AgentRunner
-"""The mission's own name for it."""
+"""The mission's name for AgentRunner."""

@@ -1,7 +1,6 @@
-"""Where an agent stands: all that its turn loop goes by, folded from its stream.
+"""Agent state, folded from its event stream.
 
-The loop feeds each event that it writes, a resume each event that was written: so an agent that
-goes on from a stream stands where the one stood that wrote it.
+The loop adds each event that it writes, a resume each recorded one, so both reach the same state.
 """
 
 from collections.abc import Callable
@@ -38,33 +37,37 @@ NOTHING_OFFERED = "the candidates script offers no action"
 
 
 class TurnState(msgspec.Struct, kw_only=True):
-    """What is on record of a turn. `given`: hub facts, `offered`: candidates are in the packet."""
+    """Recorded state of a turn. `has_facts`, `has_candidates`: hub facts or candidates are in the
+    packet."""
 
     number: int = 0
-    given: bool = False
-    offered: bool = False
+    has_facts: bool = False
+    has_candidates: bool = False
     request: ModelRequest | None = None
     response: ModelResponse | None = None
     call: ToolCalled | None = None
-    resulted: bool = False
+    has_result: bool = False
     submitted: SubmitResult | None = None
-    over: bool = False
+    is_over: bool = False
 
     @property
-    def decided_on(self) -> bool:
-        """Whether nothing more enters the packet before the decision."""
-        return self.request is not None or self.call is not None or self.over
+    def is_decided(self) -> bool:
+        """True if nothing more enters the packet before the decision."""
+        return self.request is not None or self.call is not None or self.is_over
 
 
 class AgentState:
-    """The fold. `ending` is set once an event calls for one; `changes` are all that files
-    went through, `outputs` the raw outputs so far, for `recall`."""
+    """Fold of an agent's events.
+
+    `ending` is set by the first event that requires one; `changes` are all recorded file changes,
+    `outputs` the raw outputs so far, for `recall`.
+    """
 
     def __init__(self, context: ContextManager, blobs: ObjectStore) -> None:
         self.context = context
         self.start: AgentStart | None = None
         self.turn = TurnState()
-        self.looked = 0
+        self.context_scripts_run = 0
         self.ending: Ending | None = None
         self.changes: list[Change] = []
         self.outputs = RawOutputs(blobs)
@@ -72,9 +75,9 @@ class AgentState:
         self.messages: list[dict[str, Any]] = []
         self.tally = TurnCounts()
         self._blobs = blobs
-        self._watch = StopRules()
+        self._stop_rules = StopRules()
         self._before: DecisionPacket = context.packet
-        self._takes: dict[str, Callable[[Event], None]] = {
+        self._handlers: dict[str, Callable[[Event], None]] = {
             AgentStart.type: self._started,
             TurnStart.type: self._began,
             ContextUpdate.type: self._updated,
@@ -88,20 +91,20 @@ class AgentState:
 
     @property
     def next_turn(self) -> int:
-        """The turn that is under way, else the one that comes next."""
-        if self.turn.number and not self.turn.over:
+        """Return the current turn, or the next one if none has begun."""
+        if self.turn.number and not self.turn.is_over:
             return self.turn.number
         first = self.start.first_turn if self.start is not None else 1
         return max(self.turn.number + 1, first)
 
-    def see(self, event: Event) -> None:
-        """Take an event, as written, into account."""
+    def add(self, event: Event) -> None:
+        """Apply a recorded event."""
         if event.type != AgentStart.type:  # whose packet is what came before its own delta
             self.context.apply_event(event, strict=False)
-        take = self._takes.get(event.type)
-        if take is not None:
-            take(event)
-        self.tally.see(event)
+        handler = self._handlers.get(event.type)
+        if handler is not None:
+            handler(event)
+        self.tally.add(event)
         if event.type in HISTORY_TYPES and self.start and self.start.renderer == HISTORY:
             self.history.append(event)
 
@@ -110,26 +113,31 @@ class AgentState:
         self.start = start
         self.context.packet = start.packet
         self.context.apply_event(event, strict=False)
-        self.turn, self.looked, self.ending, self.tally = TurnState(), 0, None, TurnCounts()
+        self.turn, self.context_scripts_run, self.ending, self.tally = (
+            TurnState(),
+            0,
+            None,
+            TurnCounts(),
+        )
         self.changes = list(start.changes)
         self.history, self.messages = [], []
 
     def _began(self, event: Event) -> None:
         start = self.start
         ready = start is not None and start.decides and event.turn == start.first_turn
-        self.turn = TurnState(number=event.turn, given=ready, offered=ready)
+        self.turn = TurnState(number=event.turn, has_facts=ready, has_candidates=ready)
 
     def _updated(self, event: Event) -> None:
         source = decode_part(event, _Source).source
         if source == "context":
-            self.looked += 1
+            self.context_scripts_run += 1
         elif source == "hub":
-            self.turn.given = True
+            self.turn.has_facts = True
         elif source == "candidates":
-            self.turn.given = self.turn.offered = True
+            self.turn.has_facts = self.turn.has_candidates = True
             if not self.context.packet.candidate_actions:
                 self.ending = "failed", "no_progress", _set_error_of(event) or NOTHING_OFFERED
-                self.turn.over = True
+                self.turn.is_over = True
 
     def _asked(self, event: Event) -> None:
         request = self._whole(event, ModelRequest)
@@ -143,29 +151,29 @@ class AgentState:
 
     def _called(self, event: Event) -> None:
         self.turn.call = self._whole(event, ToolCalled)
-        self._watch.good_call()
+        self._stop_rules.good_call()
         self._before = self.context.packet
 
     def _resulted(self, event: Event) -> None:
         result = decode_part(event, _Result)
         self.changes += result.changes
         self.outputs.add(event.turn, event)
-        self.turn.resulted = True
+        self.turn.has_result = True
         if result.tool != SUBMIT:
-            self.turn.over = True
+            self.turn.is_over = True
             changed = bool(result.changes)
-            self.ending = self._watch.after(self._before, self.context.packet, changed=changed)
+            self.ending = self._stop_rules.after(self._before, self.context.packet, changed=changed)
 
     def _submitted(self, event: Event) -> None:
         self.turn.submitted = self._whole(event, SubmitResult)
 
     def _failed(self, event: Event) -> None:
         error = self._whole(event, AgentError)
-        self.turn.over = True
-        self.ending = error_ending(error, self._watch)
+        self.turn.is_over = True
+        self.ending = error_ending(error, self._stop_rules)
 
     def _whole(self, event: Event, kind: type[_Kind]) -> _Kind:
-        """What the event says, with what was moved to blobs in its place."""
+        """Return the event's payload with its blobs resolved."""
         try:
             found = resolved_payload(event, self._blobs)
         except (ValueError, RecursionError) as error:
@@ -177,8 +185,8 @@ class AgentState:
 
 def _wrong_event(event: Event, kind: type[Payload]) -> StreamDamaged:
     return StreamDamaged(
-        f"{event.agent_id}: event {event.seq} is no {kind.type}",
-        hint="`remora trace verify` tells what happened",
+        f"{event.agent_id}: event {event.seq} is not a {kind.type}",
+        hint="run `remora trace verify`",
     )
 
 

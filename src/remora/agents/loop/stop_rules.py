@@ -1,4 +1,4 @@
-"""What a runner keeps count of: decisions, sizes, and the signs that it should stop."""
+"""Stop rules and counts of a runner: decisions, sizes, repeated calls, idle turns."""
 
 from typing import Any
 
@@ -25,8 +25,11 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 
 
 class TurnCounts:
-    """Counts over an agent's life, from its events; only `asked` decisions could have gone another
-    way. Sizes and choices are read as they are in a stream, where texts may stand in blobs."""
+    """Counts over an agent's life, from its events.
+
+    Only `asked` decisions could have gone another way. Sizes and choices are read as recorded;
+    texts may be in blobs.
+    """
 
     def __init__(self) -> None:
         self.turns = 0
@@ -36,8 +39,8 @@ class TurnCounts:
         self.max_packet_tokens = 0
         self.raw_bytes = 0
 
-    def see(self, event: Event) -> None:
-        """Take an event into account. Raises StreamDamaged."""
+    def add(self, event: Event) -> None:
+        """Count an event. Raises StreamDamaged."""
         self.turns = max(self.turns, event.turn)
         if event.type == ModelRequest.type:
             self.max_packet_tokens = max(self.max_packet_tokens, sent_tokens(event))
@@ -47,7 +50,7 @@ class TurnCounts:
             self.raw_bytes += raw_size(event)
 
     def _count(self, call: "_Decided") -> None:
-        """A rule decides where nobody had a choice."""
+        """Count a decision; decisions by rule had no choice."""
         self.decided_by[call.decided_by] = self.decided_by.get(call.decided_by, 0) + 1
         if call.decided_by != "rule":
             self.asked += 1
@@ -55,36 +58,40 @@ class TurnCounts:
 
 
 class StopRules:
-    """The stop rules: the same call thrice, four idle turns, two bad answers in a row."""
+    """Stop rules: three identical calls, four idle turns, two bad answers in a row."""
 
     def __init__(self) -> None:
         self._idle_turns = 0
         self._bad_calls = 0
 
     def good_call(self) -> None:
-        """The answer was a valid call."""
+        """Record a valid call."""
         self._bad_calls = 0
 
     def bad_call(self) -> bool:
-        """The answer was none; true if it was one too many."""
+        """Record a bad call; return True if the limit is reached."""
         self._bad_calls += 1
         return self._bad_calls >= MAX_BAD_CALLS
 
     def after(self, before: DecisionPacket, now: DecisionPacket, *, changed: bool) -> Ending | None:
-        """The ending that a turn calls for, if any. `changed`: it changed a file."""
+        """Return the ending that a turn requires, if any. `changed`: it changed a file."""
         newest = now.recent_actions[-1] if now.recent_actions else None
         if newest is not None and newest.count >= MAX_IDENTICAL_CALLS:
             why = f": {now.last_error}" if now.last_error else ""
-            return "failed", "repeated_call", f"{newest.tool} came to the same thrice{why}"
+            return (
+                "failed",
+                "repeated_call",
+                f"{newest.tool} was called three times with the same result{why}",
+            )
         idle = not changed and _known(before) == _known(now)
         self._idle_turns = self._idle_turns + 1 if idle else 0
         if self._idle_turns >= MAX_IDLE_TURNS:
-            return "failed", "no_progress", f"{MAX_IDLE_TURNS} turns changed nothing"
+            return "failed", "no_progress", f"{MAX_IDLE_TURNS} turns without any change"
         return None
 
 
-def error_ending(error: AgentError, watch: StopRules) -> Ending | None:
-    """The ending that a turn without a call leads to, if any; bad calls are counted in `watch`."""
+def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
+    """Return the ending after a turn without a call, if any; `rules` counts bad calls."""
     reason = f"{error.message}; {error.hint}" if error.hint else error.message
     match error.kind:
         case "packet_too_large":
@@ -93,13 +100,13 @@ def error_ending(error: AgentError, watch: StopRules) -> Ending | None:
             return "error", "model_error", reason
         case "tool_error":
             return "error", "tool_error", reason
-    if watch.bad_call():
+    if rules.bad_call():
         return "failed", "model_error", f"two bad calls in a row: {error.message}"
     return None
 
 
 def submission_ending(submitted: SubmitResult, now: DecisionPacket, *, changed: bool) -> Ending:
-    """What a submission came to; `changed`: the agent has changed a file."""
+    """Return the ending of a submission. `changed`: the agent has changed a file."""
     if not changed:
         return "no_change", "no_change", now.last_error  # a failed tool may be why nothing changed
     failed = next((check for check in submitted.checks if not check.get("ok")), None)
@@ -127,12 +134,12 @@ class _Sent(msgspec.Struct):
 
 
 def sent_tokens(event: Event) -> int:
-    """The tokens of a request, also of one whose text was moved to a blob."""
+    """Return the tokens of a request, even if its text was moved to a blob."""
     return decode_part(event, _Sent).prompt_tokens
 
 
 def raw_size(event: Event) -> int:
-    """Bytes of a result's raw output as JSON; what was moved to blobs counts in full."""
+    """Return the bytes of a result's raw output as JSON, including blobs."""
     raw = bytes(decode_part(event, _Raw).raw_output)
     return len(raw) + (_in_blobs(msgspec.json.decode(raw)) if b'"$blob"' in raw else 0)
 

@@ -1,4 +1,4 @@
-"""One tool call carried out: the script run, its result in the words of the Long Track."""
+"""Execution of one tool call."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -20,16 +20,16 @@ from remora.tools.tool import Tool, ToolRun, run_tool
 
 
 class ToolExecution(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool's result: what the delta is made from, and what the event records beside it."""
+    """A tool's result: the input of the packet delta, and the fields that the event records."""
 
     result: dict[str, Any]
     record: dict[str, Any]
 
 
 class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What a script may be given: the workspace, where the node stands, the packet, options.
+    """Inputs and environment of a script.
 
-    `outputs` are the raw outputs so far, for `recall`; `python` is what runs the project's code.
+    `outputs` are the raw outputs so far, for `recall`; `python` runs the project's code.
     """
 
     tree: Path
@@ -42,39 +42,39 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     python: ProjectPython | None = None
 
     def inputs(self) -> dict[str, Any]:
-        """By the names in `HARNESS_INPUTS`."""
+        """Return the inputs by the names in `HARNESS_INPUTS`."""
         return {name: getattr(self, name) for name in HARNESS_INPUTS}
 
 
-def execute_call(call: ToolCall, agent: Agent, scene: ScriptInputs) -> ToolExecution:
-    """Carry out a call that was checked; never raises for what a tool does."""
+def execute_call(call: ToolCall, agent: Agent, inputs: ScriptInputs) -> ToolExecution:
+    """Execute a checked call; never raises for what a tool does."""
     if call.tool == SUBMIT:
         return _builtin({"result": None, "summary": "Submitted", "outcome": "success"})
     if call.tool == RECALL:
         try:
-            return _builtin(recall(call.args["ref"], list(call.args["lines"]), scene.outputs))
+            return _builtin(recall(call.args["ref"], list(call.args["lines"]), inputs.outputs))
         except HostError as error:
             return _builtin({"result": None, "error": error.message, "outcome": "error"})
-    return run_script_tool(agent.tools[call.tool], call.args, scene)
+    return run_script_tool(agent.tools[call.tool], call.args, inputs)
 
 
 def refused_result(why: str) -> ToolExecution:
-    """The result of a call that was not carried out."""
+    """Return the result of a refused call."""
     result = {"result": None, "error": why, "outcome": "error"}
     return _builtin(result, error_kind="denied")
 
 
-def run_script_tool(tool: Tool, args: Mapping[str, Any], scene: ScriptInputs) -> ToolExecution:
-    """Run a tool's, a context's or a candidates' script; the harness fills its own inputs."""
+def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -> ToolExecution:
+    """Run a tool, context or candidates script; the harness fills its own inputs."""
     wanted = {spec.name for spec in tool.script.inputs}
-    given = {name: value for name, value in scene.inputs().items() if name in wanted}
+    given = {name: value for name, value in inputs.inputs().items() if name in wanted}
     run = run_tool(
         tool,
         {**args, **given},
-        scene.tree,
-        clock=scene.clock,
-        seed=scene.seed,
-        python=scene.python,
+        inputs.tree,
+        clock=inputs.clock,
+        seed=inputs.seed,
+        python=inputs.python,
     )
     record = {**_for_event(run, tool.script.sha256), "inputs": _without_packet(given)}
     return ToolExecution(result=_for_delta(run), record=record)
@@ -82,19 +82,19 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], scene: ScriptInputs) ->
 
 def tool_result(
     call: ToolCall,
-    acted: ToolExecution,
+    execution: ToolExecution,
     changes: tuple[Change, ...],
     summarized: dict[str, str] | None,
 ) -> ToolResulted:
-    """What the call came to, as it is recorded."""
+    """Return the event of a tool's result."""
     return ToolResulted(
-        tool=call.tool, args=call.args, changes=changes, summarized=summarized, **acted.record
+        tool=call.tool, args=call.args, changes=changes, summarized=summarized, **execution.record
     )
 
 
-def context_update(source: str, acted: ToolExecution) -> ContextUpdate:
-    """What a context's or a candidates' script found, as it is recorded."""
-    record = acted.record
+def context_update(source: str, execution: ToolExecution) -> ContextUpdate:
+    """Return the event of a context or candidates script."""
+    record = execution.record
     as_it_is = ("host_calls", "error", "script_sha256", "clock", "seed", "inputs")
     return ContextUpdate(
         source=source,
@@ -136,12 +136,12 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
 
 
 def _summarizes_itself(run: ToolRun) -> bool:
-    """Whether it is the tool, and not its summarizer, that says what is worth knowing."""
+    """True if the tool itself, not its summarizer, states the knowledge."""
     return run.result.outcome == "error" or is_contract(run.raw_output)
 
 
 def _without_packet(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What replay needs and the stream does not say already."""
+    """Drop inputs that replay can rebuild from the stream."""
     return {name: value for name, value in given.items() if name != "packet"}
 
 

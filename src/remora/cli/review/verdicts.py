@@ -32,7 +32,7 @@ def accept(
     project = project_of(options)
     with accepting(options) as pace:
         done = api.accept(
-            run, *nodes, git_branch=git_branch, root=project, pace=pace, **_choice(chosen)
+            run, *nodes, git_branch=git_branch, root=project, progress=pace, **_choice(chosen)
         )
     for text in (*done.notes, *done.damaged):
         note(options, text)

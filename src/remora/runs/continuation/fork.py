@@ -1,4 +1,4 @@
-"""A new agent that goes on from any turn of another one, and the files as they were then."""
+"""Fork an agent at any turn, and restore the files as they were then."""
 
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,13 @@ from remora.workspaces.rooted_files import RootedFiles
 
 
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that was begun and not run: its job, and its `agent_start`'s `parent`."""
+    """A fork that was started and not run: its job, and its `agent_start`'s `parent`."""
 
     job: Job
     parent: dict[str, Any]
 
     def document(self) -> dict[str, Any]:
-        """What `trace fork --json` prints."""
+        """Return the document of `trace fork --json`."""
         return {
             "agent_id": self.job.agent_id,
             "run_id": self.job.run_id,
@@ -39,10 +39,10 @@ class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_of_agent(project: Project, agent_id: str) -> tuple[str, str]:
-    """The run and the operation of an agent. Raises NotFound, StreamDamaged."""
+    """Return the run and the operation of an agent. Raises NotFound, StreamDamaged."""
     last = last_event(project.trace.existing_agent(agent_id))
     if last is None:
-        raise NotFound(f"the stream of {agent_id} is empty", hint="it was killed as it began")
+        raise NotFound(f"the stream of {agent_id} is empty", hint="it was killed at its start")
     return last.run_id, last.operation
 
 
@@ -56,24 +56,22 @@ def fork(  # noqa: PLR0913 (what a fork is asked for)
     trusted: bool = False,
     clock: Clock = utc_now,
 ) -> ForkResult:
-    """Begin another attempt of an agent's job with what the agent had before turn `turn`'s
-    decision. The agent's own stream stays as it is, and nothing is run.
+    """Start another attempt of an agent's job from the state before turn `turn`'s decision.
 
-    The run's files as they were then go into the empty folder `files`, if one is given, but of a
-    `trusted` run neither Remora's settings nor what a file system may read as version control.
-    Raises NotFound (no such turn, or a content is gone), StreamLocked (the run is going on),
-    UsageError (`files` is not empty), StreamDamaged.
+    The agent's own stream is unchanged, and nothing is run. The run's files as they were then are
+    written to the empty folder `files`, if given. Raises NotFound (no such turn, or a missing
+    content), StreamLocked (the run is running), UsageError (`files` is not empty), StreamDamaged.
     """
     run_id, _ = run_of_agent(project, agent_id)
-    cut = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
+    point = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
     with open_run(project, run_id, clock) as stream:
         attempts = attempts_of(project.trace, run_id)
         job = AttemptNumbers(project, attempts).next_of(_job_of(attempts, agent_id))
-        _check_contents(project, cut)
+        _check_contents(project, point)
         if files is not None:
-            grounds = BaseFilesCache(project, run_id, attempts.start)
-            _write_files(grounds, project, cut, files, trusted=trusted)
-        start = as_now(job, fork_start(cut, job))
+            cache = BaseFilesCache(project, run_id, attempts.start)
+            _write_files(cache, project, point, files, trusted=trusted)
+        start = as_now(job, fork_start(point, job))
         start_stream(project, job, start, clock)
         stream.append(job_start(job))
     return ForkResult(job=job, parent=start.parent or {})
@@ -83,12 +81,12 @@ def _job_of(attempts: Attempts, agent_id: str) -> Job:
     for attempt in attempts.begun:
         if attempt.job.agent_id == agent_id:
             return attempt.job
-    raise NotFound(f"its run does not know the agent {agent_id}", hint="remora trace verify")
+    raise NotFound(f"the run has no agent {agent_id}", hint="remora trace verify")
 
 
-def _check_contents(project: Project, cut: ForkPoint) -> None:
-    """A fork whose files cannot be had again is not begun."""
-    for change in cut.changes:
+def _check_contents(project: Project, point: ForkPoint) -> None:
+    """Raise NotFound if a file of the fork cannot be restored."""
+    for change in point.changes:
         problem = change.after and project.trace.objects.problem(change.after)
         if problem:
             raise NotFound(
@@ -97,13 +95,13 @@ def _check_contents(project: Project, cut: ForkPoint) -> None:
 
 
 def _write_files(
-    grounds: BaseFilesCache, project: Project, cut: ForkPoint, folder: Path, *, trusted: bool
+    cache: BaseFilesCache, project: Project, point: ForkPoint, folder: Path, *, trusted: bool
 ) -> None:
     _make_empty(folder)
     place = RootedFiles(folder)
-    changed = {unescape_path(change.path): change for change in cut.changes}
+    changed = {unescape_path(change.path): change for change in point.changes}
     try:
-        base = grounds.of(cut.start.rebased).base
+        base = cache.of(point.start.rebased).base
         for path, file in base.files.items():
             if path not in changed and not (trusted and reserved(path)):
                 place.create(path, base.read(path) or b"", file.mode)
@@ -113,7 +111,7 @@ def _write_files(
     except HostError as error:
         raise UsageError(f"{folder}: {error.message}", hint="name an empty folder") from error
     finally:
-        grounds.close()
+        cache.close()
 
 
 def _make_empty(folder: Path) -> None:
@@ -123,4 +121,4 @@ def _make_empty(folder: Path) -> None:
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}", hint="name an empty folder") from error
     if not is_empty:
-        raise UsageError(f"{folder} is not empty", hint="name an empty folder, or one to be made")
+        raise UsageError(f"{folder} is not empty", hint="name an empty or new folder")

@@ -1,4 +1,4 @@
-"""A run that did not come to its end is brought there, without doing again what is done."""
+"""Finish an interrupted run without repeating finished jobs."""
 
 from collections.abc import Collection
 
@@ -23,9 +23,9 @@ from remora.trace.redact.redactor import Redactor
 
 
 def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
-    """Raise UsageError where the agent is not any more what it was when it began.
+    """Raise UsageError if the agent's definition changed since it began.
 
-    Only what both versions know is compared: a later one may record more.
+    Only keys that both versions know are compared: a later version may record more.
     """
     now = redact.clean(definition_record(agent))
     known = now.keys() & start.definition.keys()
@@ -34,29 +34,29 @@ def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
         raise UsageError(
             f"the agent {agent.definition.name} changed since {start.packet.agent_id} began: "
             f"{', '.join(changed)}",
-            hint="put it back, or begin a new run; a fork takes the agent as it is now",
+            hint="restore it, or start a new run; a fork uses the current agent",
         )
 
 
 async def finish_run(run: Run, *, only: Collection[str] | None = None) -> None:
-    """Bring a run's unended attempts to their ends and begin the jobs that none began; with
-    `only`, these agents alone, on the files that they began with.
+    """Finish a run's open attempts and start its remaining jobs.
 
-    Raises StreamLocked while another process writes the run, and StreamDamaged, once all else is
-    done, where an attempt's stream cannot be gone on with.
+    With `only`, just these agents, on the files that they began with. Raises StreamLocked while
+    another process writes the run; StreamDamaged, after all else is done, if an attempt's stream
+    cannot be continued.
     """
     with open_run(run.project, run.run_id, run.clock) as stream:
         attempts = attempts_of(run.project.trace, run.run_id)
         jobs = [attempt.job for attempt in attempts.unended] + attempts.unbegun
         if only is not None:
             jobs = [job for job in jobs if job.agent_id in only]
-        run.watcher.planned(run.run_id, msgspec.structs.replace(run.plan, jobs=tuple(jobs)))
-        grounds = BaseFilesCache(run.project, run.run_id, attempts.start)
-        finishing = _ResumedJobs(run, stream, attempts, grounds, rebases=only is None)
+        run.observer.planned(run.run_id, msgspec.structs.replace(run.plan, jobs=tuple(jobs)))
+        cache = BaseFilesCache(run.project, run.run_id, attempts.start)
+        finishing = _ResumedJobs(run, stream, attempts, cache, rebases=only is None)
         try:
             await run.engine.run(jobs, finishing.carry_on)
         finally:
-            grounds.close()
+            cache.close()
         if finishing.damaged:
             raise finishing.damaged[0]
         if only is None:
@@ -64,15 +64,18 @@ async def finish_run(run: Run, *, only: Collection[str] | None = None) -> None:
 
 
 class _ResumedJobs:
-    """What each job of a resumed run needs. With `rebases`, an agent whose file moved on begins
-    again on what it is now; but not a fork, which is about what the file was then."""
+    """Jobs of a resumed run.
+
+    With `rebases`, an agent whose file changed restarts on the current file; a fork does not,
+    because it is about the earlier file.
+    """
 
     def __init__(
         self,
         run: Run,
         stream: RunStream,
         attempts: Attempts,
-        grounds: BaseFilesCache,
+        cache: BaseFilesCache,
         *,
         rebases: bool,
     ) -> None:
@@ -80,7 +83,7 @@ class _ResumedJobs:
         self._project = run.project
         self._stream = stream
         self._numbers = AttemptNumbers(run.project, attempts)
-        self._grounds = grounds
+        self._cache = cache
         self._rebases = rebases
         self.damaged: list[StreamDamaged] = []
 
@@ -96,29 +99,31 @@ class _ResumedJobs:
             await run_in_thread(self._record_end, job, end)
             return
         start = await run_in_thread(start_of, self._project.trace, job.agent_id)
-        ground = await run_in_thread(self._grounds.of, start.rebased if start is not None else {})
+        base_files = await run_in_thread(self._cache.of, start.rebased if start is not None else {})
         moved, gone = None, None
         if self._rebases and (start is None or not start.packet.turn):
             try:
-                moved = await run_in_thread(self._grounds.moved, job, ground)
+                moved = await run_in_thread(self._cache.moved, job, base_files)
             except Conflict as error:
                 gone = error
         if moved is not None:
             job = await run_in_thread(self._begin_anew, job, start, moved)
-            ground = await run_in_thread(self._grounds.of, moved.rebased)
-        await run_attempt(self._run, self._stream, job, ground, gone)
+            base_files = await run_in_thread(self._cache.of, moved.rebased)
+        await run_attempt(self._run, self._stream, job, base_files, gone)
 
     def _record_end(self, job: Job, end: AgentEnd) -> None:
-        self._run.watcher.began(job)
+        self._run.observer.began(job)
         result = msgspec.convert(
             {**msgspec.structs.asdict(end), "head": self._sound_head(job)}, AgentResult
         )
         self._stream.append(job_end(job, result.status, result.head))
-        self._run.watcher.ended(job, result)
+        self._run.observer.ended(job, result)
 
     def _begin_anew(self, job: Job, start: AgentStart | None, moved: ChangedJob) -> Job:
-        """The attempt on the file as it is now: this one, if it had not begun, else another, of
-        which this is the parent. It is anchored where it was left."""
+        """Return the attempt on the changed file: this one if it had not begun, else a child of it.
+
+        The old attempt's stream is anchored at its current end.
+        """
         if start is None:
             return moved.job
         path = self._project.trace.existing_agent(job.agent_id)
@@ -129,7 +134,7 @@ class _ResumedJobs:
         return after
 
     def _sound_head(self, job: Job) -> Head:
-        """The head of an attempt's stream, whose lines are safe before the run names it."""
+        """Sync an attempt's stream and return its head, before the run names it."""
         with agent_emitter(self._project, job, self._run.clock) as emitter:
             emitter.sync()
             return emitter.head

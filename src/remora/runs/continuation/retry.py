@@ -1,4 +1,4 @@
-"""A job done again with what a person says of it: a fork at turn 0, on the files as they are now."""
+"""Retry a job with feedback: a fork at turn 0, on the current files."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,16 +23,16 @@ from remora.trace.stream.line_builder import Clock, utc_now
 
 
 def jobs_to_retry(project: Project, run_id: str, node: str) -> list[JobView]:
-    """The attempts that count of the jobs on a node (a name or a glob), which all must be over.
+    """Return the current attempts of a node's jobs (a name or a glob); all must have ended.
 
-    Raises NotFound with the nearest names, UsageError for a job that is not over, StreamDamaged.
+    Raises NotFound with the nearest names, UsageError for an unfinished job, StreamDamaged.
     """
     jobs = jobs_named(read_run(project, run_id), node)
     for job in jobs:
         if job.damaged:
             raise StreamDamaged(str(job.error))
         if job.status in (INTERRUPTED, RUNNING) or not job.head.count:
-            ends = f"`remora analyze --resume {run_id}` brings it to its end first"
+            ends = f"`remora analyze --resume {run_id}` finishes it first"
             raise UsageError(
                 f"{job.operation} {job.node_id.removeprefix('node:')} is {job.status}",
                 hint="wait until the run ends" if job.status == RUNNING else ends,
@@ -49,19 +49,19 @@ def retry(
     feedback: str | None = None,
     clock: Clock = utc_now,
 ) -> list[Job]:
-    """Record the verdict `retried` on each job and begin its next attempt, which is not run.
+    """Record the verdict `retried` on each job and start its next attempt, which is not run.
 
-    `feedback` is pinned in the packet. Raises Conflict where a node is gone, StreamLocked where
-    the run is going on, UsageError for a feedback that is too long for one line of a stream.
+    `feedback` is pinned in the packet. Raises Conflict if a node no longer exists, StreamLocked if
+    the run is running, UsageError for feedback that is too long.
     """
     told = checked_feedback(feedback, project.redact)
     with open_run(project, run_id, clock) as stream:
         attempts = attempts_of(project.trace, run_id)
         numbers = AttemptNumbers(project, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
-        with closing(BaseFilesCache(project, run_id, attempts.start)) as grounds:
+        with closing(BaseFilesCache(project, run_id, attempts.start)) as cache:
             starts = [
-                _start(project, known[job.agent_id].job, numbers, grounds, told) for job in jobs
+                _start(project, known[job.agent_id].job, numbers, cache, told) for job in jobs
             ]
         for job, (after, start) in zip(jobs, starts, strict=True):
             start_stream(project, after, as_now(after, start), clock)
@@ -72,19 +72,17 @@ def retry(
 
 
 def _start(
-    project: Project,
-    job: Job,
-    numbers: AttemptNumbers,
-    grounds: BaseFilesCache,
-    feedback: str | None,
+    project: Project, job: Job, numbers: AttemptNumbers, cache: BaseFilesCache, feedback: str | None
 ) -> tuple[Job, AgentStart]:
-    """The next attempt and what it begins with: an agent that began in turn 0 begins again on
-    what its file is now, a fork where it began."""
-    cut = fork_point_at(read_events(project.trace.existing_agent(job.agent_id)), 0)
-    ground = grounds.of(cut.start.rebased)
-    moved = None if cut.start.packet.turn else grounds.moved(job, ground)
+    """Return the next attempt and its start event.
+
+    An agent that began in turn 0 restarts on the current file, a fork at its fork point.
+    """
+    point = fork_point_at(read_events(project.trace.existing_agent(job.agent_id)), 0)
+    base_files = cache.of(point.start.rebased)
+    moved = None if point.start.packet.turn else cache.moved(job, base_files)
     if moved is None:
         after = numbers.next_of(job)
-        return after, fork_start(cut, after, feedback=feedback)
+        return after, fork_start(point, after, feedback=feedback)
     after = numbers.next_of(moved.job)
-    return after, restart_start(cut, after, moved.rebased, feedback=feedback)
+    return after, restart_start(point, after, moved.rebased, feedback=feedback)

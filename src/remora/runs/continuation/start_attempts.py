@@ -1,4 +1,4 @@
-"""The streams of agents that go on from another: they are begun before anybody runs them."""
+"""Start the streams of further attempts, before they are run."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from remora.trace.stream.line_builder import Clock
 
 
 class AttemptNumbers:
-    """Gives each further attempt of a job a number of its own."""
+    """Gives each further attempt of a job a unique number."""
 
     def __init__(self, project: Project, attempts: Attempts) -> None:
         self._trace = project.trace
@@ -21,8 +21,11 @@ class AttemptNumbers:
             self._highest[key] = max(self._highest.get(key, 0), attempt.job.attempt)
 
     def next_of(self, job: Job) -> Job:
-        """The job as an attempt that nobody has begun. A stream that was begun, and that the run
-        was never told of because its command was killed, keeps its name."""
+        """Return the job as an attempt without a stream.
+
+        A stream that was created by a killed command, and that its run does not record, keeps its
+        number.
+        """
         key = job.operation, job.node_id
         while True:
             self._highest[key] = self._highest.get(key, 0) + 1
@@ -32,13 +35,11 @@ class AttemptNumbers:
 
 
 UpdateStart = Callable[[Job, AgentStart], AgentStart]
-"""Puts into an attempt's start what is not the agent's that it goes on from: the agent as it is
-now, another model."""
+"""Updates an attempt's start with the current agent or another model."""
 
 
 def start_stream(project: Project, job: Job, start: AgentStart, clock: Clock) -> None:
-    """Write the first line of an attempt's stream, safe against a power cut: the run's stream
-    may name it then."""
+    """Write and sync the first line of an attempt's stream, before the run's stream names it."""
     with agent_emitter(project, job, clock) as emitter:
         emitter.emit(start, turn=0)
         emitter.sync()

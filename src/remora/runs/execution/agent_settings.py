@@ -16,9 +16,9 @@ EMBEDDED_LIMIT = 600
 def query_settings_for(
     config: Config, agent: Agent, model: Model, request: RunRequest
 ) -> QuerySettings:
-    """Return how `model` is asked for `agent`.
+    """Return the query settings of `model` for `agent`.
 
-    Raises ModelError or ConfigError if the model cannot be asked as configured.
+    Raises ModelError or ConfigError if the model cannot be used as configured.
     """
     memory = config.runner.memory
     renderer: str = "lines" if config.model.renderer == "auto" else config.model.renderer

@@ -1,4 +1,4 @@
-"""One attempt of a job carried out: from its beginning, or on from where its stream leaves off."""
+"""Run one attempt of a job, from its start or from its recorded events."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,28 +29,28 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 async def run_attempt(
-    run: Run, stream: RunStream, job: Job, ground: BaseFiles, gone: RemoraError | None = None
+    run: Run, stream: RunStream, job: Job, base_files: BaseFiles, gone: RemoraError | None = None
 ) -> str:
-    """Bring an attempt to its end and record that in the run's stream; its status.
+    """Run an attempt to its end, record the end in the run's stream, and return the status.
 
-    `gone` is why it cannot go on: it is then ended where it stands.
+    `gone` is the error that prevents it from continuing: the attempt is ended as it is.
     """
     await run_in_thread(stream.append, job_start(job))
-    run.watcher.began(job)
-    with ground.workspaces.open() as workspace:
-        result = await _run_agent(run, job, ground, workspace, gone)
+    run.observer.began(job)
+    with base_files.workspaces.open() as workspace:
+        result = await _run_agent(run, job, base_files, workspace, gone)
     await run_in_thread(stream.append, job_end(job, result.status, result.head))
-    run.watcher.ended(job, result)
+    run.observer.ended(job, result)
     return result.status
 
 
 async def _run_agent(
-    run: Run, job: Job, ground: BaseFiles, workspace: Workspace, gone: RemoraError | None
+    run: Run, job: Job, base_files: BaseFiles, workspace: Workspace, gone: RemoraError | None
 ) -> AgentResult:
     with agent_emitter(run.project, job, run.clock) as stream:
         emitter = TeeEmitter(stream, *run.listeners)
         runner = AgentRunner(
-            job, _dependencies(run, job, ground, workspace, (emitter, stream.path))
+            job, _dependencies(run, job, base_files, workspace, (emitter, stream.path))
         )
         return await (runner.run() if gone is None else runner.give_up(gone))
 
@@ -58,19 +58,19 @@ async def _run_agent(
 def _dependencies(
     run: Run,
     job: Job,
-    ground: BaseFiles,
+    base_files: BaseFiles,
     workspace: Workspace,
     stream: tuple[EventEmitter, Path],
 ) -> AgentDependencies:
-    """`stream` is what the agent writes with, and where, which may hold events already."""
+    """Return the agent's dependencies; `stream` is its emitter and path, which may have events."""
     agent, (emitter, path) = run.agents[job.operation], stream
     mode = run.project.config.runner.memory.summarizer_mode
     start = start_of(run.project.trace, job.agent_id)
-    model, asking, max_turns = _query_settings(run, agent, start)
+    model, settings, max_turns = _query_settings(run, agent, start)
     return AgentDependencies(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
         model=model,
-        asking=asking,
+        settings=settings,
         emitter=emitter,
         workspace=workspace,
         objects=run.project.trace.objects,
@@ -79,14 +79,14 @@ def _dependencies(
         user_file=_user_file(run.project.root),
         python=run.python,
         redact=run.project.redact,
-        findings_before=ground.findings,
+        findings_before=base_files.findings,
         findings_after=lambda path: lint_findings(workspace.tree, [path]),
         checks=run.project.operations.checks,
         clock=run.clock,
-        on_event=lambda event: run.watcher.event(job, event),
+        on_event=lambda event: run.observer.event(job, event),
         max_turns=max_turns,
         options=options_for(run.project.config, job.operation, run.request),
-        rebased=ground.rebased,
+        rebased=base_files.rebased,
         recorded=read_events(path),  # a long stream is never held whole
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
@@ -107,25 +107,25 @@ def _user_file(root: Path) -> UserFile:
 def _query_settings(
     run: Run, agent: Agent, start: AgentStart | None
 ) -> tuple[Model, QuerySettings, int]:
-    """Who is asked, how, and for how many turns: an agent that has begun goes on as it was.
+    """Return model, query settings and maximum turns; an agent that has begun keeps its own.
 
-    Raises ModelError if that model cannot be asked so any more.
+    Raises ModelError if the model no longer supports them.
     """
     if start is None:
         config, model = run.project.config, run.model(agent)
         turns = max_turns_for(config, agent, run.request)
         return model, query_settings_for(config, agent, model, run.request), turns
-    model, asking = run.model(agent, start.model.get("name")), recorded_query_settings(start)
-    check_model_can(model, asking.strategy)
-    return model, asking, start.packet.constraints.max_turns
+    model, settings = run.model(agent, start.model.get("name")), recorded_query_settings(start)
+    check_model_can(model, settings.strategy)
+    return model, settings, start.packet.constraints.max_turns
 
 
 def recorded_query_settings(start: AgentStart) -> QuerySettings:
-    """How an agent's model is asked, from its `agent_start`. Raises StreamDamaged."""
+    """Return the query settings recorded in `agent_start`. Raises StreamDamaged."""
     try:
         return msgspec.convert(start.model, QuerySettings)
     except msgspec.ValidationError as error:
         raise StreamDamaged(
-            f"{start.packet.agent_id}: its agent_start does not say how it is asked: {error}",
+            f"{start.packet.agent_id}: its agent_start has invalid query settings: {error}",
             hint="remora trace verify",
         ) from error

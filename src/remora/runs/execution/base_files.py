@@ -1,4 +1,4 @@
-"""The files that a run's agents start from, had again from its records; and what moved on since."""
+"""Restore the files that a run's agents start from, and detect changes since."""
 
 import hashlib
 import re
@@ -29,16 +29,16 @@ _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
 class ChangedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job on its file as the user has it now; `rebased` names that file's content."""
+    """A job on the user's current file; `rebased` names that file's content."""
 
     job: Job
     rebased: dict[str, Any]
 
 
 class BaseFilesCache:
-    """The run's base, and bases in which a file is what the user made of it since.
+    """The run's base, and bases with files as the user changed them since.
 
-    Whoever holds one must be the only writer of the run's stream: the folders carry its name.
+    The owner must be the only writer of the run's stream: the folders are named after the run.
     """
 
     def __init__(self, project: Project, run_id: str, start: RunStart) -> None:
@@ -51,8 +51,11 @@ class BaseFilesCache:
         self._lock = threading.Lock()
 
     def of(self, rebased: _Rebased) -> BaseFiles:
-        """The run's base with these files in it. Raises OutsideError where the commit is gone,
-        DiskError, NotFound or StreamDamaged for a content that is."""
+        """Return the run's base with these files in it.
+
+        Raises OutsideError if the commit is missing; DiskError, NotFound or StreamDamaged for a
+        content.
+        """
         with self._lock:
             known = canonical(dict(rebased))
             if known not in self._made:
@@ -64,22 +67,21 @@ class BaseFilesCache:
                 )
             return self._made[known]
 
-    def moved(self, job: Job, ground: BaseFiles) -> ChangedJob | None:
-        """The job on its file as it is now; None where that is what `ground` holds.
+    def moved(self, job: Job, base_files: BaseFiles) -> ChangedJob | None:
+        """Return the job on its current file; None if the file is unchanged.
 
-        The content is in `objects/` then. Raises Conflict where the file or the node is gone.
+        The content is put into `objects/`. Raises Conflict if the file or the node no longer
+        exists.
         """
         content = _content(self._project.root, job)
-        known = ground.base.files.get(job.path)
+        known = base_files.base.files.get(job.path)
         digest = hashlib.sha256(content).hexdigest()
         if known is not None and known.sha256 == digest:
             return None
         module = parse_module(job.path, content)
         node = find_node(module, job.node_id) if isinstance(module, Module) else None
         if node is None:
-            problem = (
-                "has no such node any more" if isinstance(module, Module) else "is not readable"
-            )
+            problem = "no longer has this node" if isinstance(module, Module) else "is not readable"
             raise _gone_conflict(job, f"{job.path} {problem}")
         mode = known.mode if known is not None else 0o644
         self._project.trace.objects.put(content)
@@ -87,18 +89,18 @@ class BaseFilesCache:
         file = {"sha256": digest, "mode": mode}
         return ChangedJob(
             job=msgspec.structs.replace(job, node_summary=summary),
-            rebased={**ground.rebased, escape_path(job.path): file},
+            rebased={**base_files.rebased, escape_path(job.path): file},
         )
 
     def close(self) -> None:
         """Remove the copies."""
-        for ground in self._made.values():
-            ground.workspaces.close()
-            try_remove_tree(ground.base.folder)
+        for base_files in self._made.values():
+            base_files.workspaces.close()
+            try_remove_tree(base_files.base.folder)
         self._made.clear()
 
     def _folder(self, number: int) -> Path:
-        """A free place; a killed command may have left what it had there."""
+        """Return an empty folder; removes what a killed command left there."""
         name = f"{self._run_id}~{number}" if number else self._run_id
         folder = self._project.cache / "bases" / name
         try_remove_tree(folder)
@@ -115,10 +117,10 @@ class BaseFilesCache:
 
 
 def _commit(told: object) -> str | None:
-    """A stream may come from anywhere, and git would take another word for an option."""
+    """Check that this is a commit hash: in a foreign stream it could be an option for git."""
     if told is None or (isinstance(told, str) and _COMMIT.fullmatch(told)):
         return told
-    raise StreamDamaged("the run's base names no commit", hint="remora trace verify")
+    raise StreamDamaged("the run's base has an invalid commit", hint="remora trace verify")
 
 
 def _files(told: _Rebased) -> dict[str, BaseFile | None]:
@@ -126,7 +128,7 @@ def _files(told: _Rebased) -> dict[str, BaseFile | None]:
         found = msgspec.convert(told, dict[str, BaseFile | None])
     except msgspec.ValidationError as error:
         raise StreamDamaged(
-            f"the run's base is not told as it should be: {error}", hint="remora trace verify"
+            f"the run's base is invalid: {error}", hint="remora trace verify"
         ) from error
     return {unescape_path(path): file for path, file in found.items()}
 
@@ -140,4 +142,4 @@ def _content(root: Path, job: Job) -> bytes:
 
 def _gone_conflict(job: Job, why: str) -> Conflict:
     name = job.node_id.removeprefix("node:")
-    return Conflict(f"{name} is gone since the run began: {why}")
+    return Conflict(f"{name} no longer exists since the run began: {why}")

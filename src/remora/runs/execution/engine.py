@@ -1,4 +1,4 @@
-"""Engines: what spreads the jobs of a run over workers."""
+"""Engines, which spread the jobs of a run over workers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,20 +14,20 @@ class Engine(Protocol):
     """Spreads jobs over workers. Every result is a stream, so an engine returns nothing."""
 
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
-        """Call `work` once for each job; on cancellation, no further job is begun."""
+        """Call `work` once for each job; start no further job after cancellation."""
 
 
 class LocalEngine:
-    """Jobs in this process, at most `concurrency` at a time, in order."""
+    """Runs jobs in this process, at most `concurrency` at a time, in order."""
 
     def __init__(self, concurrency: int) -> None:
         self._concurrency = concurrency
 
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
-        """Workers take the next job until there is none.
+        """Run all jobs.
 
-        What breaks without being a RemoraError or OSError is the job's own trouble: it is raised
-        when the others are done.
+        An exception that is no RemoraError or OSError stops only its job; it is raised when the
+        others are done.
         """
         waiting = iter(jobs)
         broken: list[Exception] = []

@@ -1,4 +1,4 @@
-"""A run carried out: its base kept, its jobs worked on side by side, everything in streams."""
+"""Execute a run: store its base, run its jobs concurrently, record everything."""
 
 import msgspec
 
@@ -14,24 +14,24 @@ from remora.workspaces.commit_files import pin_commit
 from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
-async def execute(run: Run, ground: BaseFiles) -> None:
-    """Work through the plan. What became of it stands in the streams.
+async def execute(run: Run, base_files: BaseFiles) -> None:
+    """Run all jobs of the plan; results are in the streams.
 
-    If it is cancelled, the streams of jobs under way have no end: they are interrupted, and
-    nothing else is lost.
+    On cancellation, running jobs have no end in their streams: they are interrupted, and nothing
+    else is lost.
     """
     project = run.project
     project.trace.create()
-    _keep_base(project, ground.base)
+    _keep_base(project, base_files.base)
     with open_run(project, run.run_id, run.clock) as stream:
-        if ground.base.commit is not None:  # before run_start names it
-            pin_commit(project.root, run.run_id, ground.base.commit)
-        stream.append(sign_run_start(_start(run, ground.base), project.install_key))
-        run.watcher.planned(run.run_id, run.plan)
+        if base_files.base.commit is not None:  # before run_start names it
+            pin_commit(project.root, run.run_id, base_files.base.commit)
+        stream.append(sign_run_start(_start(run, base_files.base), project.install_key))
+        run.observer.planned(run.run_id, run.plan)
         totals: dict[str, int] = {}
 
         async def work(job: Job) -> None:
-            status = await run_attempt(run, stream, job, ground)
+            status = await run_attempt(run, stream, job, base_files)
             totals[status] = totals.get(status, 0) + 1
 
         await run.engine.run(run.plan.jobs, work)
@@ -39,7 +39,7 @@ async def execute(run: Run, ground: BaseFiles) -> None:
 
 
 def _keep_base(project: Project, base: BaseSnapshot) -> None:
-    """What the commit alone cannot give back is in `objects/` before `run_start` names it."""
+    """Store contents that the commit does not have, before `run_start` names them."""
     for path, file in base.differing.items():
         content = base.read(path) if file is not None else None
         if content is not None:

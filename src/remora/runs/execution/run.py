@@ -1,4 +1,4 @@
-"""A run: its parts, the files its agents start from, and who watches it."""
+"""A run: its parts, the files its agents start from, and its observer."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -24,7 +24,7 @@ from remora.workspaces.copy.workspace import WorkspaceDriver
 
 
 class RunObserver(Protocol):
-    """Is told how a run goes, as it goes."""
+    """Observes the progress of a run."""
 
     def planned(self, run_id: str, plan: Plan) -> None:
         """The run begins."""
@@ -40,7 +40,7 @@ class RunObserver(Protocol):
 
 
 class NoObserver:
-    """A watcher that shows nothing."""
+    """An observer that does nothing."""
 
     def planned(self, run_id: str, plan: Plan) -> None:
         """The run begins."""
@@ -56,7 +56,7 @@ class NoObserver:
 
 
 class FactSource(Protocol):
-    """Opens what answers agents' questions about nodes."""
+    """Opens the source of node facts for agents."""
 
     def opened(self) -> AbstractAsyncContextManager[NodeFacts]:
         """Raises OutsideError if the configuration requires a hub that does not run."""
@@ -83,7 +83,7 @@ class Run:
     default_model: str = ""
     facts: NodeFacts = field(default_factory=NoHub)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    watcher: RunObserver = field(default_factory=NoObserver)
+    observer: RunObserver = field(default_factory=NoObserver)
     clock: Callable[[], datetime] = utc_now
     listeners: tuple[Callable[[Event], object], ...] = ()
 
@@ -107,7 +107,7 @@ class Run:
 class BaseFiles:
     """The files that an agent starts from, and private copies of them.
 
-    `rebased` are those of them that are not as in the run's own base: `{path: {sha256, mode}}`.
+    `rebased` are those that differ from the run's own base: `{path: {sha256, mode}}`.
     """
 
     base: BaseSnapshot
@@ -116,7 +116,7 @@ class BaseFiles:
     _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     def findings(self, path: str) -> list[dict[str, Any]]:
-        """What ruff finds in a file of the base, which stays as it is. Raises HostError."""
+        """Return ruff's findings in a file of the base. Raises HostError."""
         if path not in self._known:
             self._known[path] = lint_findings(self.base.folder, [path])
         return self._known[path]

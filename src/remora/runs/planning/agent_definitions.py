@@ -1,4 +1,4 @@
-"""Which definitions of agents are right: each by itself, and beside the others."""
+"""Validation of agent definitions, each alone and all together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from remora.pym import ScriptChecks
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedDefinition:
-    """One `agent.yaml`; `error` is empty where all is right, else says where it is wrong.
+    """Result for one `agent.yaml`; `error` is empty if it is valid.
 
-    `warnings` are about what a script declares and will not get (calling it is denied), and what
-    is granted that none asks for.
+    `warnings` name externals that are declared and not granted (calling one is denied), and unused
+    grants.
     """
 
     path: Path
@@ -30,7 +30,7 @@ class CheckedDefinition:
 def check_definitions(
     root: Path, operations: Operations, paths: Sequence[Path] = ()
 ) -> list[CheckedDefinition]:
-    """The named definitions (folders, files, names), else every one that `root` has."""
+    """Check the named definitions (folders, files, names), or all that `root` has."""
     checker = _Checker(root, operations, ScriptChecks())
     if paths:
         return [checker.named(path) for path in paths]
@@ -44,7 +44,7 @@ def check_definitions(
 def _check_together(
     checker: "_Checker", checked: list[CheckedDefinition]
 ) -> list[CheckedDefinition]:
-    """Two agents of one name or operation: told once, at the definition that the error names."""
+    """Report two agents with one name or operation once, at the definition that the error names."""
     try:
         load_agents(checker.root, checker.operations, checks=checker.scripts)
     except RemoraError as error:

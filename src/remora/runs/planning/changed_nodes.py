@@ -1,4 +1,4 @@
-"""Which nodes differ from a git revision."""
+"""Nodes that differ from a git revision."""
 
 import os
 from pathlib import Path
@@ -11,16 +11,16 @@ from remora.runs.planning.plan import Source
 
 
 def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> frozenset[str]:
-    """Keys of the nodes of `tree` that are new or whose own lines read otherwise in `revision`.
+    """Return the keys of nodes of `tree` that are new or whose own lines changed since `revision`.
 
-    A class or module is not changed by a change within a function of it. Raises UsageError for a
-    revision that git does not know, or where there is no git.
+    A change within a function does not change its class or module. Raises UsageError for an unknown
+    revision, or without git.
     """
     try:
         commit = git_output(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
     except OutsideError as error:
         raise UsageError(
-            f"git knows no revision {revision!r} here", hint="name a commit, branch or tag"
+            f"git has no revision {revision!r} here", hint="name a commit, branch or tag"
         ) from error
     rev = commit.decode().strip()
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""Whether a node needs work, where a project's own script says so."""
+"""Project scripts that decide whether a node needs work."""
 
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +13,14 @@ from remora.pym import Limits
 
 
 class NeedScripts:
-    """Answers for the nodes of one file; it is read again only where somebody asks."""
+    """Runs need scripts on the nodes of one file, which is read only if needed."""
 
     def __init__(self, tree: Path, module: Module) -> None:
         self._path = tree / module.path
         self._module = module
 
     def asked(self, agent: Agent, node: Node, findings: int) -> bool:
-        """What the agent's script says of the node. Raises HostError if it fails."""
+        """Return the script's answer for a node. Raises HostError if it fails."""
         if agent.needs is None:
             return False
         given = {}
@@ -33,7 +33,7 @@ class NeedScripts:
         return bool(run.value)
 
     def _text(self, node: Node) -> str:
-        """The lines that belong to the node and to none nested in it."""
+        """Return the lines that belong to the node and not to nested nodes."""
         return "".join(
             self._lines[number - 1] for number in sorted(own_lines(self._module, node.key))
         )

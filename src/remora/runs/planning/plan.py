@@ -1,4 +1,4 @@
-"""Which nodes need which operation: cheap, deterministic, nothing of the project is run."""
+"""Plan of a run: which nodes need which operation. Deterministic; runs no project code."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from remora.text import REPORT, bug_report_line
 from remora.tools.tree import TEXT_LIMIT
 
 AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"
-"""Where a project's agents lie, and their tests: what agents do is no work for agents."""
+"""Folder of a project's agents and their tests, which are never planned."""
 MAX_JOBS = 200
-"""More jobs than this are only run when somebody says so."""
+"""More jobs than this need confirmation."""
 
 
 _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """What part of the project is looked at.
+    """Selection of files and nodes.
 
     `paths` are root-relative files or folders (none: all), `node` a glob, `changed` the keys of
     nodes that differ from a revision, `max_nodes` a bound on the nodes that become jobs.
@@ -56,14 +56,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """The selected files of a base: what parsed, and what did not."""
+    """Selected files of a base: parsed modules and unreadable files."""
 
     modules: tuple[Module, ...]
     unreadable: tuple[dict[str, Any], ...]
 
 
 def read_modules(tree: Path, paths: Iterable[str], selection: Selection) -> Source:
-    """Parse the selected Python files of a tree. Files that are not readable are reported."""
+    """Parse the selected Python files of a tree; report unreadable ones."""
     modules: list[Module] = []
     unreadable: list[dict[str, Any]] = []
     for path in paths:
@@ -117,7 +117,7 @@ def make_plan(
 
 
 class _Part(NamedTuple):
-    """What a file adds to a plan; `nodes` counts those with jobs."""
+    """A file's share of a plan; `nodes` counts those with jobs."""
 
     jobs: list[Job]
     nodes: int
@@ -127,7 +127,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class _FilePlanner:
-    """What is planned in each file; `counting` names the needs whose amounts are findings."""
+    """Plans jobs file by file; `counting` names the needs whose amounts are findings."""
 
     run_id: str
     tree: Path
@@ -137,7 +137,7 @@ class _FilePlanner:
     counting: frozenset[str]
 
     def within(self, module: Module, room: int | None) -> _Part:
-        """The jobs on the nodes of a file, on the first `room` of those that need any."""
+        """Return the jobs on a file's nodes, at most `room` nodes."""
         scripts = NeedScripts(self.tree, module)
         jobs: list[Job] = []
         chosen: set[NodeKey] = set()
@@ -175,7 +175,8 @@ def _selected(path: str, wanted: Sequence[str]) -> bool:
 
 
 def _module(tree: Path, path: str) -> Module | Unreadable:
-    """The module, or why no agent can work on it: tools read UTF-8 files of a bounded size."""
+    """Return the module, or why agents cannot work on it: tools read UTF-8 files of limited
+    size."""
     try:
         path.encode()
     except UnicodeEncodeError:

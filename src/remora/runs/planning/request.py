@@ -1,4 +1,4 @@
-"""What a run is asked for."""
+"""Arguments of a run."""
 
 from dataclasses import dataclass
 from pathlib import Path

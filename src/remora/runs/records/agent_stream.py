@@ -1,4 +1,4 @@
-"""An attempt's own stream: opened for writing, and how it begins and ends."""
+"""An attempt's own stream: writer, start and end."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "
 
 
 def is_begun(folder: TraceFolder, agent_id: str) -> bool:
-    """Whether an agent has a stream, sealed or not, if only an empty one."""
+    """True if an agent has a stream, sealed, open or empty."""
     with suppress(NotFound):
         folder.existing_agent(agent_id)
         return True
@@ -44,9 +44,9 @@ def is_begun(folder: TraceFolder, agent_id: str) -> bool:
 
 
 def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
-    """What an agent's stream begins with; None where it never began.
+    """Return an agent's start event; None if it never began.
 
-    Raises StreamDamaged, or StreamError for rules of folding that this version does not know.
+    Raises StreamDamaged, or StreamError for unknown folding rules.
     """
     from remora.trace.read.state_at import start_packet
 
@@ -59,7 +59,7 @@ def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
 
 
 def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
-    """How an agent's stream ends; None where it has no end. Raises StreamDamaged."""
+    """Return an agent's end event; None without one. Raises StreamDamaged."""
     with suppress(NotFound):
         last = last_event(folder.existing_agent(agent_id))
         end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
@@ -68,7 +68,7 @@ def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
 
 
 def job_start(job: Job) -> JobStart:
-    """Says in the run's stream that an attempt begins, or goes on."""
+    """Return the event that an attempt starts or continues."""
     return JobStart(
         agent_id=job.agent_id,
         operation=job.operation,
@@ -78,7 +78,7 @@ def job_start(job: Job) -> JobStart:
 
 
 def job_end(job: Job, status: str, head: Head) -> JobEnd:
-    """Says how an attempt ended, and anchors its stream."""
+    """Return the event that an attempt ended, with the head of its stream."""
     return JobEnd(
         agent_id=job.agent_id,
         operation=job.operation,

@@ -1,4 +1,4 @@
-"""What of a run is done and what is left, from the run's own stream."""
+"""Attempts of a run: done and left, from the run's own stream."""
 
 from collections.abc import Iterable
 
@@ -13,14 +13,14 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent of a run. `status` is null where no `job_end` tells it."""
+    """An agent of a run; `status` is null without a `job_end`."""
 
     job: Job
     status: str | None = None
 
 
 class Attempts(msgspec.Struct, frozen=True, kw_only=True):
-    """All agents of a run in the order in which they first began, and the jobs that none began.
+    """All agents of a run in the order in which they first began, and the remaining jobs.
 
     `ended`: the run's stream has its `run_end`.
     """
@@ -32,18 +32,18 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def newest(self) -> dict[tuple[str, str], Attempt]:
-        """By operation and node, the attempt that began last."""
+        """Return the newest attempt by operation and node."""
         return {_key(attempt.job): attempt for attempt in self.begun}
 
     @property
     def unbegun(self) -> list[Job]:
-        """Jobs of the plan that no agent began."""
+        """Return the planned jobs that have not begun."""
         known = self.newest
         return [job for job in self.jobs if _key(job) not in known]
 
     @property
     def unended(self) -> list[Attempt]:
-        """Attempts that were interrupted or never run, but for those that another one replaced."""
+        """Return attempts that were interrupted or never run, except replaced ones."""
         newest = [attempt.job.agent_id for attempt in self.newest.values()]
         return [
             attempt
@@ -54,18 +54,18 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_attempt(job: Job, attempt: int) -> Job:
-    """The job with the number and the id of another attempt."""
+    """Return the job with the number and ID of another attempt."""
     name = agent_id(job.operation, job.run_id, job.node_id, attempt)
     return msgspec.structs.replace(job, attempt=attempt, agent_id=name)
 
 
 def attempts_of(folder: TraceFolder, run_id: str) -> Attempts:
-    """What a run has done, and what not. Raises NotFound, StreamDamaged."""
+    """Return the attempts of a run. Raises NotFound, StreamDamaged."""
     return read_attempts(read_events(folder.existing_run(run_id)))
 
 
 def read_attempts(events: Iterable[Event]) -> Attempts:
-    """What a run's stream says of its agents. Raises StreamDamaged where it is none of a run."""
+    """Read the attempts from a run's events. Raises StreamDamaged if they are not a run's."""
     start: RunStart | None = None
     jobs: dict[tuple[str, str], Job] = {}
     begun: dict[str, Attempt] = {}
@@ -95,7 +95,7 @@ def _planned(start: RunStart) -> dict[tuple[str, str], Job]:
         jobs = msgspec.convert(start.plan.get("jobs", []), list[Job])
     except msgspec.ValidationError as error:
         raise StreamDamaged(
-            f"run_start holds no plan: {error}", hint="remora trace verify"
+            f"run_start has no plan: {error}", hint="remora trace verify"
         ) from error
     return {_key(job): job for job in jobs}
 
@@ -103,7 +103,7 @@ def _planned(start: RunStart) -> dict[tuple[str, str], Job]:
 def _job(start: JobStart, planned: Job | None, run_id: str) -> Job:
     if planned is None:
         raise StreamDamaged(
-            f"{start.agent_id} began, and {run_id} has no such job", hint="remora trace verify"
+            f"{start.agent_id} began, but {run_id} has no such job", hint="remora trace verify"
         )
     return msgspec.structs.replace(planned, agent_id=start.agent_id, attempt=start.attempt)
 

@@ -1,4 +1,4 @@
-"""The contents of a job's change set, as `objects/` holds them: a diff, or what would be written."""
+"""Contents of a job's change set from `objects/`: diff and patches."""
 
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ def job_diff(project: Project, job: JobView) -> str:
 
 
 def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
-    """What accepting the job would write. Raises as `job_diff` does."""
+    """Return the patches that accepting the job would apply. Raises as `job_diff` does."""
     from remora.workspaces.apply.transaction import FilePatch
 
     return [
@@ -35,7 +35,7 @@ def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
 
 
 def reverse_patches(patches: "list[FilePatch]") -> "list[FilePatch]":
-    """What would take these patches back."""
+    """Return the reverse of these patches."""
     return [
         msgspec.structs.replace(
             patch, base=patch.theirs, theirs=patch.base, restores=patch.theirs is None

@@ -1,4 +1,4 @@
-"""Which attempt of a job counts: what `show` tells of, and `accept` takes."""
+"""Current attempt of each job: the one that `show` shows and `accept` uses."""
 
 from remora.memory.events import JobEnd, JobStart, Payload, Review, RunEnd
 from remora.trace.read.reader import INTERRUPTED
@@ -9,9 +9,12 @@ UNDECIDED = (PENDING, CONFLICT, STALE)
 
 
 class CurrentAttempts:
-    """Fed with a run's events: of each job the newest attempt that came to its end counts, so that
-    a fork takes its parent's place no earlier than that. While none did, or where the verdict on
-    that one is `retried`, the newest counts. `ends` and `verdicts` are the last ones by agent."""
+    """Finds the current attempt of each job in a run's events.
+
+    It is the newest one that ended, so a fork replaces its parent only after it ended. If none
+    ended, or that one is `retried`, it is the newest. `ends` and `verdicts` are the last ones by
+    agent.
+    """
 
     def __init__(self) -> None:
         self.ended = False
@@ -20,8 +23,8 @@ class CurrentAttempts:
         self.verdicts: dict[str, Review] = {}
         self._starts: dict[tuple[str, str], dict[int, JobStart]] = {}
 
-    def see(self, data: Payload | None) -> None:
-        """Take what an event says."""
+    def add(self, data: Payload | None) -> None:
+        """Add an event's payload."""
         if isinstance(data, JobStart):
             self._starts.setdefault((data.operation, data.node_id), {})[data.attempt] = data
         elif isinstance(data, JobEnd):
@@ -32,11 +35,11 @@ class CurrentAttempts:
             self.ended = True
 
     def starts(self) -> list[JobStart]:
-        """One attempt of each job, in the order in which jobs began."""
+        """Return the current attempt of each job, in the order in which jobs began."""
         return [self._counts(attempts) for attempts in self._starts.values()]
 
     def review(self, agent_id: str) -> str:
-        """`pending` where a verified change set has no verdict yet, else the last one, if any."""
+        """Return the last verdict, or `pending` for a verified change set without one."""
         verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
         if verdict is not None:
             return verdict.verdict

@@ -20,7 +20,8 @@ def is_lint_code(code: str) -> bool:
 
 
 def known_findings(event: Event) -> dict[str, int] | None:
-    """What a tool's result let the packet know of its node's findings; None for other results."""
+    """Return the findings of the node that a tool's result adds to the packet; None for other
+    results."""
     return _known_counts(event, "findings")
 
 
@@ -38,14 +39,14 @@ def _known_counts(event: Event, key: str) -> dict[str, int] | None:
 
 
 def fixed(before: Codes, after: Codes) -> dict[str, int]:
-    """Those of `before` that `after` does not have any more."""
+    """Return the findings of `before` that are not in `after`."""
     return dict(Counter(before) - Counter(after))
 
 
 def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
-    """Of a job's document: what its change set fixes, and what stays with or without it.
+    """Return the findings that a job's change set fixes, and those left.
 
-    Only a verified change set fixes anything. None where nothing is known of findings.
+    Only a verified change set fixes anything. None if nothing is known of findings.
     """
     found = job["findings"]
     if found is None:
@@ -56,7 +57,7 @@ def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
 
 
 def counts_as_done(job: Mapping[str, Any]) -> bool:
-    """Whether a job's change set is in the user's files, or may come there with a yes."""
+    """True if a job's change set is accepted or pending."""
     return job["review"] in ("pending", "accepted")
 
 

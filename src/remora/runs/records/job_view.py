@@ -28,17 +28,15 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of a job. `status` is null in a plan; `review` is `pending` where a verified
-    change set waits, `stale` where it does and the user edited the node while the agent worked on
-    it, else the last verdict, else empty.
+    """One attempt of a job.
 
-    `before` and `after` count lint findings by code as the agent's tools first and last knew
-    them (null: no tool said so); `worth` is that of the test that was written, as far as it is
-    known; `why` tells of `no_change` why; with `same` its change set is that of
-    the attempt that it began from; `branch` is the one that it was committed to; `conflicts` are the
-    last verdict's, `{node_id, path, detail}`.
-    `first_diagnostics` and `last_diagnostics` are those of the packet, as lines.
-    With `damaged` its stream cannot be read: of that nothing is told but `error`.
+    `status` is null in a plan. `review` is the last verdict, `pending` for a verified change set
+    without one, `stale` if the user edited its node while the agent worked, or empty. `before` and
+    `after` count lint findings by code as first and last reported by tools (null: never). `worth`
+    is that of a written test, `why` the reason for `no_change`. `same`: the change set equals the
+    parent attempt's. `branch` is the one it was committed to. `conflicts` are the last verdict's,
+    `{node_id, path, detail}`. `first_diagnostics` and `last_diagnostics` are those of the packet,
+    as lines. `damaged`: the stream cannot be read; only `error` is set.
     """
 
     agent_id: str
@@ -72,19 +70,18 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_attempt(project: Project, job: Job) -> JobView:
-    """An attempt as its streams tell it, whether it is the one of its job that counts or not.
+    """Read an attempt from its streams, whether it is current or not.
 
     Raises NotFound or StreamDamaged for its run's stream.
     """
     counting = CurrentAttempts()
     for event in read_events(project.trace.existing_run(job.run_id)):
-        counting.see(typed_payload(event))
+        counting.add(typed_payload(event))
     return read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
 
 
 def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobView:
-    """An attempt that began, and perhaps ended. One whose stream is gone is `interrupted`; one
-    whose stream is damaged is an `error`, and no other job is the worse for it."""
+    """Read an attempt: `interrupted` if its stream is missing, `error` if it is damaged."""
     view = JobView(
         agent_id=start.agent_id,
         operation=start.operation,
@@ -97,7 +94,7 @@ def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobVie
         is_written = end is None and is_being_written(path)
         told = _JobFold(folder, start.node_id)
         for event in read_events(path):
-            told.see(event)
+            told.add(event)
         running = is_written and not told.ended
     except NotFound:
         return msgspec.structs.replace(view, status=INTERRUPTED)
@@ -121,13 +118,13 @@ def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
 
 
 def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
-    """Whether facts of the Hub, as a packet shows them, say so of a node."""
+    """True if the shown Hub facts say that the user changed the node."""
     facts = shown.get(node_id)
     return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
 
 
 class _JobFold:
-    """What an agent's events tell of its job."""
+    """Fold of an agent's events into a JobView."""
 
     def __init__(self, folder: TraceFolder, node_id: str) -> None:
         self._folder = folder
@@ -146,9 +143,9 @@ class _JobFold:
     def ended(self) -> bool:
         return self._end is not None
 
-    def see(self, event: Event) -> None:
-        self._tally.see(event)
-        self._reason.see(event)
+    def add(self, event: Event) -> None:
+        self._tally.add(event)
+        self._reason.add(event)
         self._learn([event])
         self._hear(event)
         # of what a model or a tool said any text may have been moved to a blob: it is not read
@@ -173,7 +170,7 @@ class _JobFold:
             self._worth = known_worth(event) or self._worth
 
     def _hear(self, event: Event) -> None:
-        """What the agent was told of its node last."""
+        """Record the newest facts of the node."""
         delta = event.packet_delta
         if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
             self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
@@ -183,7 +180,7 @@ class _JobFold:
             self._diagnostics = [*self._diagnostics[:1], tuple(map(str, delta.diagnostics))]
 
     def _is_parents(self, end: AgentEnd) -> bool:
-        """Whether it comes to what the attempt before came to, so that nobody need look twice."""
+        """True if the change set equals the parent attempt's."""
         if not (self._parent and end.change_set):
             return False
         with suppress(StreamDamaged, DiskError):

@@ -1,4 +1,4 @@
-"""Where a fork comes from: the events of the streams before it."""
+"""Lineage of forks: the events of their parents' streams."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +13,7 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """The last line of another agent's stream that an agent goes on from."""
+    """Last line of the parent's stream that a fork continues."""
 
     run_id: str
     agent_id: str
@@ -22,9 +22,9 @@ class Parent(msgspec.Struct, frozen=True):
 
 
 def ancestors(folder: TraceFolder, start: AgentStart) -> Iterator[Event]:
-    """What was recorded before a fork began, oldest first, as far as the streams are still there.
+    """Yield the events before a fork, oldest first, as far as the streams still exist.
 
-    It is for `recall` and the stop rules: packet and files are in the fork's own stream.
+    They are for `recall` and the stop rules: packet and files are in the fork's own stream.
     """
     seen: set[str] = set()
     lines: list[Parent] = []
@@ -45,7 +45,7 @@ def ancestors(folder: TraceFolder, start: AgentStart) -> Iterator[Event]:
 
 
 def parent_of(start: AgentStart) -> Parent | None:
-    """Where the agent comes from; None for a first attempt."""
+    """Return the agent's parent; None for a first attempt."""
     try:
         return None if start.parent is None else msgspec.convert(start.parent, Parent)
     except msgspec.ValidationError:

@@ -1,4 +1,4 @@
-"""What short names mean: a run's beginning, an agent's, `last`, or a node of the newest run."""
+"""Lookup of runs and agents by prefix, `last`, or a node of the newest run."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,9 +15,9 @@ _FEW = 5
 
 
 def run_named(folder: TraceFolder, name: str) -> str:
-    """The run that `name` means: its id, the beginning of one, or `last` for the newest.
+    """Return the run that `name` means: an ID, a prefix of one, or `last` for the newest.
 
-    Raises NotFound for an unknown one, UsageError for a beginning that several have.
+    Raises NotFound for an unknown name, UsageError for an ambiguous prefix.
     """
     known = [stream_id(path) for path in folder.run_streams()]
     if name == LAST:
@@ -30,10 +30,11 @@ def run_named(folder: TraceFolder, name: str) -> str:
 
 
 def stream_named(folder: TraceFolder, name: str) -> str:
-    """The agent or run whose stream `name` means: an id, a node (`path:qualname`, a qualname or a
-    glob) of the newest run, the beginning of an id, or `last` for the newest run's own.
+    """Return the agent or run that `name` means.
 
-    Raises NotFound that tells the nearest, UsageError where several are meant.
+    That is an ID, a node (`path:qualname`, a qualname or a glob) of the newest run, a prefix of an
+    ID, or `last` for the newest run's own stream. Raises NotFound with the nearest names,
+    UsageError for an ambiguous name.
     """
     if name == LAST:
         return run_named(folder, name)
@@ -56,13 +57,13 @@ def _newest_run(folder: TraceFolder) -> str | None:
 
 
 def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
-    """By node key, the agent of each operation that counts. Empty where the run cannot be read."""
+    """Return the current agents by node key; empty if the run cannot be read."""
     newest = _newest_run(folder)
     counting = CurrentAttempts()
     # where its end is damaged, what was read will do
     with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
-            counting.see(typed_payload(event))
+            counting.add(typed_payload(event))
     nodes: dict[str, list[str]] = {}
     for start in counting.starts():
         nodes.setdefault(start.node_id, []).append(start.agent_id)
@@ -70,7 +71,7 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
 
 
 def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
-    """The one agent that worked on the node that is meant."""
+    """Return the one agent that worked on the named node."""
     matched = match_nodes(map(NodeKey, nodes), name)
     agents = [agent_id for key in matched for agent_id in nodes[key]]
     if len(agents) > 1:
@@ -88,7 +89,7 @@ def _by_prefix(known: Sequence[str], name: str, kind: str) -> str | None:
         return name
     begins = [found for found in known if name and found.startswith(name)]
     if len(begins) > 1:
-        raise UsageError(f"{name!r} is the beginning of more than one {kind}", hint=_some(begins))
+        raise UsageError(f"{name!r} is a prefix of more than one {kind}", hint=_some(begins))
     return begins[0] if begins else None
 
 

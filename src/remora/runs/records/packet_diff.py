@@ -1,4 +1,4 @@
-"""What changed in the packet between two decisions of one agent."""
+"""Packet differences between two decisions of one agent."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -13,9 +13,11 @@ Op = Literal["add", "remove", "change"]
 
 
 class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One difference. `path` is a JSON Pointer: of an item of a list the index is that in the
-    later packet, of a removed one that in the earlier. `before` of what was added and `after` of
-    what was removed are null."""
+    """One difference.
+
+    `path` is a JSON Pointer; an item's index is that in the later packet, of a removed item that in
+    the earlier one. `before` of an added and `after` of a removed value are null.
+    """
 
     op: Op
     path: str
@@ -24,7 +26,7 @@ class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def packet_changes(before: DecisionPacket, after: DecisionPacket) -> list[PacketChange]:
-    """The differences in the packet's order; none if and only if the two are equal as JSON.
+    """Return the differences in the packet's order; none if and only if the two are equal as JSON.
 
     `knowledge` is compared by key, lists by their items, `excerpt` and everything else whole.
     """
@@ -68,7 +70,7 @@ def _items(place: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[
 
 
 def _replaced(place: str, old: dict[int, Any], new: dict[int, Any]) -> Iterator[PacketChange]:
-    """A stretch of a list that another took the place of, by index."""
+    """Yield the changes of a replaced range of a list, by index."""
     pairs = {o: n for o, n in zip(old, new, strict=False) if _is_same_call(old[o], new[n])}
     for index, item in old.items():
         if index in pairs:
@@ -81,7 +83,7 @@ def _replaced(place: str, old: dict[int, Any], new: dict[int, Any]) -> Iterator[
 
 
 def _is_same_call(before: Any, after: Any) -> bool:
-    """Whether two items are one that changed: the same call, such as one more of a kind."""
+    """True if two items are the same call, changed only in other fields."""
     if not isinstance(before, dict) or not isinstance(after, dict) or "tool" not in before:
         return False
     return all(_same(before.get(key), after.get(key)) for key in ("tool", "args"))

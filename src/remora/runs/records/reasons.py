@@ -1,4 +1,4 @@
-"""Why an agent left its node as it was, in the words of its own scripts."""
+"""Reasons for `no_change`, in the words of the agent's scripts."""
 
 from msgspec import UNSET
 
@@ -8,15 +8,15 @@ from remora.runs.records.findings import Codes, is_lint_code
 
 
 class NoChangeReason:
-    """Gathered from an agent's events: what it knew last before it submitted."""
+    """Collects an agent's last knowledge before it submitted."""
 
     def __init__(self) -> None:
         self._offered = ""
         self._state = ""
         self._found = ""
 
-    def see(self, event: Event) -> None:
-        """Take an event into account."""
+    def add(self, event: Event) -> None:
+        """Add an event."""
         delta = event.packet_delta
         if delta is None:
             return
@@ -29,7 +29,10 @@ class NoChangeReason:
             self._found = delta.add_action.summary
 
     def text(self, left: Codes | None) -> str | None:
-        """None where nothing was said. Of a linter's findings that stay, `left`, the tool's result
-        tells more than that they are left."""
+        """Return the reason, None if there is none.
+
+        If a linter's findings are left (`left`), the tool's summary says more than the candidate's
+        reason.
+        """
         linted = left and all(map(is_lint_code, left))
         return self._state or (self._found if linted else self._offered) or None

@@ -1,4 +1,4 @@
-"""What became of a run, read from its streams: the documents that every command prints."""
+"""Results of a run, read from its streams, and their JSON documents."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -22,7 +22,7 @@ STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run: its beginning, its jobs (of each the attempt that counts), and what people said."""
+    """A run: its start, current jobs and verdicts."""
 
     run_id: str
     started: str
@@ -33,23 +33,23 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def damaged(self) -> tuple[JobView, ...]:
-        """The jobs whose agents' streams cannot be read."""
+        """Return the jobs whose streams cannot be read."""
         return tuple(job for job in self.jobs if job.damaged)
 
 
 def read_run(project: Project, run_id: str) -> RunView:
-    """The run as its streams tell it. Raises NotFound, or StreamDamaged for the run's own."""
+    """Read a run from its streams. Raises NotFound, or StreamDamaged for the run's own."""
     path = project.trace.existing_run(run_id)
     is_written = is_being_written(path)
     events = list(read_events(path))
     if not events:
-        raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed as it began")
+        raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed at its start")
     start = typed_payload(events[0])
     if not isinstance(start, RunStart):
-        raise NotFound(f"{run_id} is no run: its stream begins with {events[0].type}")
+        raise NotFound(f"{run_id} is not a run: its stream begins with {events[0].type}")
     counting = CurrentAttempts()
     for event in events:
-        counting.see(typed_payload(event))
+        counting.add(typed_payload(event))
     return RunView(
         run_id=run_id,
         started=events[0].timestamp,
@@ -72,8 +72,10 @@ def run_documents(runs: Iterable[RunLine]) -> list[dict[str, Any]]:
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
-    """The jobs whose node `name` means, a name or a glob, or the one of the agent that is called
-    so. Raises NotFound with the nearest."""
+    """Return the jobs whose node `name` means (a name or a glob), or the agent of that ID.
+
+    Raises NotFound with the nearest names.
+    """
     ours = [job for job in view.jobs if job.agent_id == name]
     if ours:
         return ours
@@ -89,13 +91,13 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
 
 
 def select_jobs(view: RunView, names: Iterable[str]) -> list[JobView]:
-    """The jobs that any of the names means, each once, in the order of the run."""
+    """Return the jobs that any of the names means, each once, in the order of the run."""
     meant = {job.agent_id for name in names for job in jobs_named(view, name)}
     return [job for job in view.jobs if job.agent_id in meant]
 
 
 def run_document(project: Project, view: RunView) -> dict[str, Any]:
-    """The document of `analyze --json` and `show --json`."""
+    """Return the document of `analyze --json` and `show --json`."""
     plan = view.start.plan
     statuses = [job.status for job in view.jobs]
     jobs = [job_document(job) for job in view.jobs]
@@ -121,7 +123,7 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
 
 
 def job_document(job: JobView) -> dict[str, Any]:
-    """One entry of `jobs` in that document."""
+    """Return one entry of `jobs` in that document."""
     return {
         "agent_id": job.agent_id,
         "operation": job.operation,
@@ -148,7 +150,7 @@ def job_document(job: JobView) -> dict[str, Any]:
 
 
 def _jobs(folder: TraceFolder, counting: CurrentAttempts) -> Iterator[JobView]:
-    """The attempt of each job that counts, in the order in which jobs began."""
+    """Yield the current attempt of each job, in the order in which jobs began."""
     for start in counting.starts():
         agent_id = start.agent_id
         job = read_job(folder, start, counting.ends.get(agent_id))

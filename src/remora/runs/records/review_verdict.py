@@ -1,4 +1,4 @@
-"""A person's verdict on an attempt, as the run's stream records it."""
+"""Review verdicts as the run's stream records them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from remora.runs.records.job_view import JobView
 from remora.trace.redact.redactor import Redactor
 
 MAX_FEEDBACK = 10_000
-"""Characters of a feedback: what is larger would be moved out of the run's stream."""
+"""Maximum characters of feedback: longer text would be moved out of the run's stream."""
 
 
 def review_event(
@@ -20,8 +20,11 @@ def review_event(
     branch: str | None = None,
     detail: Sequence[dict[str, Any]] = (),
 ) -> Review:
-    """The event. `feedback` is without secrets, `branch` the one that it was committed to, `detail`
-    tells where a change set met the user's files."""
+    """Return the review event.
+
+    `feedback` is redacted, `branch` is the one committed to, `detail` lists conflicts with the
+    user's files.
+    """
     return Review(
         verdict=verdict,
         agent_id=job.agent_id,
@@ -34,11 +37,10 @@ def review_event(
 
 
 def checked_feedback(feedback: str | None, redact: Redactor) -> str | None:
-    """A feedback without secrets. Raises UsageError for one that is too long for one line of a
-    stream."""
+    """Return the redacted feedback. Raises UsageError if it is too long."""
     if feedback is not None and len(feedback) > MAX_FEEDBACK:
         raise UsageError(
-            f"the feedback has {len(feedback):,} characters, {MAX_FEEDBACK:,} are the most",
-            hint="say it in fewer words",
+            f"feedback is too long: {len(feedback):,} characters (maximum {MAX_FEEDBACK:,})",
+            hint="shorten it",
         )
     return feedback and redact.text(feedback)

@@ -1,4 +1,4 @@
-"""All runs of a project, each in one line, from the runs' own streams alone."""
+"""List of a project's runs, from the runs' own streams alone."""
 
 from pathlib import Path
 
@@ -18,10 +18,10 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A run and how many of its change sets wait, were accepted, or met a conflict.
+    """A run and the number of its pending, accepted and conflicting change sets.
 
-    `jobs` counts pairs of node and operation as planned. A run whose stream begins as one and cannot be
-    read to its end has the status `damaged`, and nothing of it is counted.
+    `jobs` counts pairs of node and operation as planned. An unreadable run has the status `damaged`
+    and no counts.
     """
 
     run_id: str
@@ -53,7 +53,7 @@ def _line(path: Path) -> RunLine | None:
         line = RunLine(run_id=stream_id(path), started=first.timestamp, status=DAMAGED, jobs=jobs)
         counting = CurrentAttempts()
         for event in events:
-            counting.see(typed_payload(event))
+            counting.add(typed_payload(event))
         states = [counting.review(start.agent_id) for start in counting.starts()]
         return msgspec.structs.replace(
             line,

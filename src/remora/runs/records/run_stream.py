@@ -1,4 +1,4 @@
-"""A run's own stream: what was planned, when jobs began and ended, what people said."""
+"""A run's own stream: plan, job starts and ends, verdicts."""
 
 import threading
 from collections.abc import Iterator
@@ -17,10 +17,9 @@ from remora.trace.verify.head_signatures import Signer, signer_for, with_signatu
 
 
 class RunStream:
-    """Appends to a run's stream, each event synced, and remembers the head as ours.
+    """Appends to a run's stream; syncs each event and stores the head.
 
-    Jobs in several threads may append at once: in one order, and who waits for the disk at the
-    same time shares one sync and one remembered head.
+    Thread-safe: concurrent appends share one sync and one stored head.
     """
 
     def __init__(self, project: Project, run_id: str, emitter: JsonlEventEmitter) -> None:
@@ -32,9 +31,10 @@ class RunStream:
         self._one_by_one = threading.Lock()
 
     def append(self, payload: Payload) -> Event:
-        """Append, sync, remember. Raises as `JsonlEventEmitter.emit` does, and DiskError for the head.
+        """Append an event, sync it and store the head.
 
-        In a signed run an anchor gets its signature here.
+        In a signed run an anchor is signed here. Raises as `JsonlEventEmitter.emit` does, and
+        DiskError for the head.
         """
         with self._one_by_one:  # what is signed is the head just before
             payload = with_signature(payload, self._signer, self.run_id, self._emitter.head)
@@ -55,10 +55,10 @@ class RunStream:
 
 @contextmanager
 def open_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterator[RunStream]:
-    """The run's stream with this process as its only writer.
+    """Open the run's stream with this process as its only writer.
 
-    Raises StreamLocked otherwise, and ConfigError where the run is signed with a key that is not
-    configured here.
+    Raises StreamLocked if there is another, and ConfigError if the run's signing key is not
+    configured.
     """
     identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
     emitter = JsonlEventEmitter.open(
@@ -79,7 +79,7 @@ class _RecordedSigning(msgspec.Struct):
 
 
 def _signer(project: Project, emitter: JsonlEventEmitter) -> Signer | None:
-    """A run that begins is signed with the user's key; one that goes on, as it began."""
+    """Return the user's signer for a new run, and the recorded one for a resumed run."""
     first = next(read_events(emitter.path), None)
     return (
         project.signer

@@ -56,13 +56,15 @@ def totals_by_operation(
 
 
 def skipped_node_count(node_ids: Sequence[str], operations: int, skipped: int) -> int:
-    """How many nodes were looked at and became no job. `node_ids` are those of the jobs; `skipped`
-    counts pairs of node and operation, so that with the jobs each node is there once for each."""
+    """Return how many nodes became no job.
+
+    `node_ids` are those of the jobs; `skipped` counts pairs of node and operation.
+    """
     return (skipped + len(node_ids)) // max(1, operations) - len(set(node_ids))
 
 
 def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
-    """The same of a plan as the run's stream has it."""
+    """Return the same for a recorded plan."""
     nodes = [str(job["node_id"]) for job in plan.get("jobs", ())]
     return skipped_node_count(nodes, len(plan.get("operations", ())), plan.get("skipped", 0))
 

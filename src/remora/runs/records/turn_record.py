@@ -1,4 +1,4 @@
-"""One turn of an agent: the packet it was decided on, and what came of it."""
+"""Document of one turn: packet, events and output."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from remora.trace.index.packet_reader import PacketReader
 
 
 def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
-    """The event as JSON; long strings that were moved to `blobs` stand in it whole.
+    """Return the event as JSON with its blobs resolved.
 
-    Raises StreamDamaged for data that is no JSON object, NotFound for a blob that is gone.
+    Raises StreamDamaged for invalid data, NotFound for a missing blob.
     """
     document = msgspec.structs.asdict(event)
     document["data"] = resolved_data(event, blobs)

@@ -1,4 +1,4 @@
-"""A report as one HTML page that asks for nothing outside itself."""
+"""A report as one self-contained HTML page."""
 
 from collections.abc import Iterator
 from html import escape
@@ -38,7 +38,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def html_page(report: Report) -> str:
-    """Every name and message that comes from the project is text in it, whatever it holds."""
+    """Return the page; all names and messages from the project are escaped."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -103,7 +103,7 @@ def _head(job: JobReport) -> str:
 
 
 def _what(job: JobReport, told: str) -> str:
-    """What a job did says of which operation it is; else that is said first."""
+    """Return the text, preceded by the operation unless it begins with it."""
     return told if told.startswith(f"{job.operation} ") else f"{job.operation}: {told}"
 
 

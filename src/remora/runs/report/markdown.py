@@ -1,4 +1,4 @@
-"""A report in Markdown, to be pasted into a pull request: what there is to know, the rest folded away."""
+"""A report in Markdown for a pull request; details are folded."""
 
 import html
 import re
@@ -23,14 +23,14 @@ from remora.text import escape_line
 _MOST_DIFFS = 40_000
 """Characters of all diffs: a comment may have some 65,000."""
 _MOST_LEFT = 20
-"""Findings that are left and shown without being asked for."""
+"""Number of remaining findings shown unfolded."""
 _TICKS = re.compile(r"`+")
 _BARE_BAR = re.compile(r"(?<!\\)\|")
 _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
 def markdown(report: Report) -> str:
-    """Every name and message that comes from the project is quoted, so that none of them is markup."""
+    """Return the report; all names and messages from the project are quoted."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -112,7 +112,7 @@ def _diffs(report: Report) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """A code span: its ticks are longer than those within."""
+    """Return a code span whose ticks are longer than those within."""
     shown = escape_line(text)
     longest = max(map(len, _TICKS.findall(shown)), default=0)
     ticks = "`" * (longest + 1)
@@ -120,7 +120,7 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Words that are no markup, whatever they are; what would call somebody is code."""
+    """Return escaped text; text with `@` becomes code, so that it mentions nobody."""
     if "@" in text:
         return _code(text)
     return _ACTIVE.sub(r"\\\1", escape_line(text))

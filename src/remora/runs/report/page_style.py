@@ -1,4 +1,4 @@
-"""How a report's page looks, by day and by night."""
+"""Style of a report's page, light and dark."""
 
 STYLE = """\
 :root {

@@ -1,4 +1,4 @@
-"""Phrases that the forms of a report for people share."""
+"""Phrases shared by Markdown and HTML reports."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from remora.runs.report.report_model import Finding, JobReport, Report
 from remora.text import escape_line
 
 STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
-"""What people are told of a state; in JSON it stays what it is."""
+"""Names of states in reports; JSON keeps the recorded ones."""
 
 
 def headline(report: Report) -> str:
@@ -44,7 +44,7 @@ def totals(report: Report) -> str:
 
 
 def decisions_text(report: Report) -> str:
-    """How often a model decided where that could change the result: a sentence."""
+    """Return a sentence on how often a model decided."""
     if not report.asked:
         return "No decision had a choice: rules took them all"
     told = asked_text(report.asked, report.differed)
@@ -57,8 +57,10 @@ def deciders(job: JobReport) -> str:
 
 
 def fixes_of(job: JobReport) -> str:
-    """`fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`; of what
-    met a conflict in the conditional, and nothing of what was refused: that is left."""
+    """Return `fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`.
+
+    With a conflict `would fix …`; empty for a rejected change set.
+    """
     if job.review not in KEPT_STATES:
         return ""
     is_done = job.review in ("pending", "accepted")
@@ -71,7 +73,7 @@ def fixes_of(job: JobReport) -> str:
 
 
 def left_codes(left: Sequence[Finding]) -> str:
-    """The same of findings that are left."""
+    """Return the codes of remaining findings."""
     counts: dict[str, int] = {}
     for finding in left:
         counts[finding.code or "?"] = counts.get(finding.code or "?", 0) + 1
@@ -79,16 +81,16 @@ def left_codes(left: Sequence[Finding]) -> str:
 
 
 def state_word(state: str) -> str:
-    """A state for people."""
+    """Return a state's name in reports."""
     return escape_line(STATES.get(state, state))
 
 
 def reasons(job: JobReport) -> list[str]:
-    """Why a job came to no good end, one line each."""
+    """Return why a job failed, one line each."""
     if job.review == "conflict":
         return [escape_line(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
     if job.review == "stale":
-        return ["it was changed while the agent worked on it"]
+        return ["it changed while the agent worked on it"]
     return [escape_line(job.error)] if job.error and not job.review else []
 
 

@@ -1,4 +1,4 @@
-"""Which findings nobody mended: what an agent's stream tells of them."""
+"""Remaining findings, from the diagnostics of an agent's packets."""
 
 import re
 from collections import Counter
@@ -10,14 +10,13 @@ from remora.runs.records.job_view import JobView
 from remora.runs.report.report_model import Finding
 
 _SHAPE = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
-"""As the built-in lint agent writes a diagnostic."""
+"""Format of the built-in lint agent's diagnostics."""
 KEPT_STATES = (*UNDECIDED, "accepted")
-"""Where a change set is in the files, or may come there, what it mends is not left."""
+"""Reviews of change sets whose fixes count."""
 
 
 def findings_left(job: JobView) -> tuple[Finding, ...]:
-    """With the lines they had when the run began, as far as the record names them; the others by
-    their codes alone."""
+    """Return the remaining findings, with their lines at the start of the run if recorded."""
     after = job.after if job.review in KEPT_STATES else job.before
     if not after:
         return ()
@@ -49,6 +48,6 @@ def _finding(line: str) -> Finding:
 
 
 def _text(line: str) -> str:
-    """A diagnostic without its line, which a change above it moves."""
+    """Return a diagnostic without its line, which edits above it change."""
     finding = _finding(line)
     return f"{finding.code} {finding.message}"

@@ -1,4 +1,4 @@
-"""The forms of a report, by the names that people ask for them with."""
+"""Report formats by name."""
 
 from collections.abc import Callable, Mapping
 
@@ -26,4 +26,4 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
     "sarif": _as_sarif,
     "json": _as_json,
 }
-"""By the name that `--format` takes; each is a pure function."""
+"""By the values of `--format`; pure functions."""

@@ -1,4 +1,4 @@
-"""A run's report as a record: all that any of its forms tells, and nothing that has to be looked up."""
+"""A run's report as a record: the content of all formats."""
 
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ from remora.runs.records.totals import OperationTotals
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """Lines `start` to before `end` of a file (from 1) become `text`."""
+    """Replacement of lines `start` up to, not including, `end` (from 1) by `text`."""
 
     start: int
     end: int
@@ -17,9 +17,11 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One changed file. `path` is spelled as in a node key. `edits` and `last_column` are null and
-    0 where it is no text, and `edits` also where a secret in them was redacted: `last_column` is the length of the last line of what it was, if that
-    line has no end."""
+    """One changed file.
+
+    `path` is spelled as in a node key. `edits` is null for a binary file. `last_column` is the
+    length of the old file's last line if that has no newline, else 0.
+    """
 
     path: str
     kind: Literal["added", "modified", "deleted"]
@@ -30,8 +32,8 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that nobody mended. `line` is the one it had when the run began, null where the
-    record does not tell."""
+    """A remaining finding. `line` is the one at the start of the run, null if it is not
+    recorded."""
 
     code: str
     message: str
@@ -39,8 +41,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A job: what became of it, what it changes, what it leaves. `state` is a person's verdict, or
-    where nobody gave one, how the job ended."""
+    """A job's result, changes and remaining findings. `state` is the verdict, or the status without
+    one."""
 
     agent_id: str
     operation: str
@@ -64,9 +66,12 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A run. `sums` say what each operation came to; `fixed` of `findings` are a linter's that are mended
-    by what is accepted or waits, both null where no job knows of any; `waiting` counts change sets that nobody has said yes or no to; `skipped` counts pairs of node and
-    operation, `skipped_nodes` nodes."""
+    """A run.
+
+    `sums` are totals by operation. `fixed` of `findings` lint findings are fixed by accepted or
+    pending changes; both are null if no job knows of any. `waiting` counts change sets without a
+    verdict; `skipped` counts pairs of node and operation, `skipped_nodes` nodes.
+    """
 
     run_id: str
     project: str

@@ -1,4 +1,4 @@
-"""From a run's streams and stored contents to its report."""
+"""Build a run's report from its streams and stored contents."""
 
 from collections import Counter
 from contextlib import suppress

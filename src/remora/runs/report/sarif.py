@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0: what is proposed, with its fixes, and what is left."""
+"""A report as SARIF 2.1.0: proposed fixes and remaining findings."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _BAD = ("failed", "error", "interrupted")
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    """The log, as JSON objects. Lines are those of the files as they were when the run began."""
+    """Return the SARIF log. Lines are those of the files at the start of the run."""
     results = [result for job in report.jobs for result in _results(job)]
     rules = sorted({result["ruleId"] for result in results})
     for result in results:
@@ -108,7 +108,7 @@ def _result(job: JobReport, rule: str, text: str, level: str, number: int = 0) -
 
 
 def _message(text: str) -> str:
-    """Text in which nothing is a link or a placeholder, as the standard has it written."""
+    """Escape links and placeholders as the standard requires."""
     text = text.replace("{", "{{").replace("}", "}}")
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
@@ -132,7 +132,7 @@ def _artifact_change(file: FileChange) -> dict[str, Any]:
 
 
 def _replacement(edit: Edit, file: FileChange) -> dict[str, Any]:
-    """Whole lines; a last one that has no end goes as far as it goes."""
+    """Replace whole lines; a last line without newline up to its last column."""
     end, column = edit.end, 1
     if file.last_column and edit.end > file.lines:
         end, column = file.lines, file.last_column + 1

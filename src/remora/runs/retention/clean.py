@@ -1,4 +1,4 @@
-"""What a project's runs leave on the disk and nobody needs any more: looked for, and let go."""
+"""Find and remove files of a project's runs that are no longer needed."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ _REFS = "refs/remora/"
 
 
 class Removable(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that can go: what it is, its name, and the bytes that it takes."""
+    """A removable item: kind, name and size in bytes."""
 
     kind: Kind
     name: str
@@ -36,8 +36,8 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was removed, or with `dry_run` would be; `kept` names runs that still need what is
-    theirs, and why."""
+    """What was removed, or with `dry_run` would be; `kept` names runs whose files are still needed,
+    and why."""
 
     dry_run: bool
     removed: tuple[Removable, ...]
@@ -46,20 +46,20 @@ class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bytes(self) -> int:
-        """All of it."""
+        """Return the total size."""
         return sum(found.bytes for found in self.removed)
 
 
 Removal = tuple[Removable, Callable[[], None]]
-"""What can go, and how. The function raises OSError or RemoraError where it cannot."""
+"""A removable item and the function that removes it, which may raise OSError or RemoraError."""
 
 
 def find_removable(
     project: Project, now: datetime
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """What of this project can go, and the runs that must not be touched. Nothing is removed yet.
+    """Find what can be removed in this project, and the runs that are still needed.
 
-    Streams stay: `trace compact` lets them go by age.
+    Removes nothing. Streams are left to `trace compact`.
     """
     found = take_inventory(project.trace)
     acts = [*_workspaces(project), *_bases(project, now), *_refs(project, found)]
@@ -70,7 +70,7 @@ def find_removable(
 def remove_all(
     acts: list[Removal], kept: tuple[tuple[str, str], ...], *, dry_run: bool
 ) -> CleanResult:
-    """Remove it all; what cannot be removed is told of, and the rest goes all the same."""
+    """Remove everything; report what cannot be removed and continue."""
     gone: list[Removable] = []
     problems: list[str] = []
     for what, remove in acts:
@@ -84,7 +84,7 @@ def remove_all(
 
 
 def _workspaces(project: Project) -> Iterator[Removal]:
-    """Private copies that nobody works in: the next run makes them again."""
+    """Yield unused private copies; the next run recreates them."""
     with suppress(FileNotFoundError):
         for place in sorted((project.cache / "slots").iterdir()):
             if place.is_dir() and not place.is_symlink():
@@ -103,14 +103,14 @@ def _remove_workspace(place: Path) -> None:
 
 
 def _bases(project: Project, now: datetime) -> Iterator[Removal]:
-    """Frozen copies of runs that are over."""
+    """Yield frozen copies of finished runs."""
     for place in idle_bases(project, now):
         what = Removable(kind="base", name=str(place), bytes=size_of(place))
         yield what, partial(remove_tree, place)
 
 
 def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
-    """Commits that are kept alive for runs that are gone, or over with nothing left to say of them."""
+    """Yield refs that keep commits of finished or missing runs."""
     needed = {run.run_id for run in found.runs if run.hands_off}
     refs: list[str] = []
     with suppress(OutsideError):  # without git nothing is kept alive
@@ -124,7 +124,7 @@ def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
 
 
 def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Removal]:
-    """Contents that no stream names, by the same rules as `trace compact`."""
+    """Yield contents that no stream references, by the rules of `trace compact`."""
     policy = Policy.of(project.config.runner.memory.retention)
     going = list(unreferenced(found.contents, found.runs, found.freed, policy, now))
     if not going:
@@ -152,7 +152,7 @@ def _conflict_files(project: Project) -> Iterator[Removal]:
 
 @contextmanager
 def try_lock(lock: Path) -> Iterator[bool]:
-    """Whether nobody else holds this lock; we do meanwhile."""
+    """Try to lock the file; yields True if it is locked now."""
     handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -166,7 +166,7 @@ def try_lock(lock: Path) -> Iterator[bool]:
 
 
 def size_of(place: Path) -> int:
-    """Bytes on the disk of all files below, as far as they can be reached."""
+    """Return the disk usage of all readable files below `place`, in bytes."""
     total, waiting = 0, [str(place)]
     while waiting:  # os.walk recurses, and there may be thousands of folders within each other
         with suppress(OSError), os.scandir(waiting.pop()) as entries:

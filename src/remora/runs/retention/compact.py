@@ -1,7 +1,7 @@
-"""`trace compact`: looks at every run, seals what is over, lets go what is old, and says so.
+"""`trace compact`: seal finished streams and remove old ones.
 
-Each step is atomic, and a killed one leaves a state from which the next command goes on: what
-went stands in `expired.jsonl` before anything of it is removed, and a run's own stream goes last.
+Each step is atomic, so a killed command can be repeated: removals are recorded in `expired.jsonl`
+first, and a run's own stream is removed last.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,10 +46,10 @@ from remora.workspaces.commit_files import unpin_commit
 
 
 def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compaction:
-    """Seal, expire and collect as the configuration says; with `dry_run` nothing is touched.
+    """Seal, expire and collect as configured; with `dry_run` nothing is changed.
 
-    What cannot be done to one run is told, and the others are gone on with. Raises StreamLocked
-    (another one works here), StreamDamaged (the record of what expired is) or DiskError.
+    Errors of one run are reported, and the others are processed. Raises StreamLocked (another one
+    is running), StreamDamaged (the record of expired runs is damaged) or DiskError.
     """
     folder = project.trace
     folder.check()
@@ -65,46 +65,47 @@ def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compac
 
 
 class _Actions(Protocol):
-    """What touches the disk. Raises StreamError, NotFound or DiskError."""
+    """Actions on the disk. Raise StreamError, NotFound or DiskError."""
 
     def seal(self, stream: StreamFacts) -> int:
-        """Seal it; the bytes of its file after that."""
+        """Seal a stream; return its new size."""
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
-        """Put it on record and remove it."""
+        """Record and remove a run."""
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """Remove contents; those that went."""
+        """Remove contents; return those removed."""
 
 
 class _DryRunActions:
-    """Touches nothing."""
+    """Changes nothing."""
 
     def seal(self, stream: StreamFacts) -> int:
-        """How large the sealed file would be: it is made and thrown away."""
+        """Return the size that the sealed file would have; it is made and discarded."""
         return compressed_size(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
-        """It would."""
+        """Do nothing."""
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """All of them would go."""
+        """Return all of them."""
         return list(contents)
 
 
 class _RealActions:
-    """Does it."""
+    """Changes the disk."""
 
     def __init__(self, project: Project, now: datetime) -> None:
         self._project = project
         self._now = now
 
     def seal(self, stream: StreamFacts) -> int:
-        """As `remora.trace.stream.compression` does."""
+        """Compress the stream."""
         return compress_stream(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
-        """With the run's stream held: whoever writes one of its agents' holds that too."""
+        """Lock the run's stream, then remove its streams: writers of its agents hold that lock
+        too."""
         *agents, own = run.streams
         with locked_stream(own.path) as size:
             if size != own.bytes:
@@ -117,7 +118,7 @@ class _RealActions:
                 remove_stream(stream.path)
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """Those that nobody put again meanwhile."""
+        """Remove contents that were not stored again meanwhile."""
         folder = self._project.trace
         found, before = list(contents), (self._now - GRACE).timestamp()
         gone = {
@@ -131,7 +132,7 @@ class _RealActions:
 
 
 class _Compactor:
-    """One pass over everything, in an order in which each step sees what the one before left."""
+    """One pass over everything; each step sees the result of the one before."""
 
     def __init__(self, project: Project, found: Inventory, acts: _Actions, now: datetime) -> None:
         self._policy = Policy.of(project.config.runner.memory.retention)
@@ -147,7 +148,7 @@ class _Compactor:
         self._problems: list[str] = []
 
     def run(self) -> None:
-        """Expire by age, seal the rest, and only then see whether it is too much."""
+        """Expire by age, seal the rest, then expire by size."""
         runs = list(self._runs.values())
         for run in expiring_by_age(runs, self._policy, self._now):
             self._expire(run, AGE if is_due(run, self._policy.keep, self._now) else PARTIAL)
@@ -160,7 +161,7 @@ class _Compactor:
             del self._contents[content.store, content.digest]
 
     def report(self, *, dry_run: bool) -> Compaction:
-        """What came of it."""
+        """Return the result."""
         stores = [content.store for content in self._collected]
         left = list(self._runs.values())
         too_much = self._policy.most_bytes is not None and self._bytes() > self._policy.most_bytes
@@ -214,7 +215,7 @@ class _Compactor:
         self._runs[run.run_id] = msgspec.structs.replace(run, streams=streams)
 
     def _leave(self, run: RunFacts, why: str) -> bool:
-        """It is not touched after all."""
+        """Leave a run untouched and report why."""
         self._runs[run.run_id] = msgspec.structs.replace(run, hands_off=why)
         self._problems.append(f"{run.run_id}: {why}")
         return False
@@ -234,8 +235,11 @@ class _Compactor:
 
 
 def _anchors(run: RunFacts, why: str) -> list[ExpiredStream]:
-    """What stays on record of each stream. Raises StreamDamaged for one that is not sound, or not
-    what its run says: nobody destroys the evidence of that."""
+    """Return the anchors that stay on record.
+
+    Raises StreamDamaged for a damaged stream or one that differs from its run's record: that
+    evidence is kept.
+    """
     heads = history_of(run.streams[-1].path).heads
     found = []
     for stream in run.streams:

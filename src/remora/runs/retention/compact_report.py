@@ -1,10 +1,10 @@
-"""What `trace compact` did, or would do: the document that it prints."""
+"""Document of `trace compact`."""
 
 import msgspec
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream that was sealed, and the bytes of its file before and after."""
+    """A sealed stream, and the size of its file before and after."""
 
     kind: str
     id: str
@@ -14,7 +14,7 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpiredRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that expired, with how many streams, and the bytes of their files."""
+    """An expired run, with the number and size of its streams."""
 
     run_id: str
     reason: str
@@ -23,7 +23,7 @@ class ExpiredRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    """How many contents went that no stream names, and the bytes of their files."""
+    """Number and size of the removed contents."""
 
     blobs: int = 0
     objects: int = 0
@@ -31,14 +31,14 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A run whose time has come and that was not touched, and why."""
+    """A run that is due and was kept, and why."""
 
     run_id: str
     reason: str
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done, or with `dry_run` what would be; bytes of all streams and contents."""
+    """What was done, or with `dry_run` would be; sizes are those of all streams and contents."""
 
     dry_run: bool
     sealed: tuple[Sealed, ...]

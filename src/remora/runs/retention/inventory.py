@@ -1,4 +1,4 @@
-"""What there is to keep or to let go: every run with its streams, ages, and what they name."""
+"""Inventory of runs: streams, ages and referenced contents."""
 
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
@@ -36,7 +36,7 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    """All runs, oldest first, all contents, and which of them runs named that expired."""
+    """All runs, oldest first, all contents, and those named only by expired runs."""
 
     runs: tuple[RunFacts, ...] = ()
     contents: tuple[StoredContent, ...] = ()
@@ -44,8 +44,11 @@ class Inventory(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """What a run's own stream says of its agents: those that began, and the heads of those that
-    ended and were not begun again. `first` and `last` are the times of its events."""
+    """Agents of a run's stream: those that began, and the heads of those that ended and were not
+    resumed.
+
+    `first` and `last` are the times of its events.
+    """
 
     first: datetime | None = None
     last: datetime | None = None
@@ -54,7 +57,7 @@ class History(msgspec.Struct):
 
 
 def take_inventory(folder: TraceFolder) -> Inventory:
-    """Look at everything; nothing is held meanwhile. Raises DiskError or StreamDamaged."""
+    """Read everything without locking. Raises DiskError or StreamDamaged."""
     contents = tuple(stored_contents(folder))  # first: what is put from now on is young
     known = frozenset(content.digest for content in contents)
     lines = {line.run_id: line for line in list_run_lines(folder)}
@@ -85,7 +88,7 @@ def take_inventory(folder: TraceFolder) -> Inventory:
 
 
 def history_of(path: Path) -> History:
-    """From the run's own stream. Raises StreamDamaged, NotFound or DiskError."""
+    """Read the run's own stream. Raises StreamDamaged, NotFound or DiskError."""
     found, stamp = History(), ""
     for event in read_events(path):
         stamp = event.timestamp
@@ -145,7 +148,7 @@ def _unfinished_reason(line: RunLine | None, history: History) -> str:
     if line is None or history.last is None:
         return DAMAGE
     if line.status == INTERRUPTED or history.started - history.heads.keys():
-        return f"it was interrupted: `remora analyze --resume {line.run_id}` goes on with it"
+        return f"it was interrupted: `remora analyze --resume {line.run_id}` resumes it"
     waiting = line.pending + line.conflicts
     if waiting:
         word = "change set waits" if waiting == 1 else "change sets wait"
@@ -178,7 +181,7 @@ def _names(streams: Iterable[StreamFacts], known: Collection[str]) -> frozenset[
 
 
 def _freed(expired: Iterable[ExpiredStream], contents: Iterable[StoredContent]) -> frozenset[str]:
-    """Contents that expired runs named, and that nobody put again since."""
+    """Return the contents that expired runs named and that were not stored again since."""
     put = {content.digest: content.put for content in contents}
     found: set[str] = set()
     for entry in expired:

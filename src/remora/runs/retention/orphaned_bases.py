@@ -1,4 +1,4 @@
-"""Frozen copies that killed commands left in the user's cache."""
+"""Frozen copies left in the user's cache by killed commands."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -11,11 +11,11 @@ from remora.trace.read.reader import RUNNING, stream_status
 
 _APART = "~"
 GRACE_S = 3600
-"""A copy younger than this may belong to a command that has not begun its run yet."""
+"""Minimum age of a copy to remove: a younger one may belong to a run that is starting."""
 
 
 def remove_idle_bases(project: Project, now: datetime) -> list[str]:
-    """Remove the frozen copies of runs that are over; returns their ids. Never raises."""
+    """Remove the frozen copies of finished runs; return their IDs. Never raises."""
     idle = idle_bases(project, now)
     for folder in idle:
         try_remove_tree(folder)
@@ -23,7 +23,7 @@ def remove_idle_bases(project: Project, now: datetime) -> list[str]:
 
 
 def idle_bases(project: Project, now: datetime) -> list[Path]:
-    """The frozen copies that no run works on, and no command can be about to. Never raises."""
+    """Return the frozen copies that no run uses or is about to use. Never raises."""
     with suppress(OSError):
         return [
             folder

@@ -1,4 +1,4 @@
-"""Copies of projects whose folder is gone: whose they are lies beside them."""
+"""Private copies of projects whose folder no longer exists."""
 
 import os
 from collections.abc import Iterator
@@ -16,8 +16,7 @@ _MOST = 4096
 
 
 def note_root(project: Project) -> None:
-    """Say beside a project's copies where it lies: their folder is named by a hash of that. Never
-    raises."""
+    """Record a project's path beside its copies, whose folder is named by a hash. Never raises."""
     note = project.cache / _NOTE
     with suppress(OSError):
         if not note.exists():
@@ -28,8 +27,8 @@ def note_root(project: Project) -> None:
 
 
 def orphaned_caches(roots: Path, now: datetime) -> Iterator[Path]:
-    """The folders in `roots` of projects that are not there any more, and that no run works in. One
-    that does not say whose it is stays."""
+    """Yield the folders in `roots` of missing projects that no run uses; skips folders without a
+    path."""
     for place in sorted(roots.iterdir()) if roots.is_dir() else ():
         root = _root_of(place)
         if root is not None and not os.path.lexists(root) and _is_idle(place, now):
@@ -37,7 +36,7 @@ def orphaned_caches(roots: Path, now: datetime) -> Iterator[Path]:
 
 
 def _root_of(place: Path) -> Path | None:
-    """What the note says, if it is about this very folder."""
+    """Return the recorded path if it belongs to this folder."""
     note = place / _NOTE
     with suppress(OSError, ValueError):
         if place.is_symlink() or note.is_symlink() or note.stat().st_size > _MOST:

@@ -1,4 +1,4 @@
-"""Which runs are sealed, which expire, which contents go, and why the rest stays: pure rules."""
+"""Retention rules: which runs are sealed or expire, which contents are removed. Pure functions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -12,14 +12,14 @@ from remora.config.schema import RetentionConfig
 from remora.trace.retention.unused_contents import StoredContent
 
 GRACE = timedelta(days=1)
-"""How long a content stays that no stream names: a command puts it, then writes the event."""
+"""Minimum age of an unreferenced content: commands store contents before events."""
 _MIB = 1024 * 1024
 AGE, SIZE, PARTIAL = "age", "size", "begun before"
-"""Why a run expires; the last one was half removed when the command was killed."""
+"""Why a run expires; the last one was partly removed when a command was killed."""
 
 
 class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream's file; `beside` are the bytes of torn tails that were moved out of it."""
+    """A stream's file; `beside` counts the bytes of torn tails moved out of it."""
 
     kind: Literal["agent", "run"]
     id: str
@@ -32,9 +32,9 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A run as the rules see it; its own stream is the last of `streams`.
 
-    `first` and `last` are the times of its events, None where nobody knows. `hands_off` says why it may not
-    be touched, empty where it may. `begun`: a part of it has expired. `names` are the contents
-    that its streams name, None where one cannot be read: then nobody knows.
+    `first` and `last` are the times of its events, None if unknown. `hands_off` says why it must be
+    kept, empty if it need not be. `begun`: part of it has expired. `names` are the contents that
+    its streams reference, None if a stream cannot be read.
     """
 
     run_id: str
@@ -47,12 +47,12 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bytes(self) -> int:
-        """All its files on the disk."""
+        """Return the size of all its files."""
         return sum(stream.bytes + stream.beside for stream in self.streams)
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """How long, and how much in all; None is without an end."""
+    """Retention limits; None means unlimited."""
 
     keep: timedelta | None
     compress: timedelta | None
@@ -60,7 +60,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, config: RetentionConfig) -> "Policy":
-        """As it is configured."""
+        """Return the configured policy."""
         return cls(
             keep=None if config.keep_days is None else timedelta(config.keep_days),
             compress=None
@@ -71,12 +71,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_due(run: RunFacts, after: timedelta | None, now: datetime) -> bool:
-    """Whether a run's last event is older than that. One without a time is not: nobody knows."""
+    """True if a run's last event is older than `after`; False if its time is unknown."""
     return after is not None and run.last is not None and now - run.last > after
 
 
 def expiring_by_age(runs: Iterable[RunFacts], policy: Policy, now: datetime) -> Iterator[RunFacts]:
-    """Runs that are older than they are kept, and those of which a part has gone already."""
+    """Yield runs older than the limit, and partly removed ones."""
     for run in runs:
         if not run.hands_off and (run.begun or is_due(run, policy.keep, now)):
             yield run
@@ -85,7 +85,7 @@ def expiring_by_age(runs: Iterable[RunFacts], policy: Policy, now: datetime) -> 
 def to_seal(
     runs: Iterable[RunFacts], policy: Policy, now: datetime
 ) -> Iterator[tuple[RunFacts, StreamFacts]]:
-    """Streams to be sealed: agents' before their run's, so that a run is sealed last."""
+    """Yield streams to seal: agents' before their run's."""
     for run in runs:
         if not run.hands_off and is_due(run, policy.compress, now):
             for stream in run.streams:
@@ -96,8 +96,10 @@ def to_seal(
 def expiring_by_size(
     runs: Sequence[RunFacts], contents: Iterable[StoredContent], policy: Policy
 ) -> Iterator[RunFacts]:
-    """The oldest runs, as many as must go until all that is left fits; fewer where too many may
-    not be touched. A content goes with the last run that names it."""
+    """Yield the oldest runs until the rest fits the limit.
+
+    A content is freed with the last run that references it.
+    """
     if policy.most_bytes is None:
         return
     sizes: Counter[str] = Counter()
@@ -122,11 +124,11 @@ def unreferenced(
     policy: Policy,
     now: datetime,
 ) -> Iterator[StoredContent]:
-    """Contents to be collected: no run that is left names them, and GRACE is over.
+    """Yield contents that no remaining run references and that are older than GRACE.
 
-    An object that is not `freed`, for no expired run named it, may be a backup of a user's file, which `accept` made
-    before it merged: it stays as long as a run of its age, and as long as the run is left during
-    which it was put. Nothing goes while it is not known what every run names.
+    An object that is not `freed`, because no expired run named it, may be a backup of a user's file
+    made by `accept` before a merge. It is kept as long as a run of its age, and as long as the run
+    during which it was stored. Nothing is removed while a run's references are unknown.
     """
     if any(run.names is None for run in left):
         return
@@ -152,7 +154,7 @@ def _is_old_backup(
 def kept_past_due(
     runs: Iterable[RunFacts], policy: Policy, now: datetime, *, too_much: bool
 ) -> Iterator[tuple[str, str]]:
-    """Runs whose time has come and that may not be touched, each with the reason."""
+    """Yield runs that are due and must be kept, each with the reason."""
     for run in runs:
         due = too_much or is_due(run, policy.keep, now) or is_due(run, policy.compress, now)
         if run.hands_off and (due or run.last is None):

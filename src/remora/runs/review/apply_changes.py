@@ -1,4 +1,4 @@
-"""One change set into the user's files: what keeps it out, and how it is written."""
+"""Apply one change set to the user's files: objections and writing."""
 
 from collections.abc import Iterable, Sequence
 
@@ -28,8 +28,8 @@ def objections(
     recheck: Recheck,
     tree: Tree,
 ) -> Sequence[FileConflict]:
-    """Why an accepted change set cannot be written, empty if it can; `tree` is what it was merged
-    with."""
+    """Return why an accepted change set cannot be written, empty if it can; `tree` is what it was
+    merged with."""
     return (
         _stale(job, prepared)
         or prepared.conflicts
@@ -46,8 +46,11 @@ def write_change_set(
     review: Review,
     otherwise: Review,
 ) -> list[FileConflict]:
-    """Journal, record the review, exchange. Where a file moves on in that moment nothing is
-    written, `otherwise` is recorded too, and the conflicts say why."""
+    """Write the journal, record the review, swap the files.
+
+    If a file changes meanwhile, nothing is written, `otherwise` is recorded too, and the conflicts
+    are returned.
+    """
     store_contents(project, prepared)
 
     def on_conflict(found: Sequence[FileConflict]) -> None:
@@ -65,7 +68,7 @@ def write_change_set(
 
 
 def store_contents(project: Project, prepared: PreparedChanges) -> None:
-    """What is replaced, and what takes its place, stay in `objects/`."""
+    """Store the old and new contents in `objects/`."""
     for write in prepared.writes:
         for content in (write.ours, write.result):
             if content is not None:
@@ -74,7 +77,7 @@ def store_contents(project: Project, prepared: PreparedChanges) -> None:
 
 
 def secrets_in(patches: Iterable[FilePatch]) -> list[FileConflict]:
-    """Files in which a placeholder would come where the user has a secret, or had nothing."""
+    """Return files in which a placeholder would replace a secret, or be added."""
     found = [(patch.path, placeholder_in_files([(patch.base, patch.theirs)])) for patch in patches]
     return [FileConflict(path=path, detail=detail) for path, detail in found if detail]
 
@@ -84,10 +87,10 @@ def _record(stream: RunStream, review: Review) -> None:
 
 
 def _stale(job: JobView, prepared: PreparedChanges) -> list[FileConflict]:
-    """What the agent did not see of its node; nothing, where the user took the edit back."""
+    """Return a conflict if the user's edit of the node is still there."""
     moved_on = prepared.conflicts or any(write.merged for write in prepared.writes)
     if job.review != STALE or not moved_on:
         return []
     path, _ = split_node_key(job.node_id)
-    detail = "you changed this node while the agent worked on it; a retry works on what it is now"
+    detail = "you changed this node while the agent worked on it; a retry uses the current version"
     return [FileConflict(path=unescape_path(path), detail=detail)]

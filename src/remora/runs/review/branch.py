@@ -1,4 +1,5 @@
-"""`accept --git-branch`: accepted change sets as commits on a branch, the user's files left alone."""
+"""`accept --git-branch`: commit accepted change sets to a branch without touching the user's
+files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,7 +46,7 @@ from remora.workspaces.copy.snapshot import BaseSnapshot, restore_base
 
 
 class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Which change sets: by node, or with `every` all that wait, narrowed."""
+    """Chosen change sets: by node, or with `every` all pending ones, filtered."""
 
     nodes: Sequence[str] = ()
     every: bool = False
@@ -59,12 +60,13 @@ def accept_onto_branch(
     wanted: ChangeSetChoice,
     *,
     trusted: bool = False,
-    pace: TrackProgress = iter,
+    progress: TrackProgress = iter,
 ) -> Verdicts:
-    """Commit the chosen change sets onto a branch, one commit for each, from HEAD or from what the
-    branch has after it. Neither the working tree nor the user's index is touched.
+    """Commit the chosen change sets to a branch, one commit each, based on HEAD or the branch's
+    tip.
 
-    Raises as `accept` does, and UsageError where no commit can be put on that branch.
+    The working tree and the user's index are not touched. Raises as `accept` does, and UsageError
+    if the branch cannot take a commit.
     """
     check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_branch(project)
@@ -81,7 +83,7 @@ def accept_onto_branch(
             branch = branch if found else reread_branch(branch)
             return found
 
-        return accept_each(stream, picked, commit, pace)
+        return accept_each(stream, picked, commit, progress)
 
 
 def _commit_one(
@@ -132,7 +134,7 @@ def _altered(project: Project, patches: Sequence[FilePatch]) -> list[FileConflic
 
 
 def _tree(project: Project, branch: Branch) -> Tree:
-    """The branch's tip, as checks have it."""
+    """Return the tree of the branch's tip."""
 
     def copy(folder: Path) -> BaseSnapshot:
         return restore_base(project.root, branch.tip, {}, project.trace.objects.get, folder)
@@ -141,7 +143,8 @@ def _tree(project: Project, branch: Branch) -> Tree:
 
 
 def _message(job: JobView) -> str:
-    """`lint: src/app.py:load`, and what it mends; names come from the tree and stay on their line."""
+    """Return `lint: src/app.py:load` and the fixed codes; names are reduced to one printable
+    line."""
     subject = f"{job.operation}: {job.node_id.removeprefix('node:')}"
     codes = sorted(fixed(job.before or {}, job.after or {}).items())
     told = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in codes)

@@ -1,5 +1,4 @@
-"""A commit on its way onto a branch: what is kept so that a killed command's is finished, or not
-made at all."""
+"""Journal of a commit to a branch: lets the next command finish or drop it after a kill."""
 
 import os
 from collections.abc import Mapping
@@ -24,8 +23,8 @@ TRAILER = "Remora-Trace"
 
 
 class PendingCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """The tree is stored already; the trailer is made of the run's head after the review that
-    `note` names, as a file's journal does."""
+    """A commit whose tree is stored. The trailer is the run's head after the review that `note`
+    names."""
 
     name: str
     tip: str
@@ -35,17 +34,17 @@ class PendingCommit(msgspec.Struct, frozen=True, kw_only=True):
     note: dict[str, str]
 
     def on(self, root: Path) -> Branch:
-        """The branch as it stood."""
+        """Return the branch as it was."""
         return Branch(root=root, name=self.name, tip=self.tip, is_new=self.is_new, prefix=b"")
 
 
 def trailer(run_id: str, head: Head) -> str:
-    """The line that leads from a commit to the record of how it came about."""
+    """Return the trailer line that refers from a commit to its record."""
     return f"{TRAILER}: {run_id} {head.count} {head.hash}"
 
 
 def write_pending(project: Project, pending: PendingCommit) -> None:
-    """Keep it, against a power cut too; the journal is held. Raises DiskError."""
+    """Write and sync the journal, whose lock is held. Raises DiskError."""
     path = _path(project)
     fresh = path.with_suffix(".new")
     try:
@@ -58,7 +57,7 @@ def write_pending(project: Project, pending: PendingCommit) -> None:
 
 
 def remove_pending(project: Project) -> None:
-    """It is over. Raises DiskError."""
+    """Remove the journal. Raises DiskError."""
     try:
         _path(project).unlink(missing_ok=True)
         sync_path(_path(project).parent)
@@ -67,8 +66,10 @@ def remove_pending(project: Project) -> None:
 
 
 def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileConflict]:
-    """Commit, and lead the branch there; nothing is done twice. The conflict says so where the
-    branch has moved on. Raises OutsideError where git cannot now: the next command tries again.
+    """Create the commit and move the branch to it, unless that is done already.
+
+    Returns a conflict if the branch moved meanwhile. Raises OutsideError if git fails; the next
+    command tries again.
     """
     branch, line = pending.on(root), trailer(pending.note["run_id"], head)
     since = messages_since(branch)
@@ -84,13 +85,16 @@ def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileCo
     if line in since.splitlines():
         return []
     path, _ = split_node_key(pending.note["node_id"])
-    detail = f"the branch {pending.name} was moved meanwhile"
+    detail = f"the branch {pending.name} moved meanwhile"
     return [FileConflict(path=unescape_path(path), detail=detail)]
 
 
 def complete_branch(project: Project) -> str:
-    """Finish the commit that a killed `accept --git-branch` had begun, or drop it where its review
-    was not recorded; what became of it in words, empty where none was left."""
+    """Finish the commit of a killed `accept --git-branch`, or drop it if its review was not
+    recorded.
+
+    Returns the outcome in words, empty if there was nothing to do.
+    """
     if not os.path.lexists(_path(project)):
         return ""
     with JournalFolder(project.state / "journal").locked():
@@ -110,7 +114,7 @@ def complete_branch(project: Project) -> str:
                     )
                     stream.append(again)
         remove_pending(project)
-        return f"a commit to {pending.name} was interrupted here; it is {outcome} now"
+        return f"an interrupted commit to {pending.name} is now {outcome}"
 
 
 def _read(project: Project) -> PendingCommit | None:
@@ -124,7 +128,7 @@ def _read(project: Project) -> PendingCommit | None:
 
 
 def _head(project: Project, note: Mapping[str, str]) -> Head | None:
-    """The run's head right after the review."""
+    """Return the run's head right after the review."""
     with suppress(NotFound):
         for event in read_events(project.trace.run_stream(note["run_id"])):
             if event.seq == int(note["seq"]):

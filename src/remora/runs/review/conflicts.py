@@ -1,4 +1,4 @@
-"""Why a change set met a conflict: the accepted ones of its run that changed the same lines."""
+"""Conflicts between change sets of one run."""
 
 from remora.memory.events import Change
 from remora.runs.project import Project
@@ -8,10 +8,9 @@ from remora.workspaces.apply.merge import MergeConflict, merge3
 
 
 def conflicting_nodes(project: Project, view: RunView, job: JobView) -> list[str]:
-    """Node ids of the run's accepted change sets that do not merge with this job's.
+    """Return the nodes of accepted change sets that do not merge with this job's.
 
-    Empty where the user's own edit is in the way. Raises NotFound, StreamDamaged where a content
-    is not there any more.
+    Empty if the user's own edit is the cause. Raises NotFound, StreamDamaged for a missing content.
     """
     return [
         other.node_id

@@ -1,4 +1,4 @@
-"""Which of the chosen change sets a verdict is about: by the rules they mend, by what they leave alone."""
+"""Filters of reviewed change sets: by fixed rules and by conditions."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -17,8 +17,10 @@ _CODE = re.compile(r"[A-Z]+[0-9]*")
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewFilter:
-    """`rules`: codes of lint rules; a change set stays if it mends findings of these and no others.
-    `conditions`: names in CONDITIONS, all of which must hold."""
+    """`rules`: a change set passes if it fixes findings of these rules only.
+
+    `conditions`: names in CONDITIONS, all of which must hold.
+    """
 
     rules: frozenset[str] = frozenset()
     conditions: frozenset[str] = frozenset()
@@ -31,12 +33,14 @@ ALL = ReviewFilter()
 
 
 def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilter:
-    """From what was typed; several conditions may stand in one word, with commas. Raises
-    UsageError for what is no rule's code, and for an unknown condition."""
+    """Parse command-line values; a value may list conditions with commas.
+
+    Raises UsageError for an invalid rule code or an unknown condition.
+    """
     codes = {rule.strip().upper() for rule in rules}
     wrong = sorted(code for code in codes if not _CODE.fullmatch(code))
     if wrong:
-        raise UsageError(f"{wrong[0]!r} is no rule's code", hint="codes are as ruff's: F401")
+        raise UsageError(f"{wrong[0]!r} is not a rule code", hint="use e.g. F401")
     names = {name.strip() for words in conditions for name in words.split(",")}
     unknown = sorted(names - CONDITIONS.keys())
     if unknown:
@@ -48,7 +52,7 @@ def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilte
 def apply_filter(
     project: Project, jobs: Iterable[JobView], narrow: ReviewFilter
 ) -> tuple[list[JobView], list[str]]:
-    """The jobs that stay, and why each other one does not."""
+    """Return the jobs that pass, and why the others do not."""
     kept: list[JobView] = []
     left: list[str] = []
     for job in jobs:
@@ -63,10 +67,10 @@ def apply_filter(
 def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
     codes = set(fixed(job.before or {}, job.after or {}))
     if narrow.rules and not codes:
-        return "it mends no finding of a rule"
+        return "it fixes no finding of a rule"
     if narrow.rules and not codes <= narrow.rules:
         others = ", ".join(sorted(codes - narrow.rules))
-        return f"it mends {others}{' too' if codes & narrow.rules else ''}"
+        return f"it fixes {others}{' too' if codes & narrow.rules else ''}"
     for name in sorted(narrow.conditions):
         if not CONDITIONS[name](project, job):
             return f"it is not {name}"
@@ -74,7 +78,7 @@ def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
 
 
 def _is_verified(_: Project, job: JobView) -> bool:
-    """Its checks passed, nobody edited the node meanwhile, and it has met no conflict."""
+    """True if its checks passed, its node is unedited, and it has no conflict."""
     return job.review == PENDING
 
 
@@ -96,4 +100,4 @@ CONDITIONS: dict[str, Callable[[Project, JobView], bool]] = {
     "verified": _is_verified,
     "docstring-only": _is_docstring_only,
 }
-"""What `--if` can ask of a change set that waits."""
+"""Conditions of `--if`."""

@@ -1,4 +1,4 @@
-"""What a killed command left of a change set on its way into the user's files."""
+"""Recovery of journals that killed commands left."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,14 +15,14 @@ from remora.workspaces.apply.journal import Journal
 from remora.workspaces.apply.transaction import FileConflict, Recovery, recover_journal
 
 _EARLIER = {"verdict": "accepted", "otherwise": "conflict"}
-"""What the note of a journal meant before it said so."""
+"""Defaults for notes of older journals."""
 
 
 def journal_note(
     review: Review, node_id: str, run_id: str, seq: int, otherwise: str
 ) -> dict[str, str]:
-    """By which `complete_journals` knows a journal's review: the verdict that was recorded, and
-    the one that takes its place where a file moved on."""
+    """Return the note by which `complete_journals` finds a journal's review: the recorded verdict,
+    and the one that replaces it on a conflict."""
     return {
         "run_id": run_id,
         "agent_id": review.agent_id,
@@ -34,7 +34,7 @@ def journal_note(
 
 
 def complete_journals(project: Project) -> Recovery:
-    """Finish, or take back, what a killed `accept` or `revert` had begun."""
+    """Finish or roll back what a killed `accept` or `revert` began."""
 
     left: list[Journal] = []
 
@@ -57,7 +57,7 @@ def complete_journals(project: Project) -> Recovery:
 
 
 def last_review(project: Project, note: dict[str, str]) -> Review | None:
-    """The last review of the note's change set, if none came after the note's own."""
+    """Return the last review of the note's change set, if it is the note's own."""
     found: list[tuple[int, Review]] = []
     with suppress(NotFound):  # where the records were deleted nothing was accepted
         for event in read_events(project.trace.run_stream(note["run_id"])):
@@ -68,12 +68,12 @@ def last_review(project: Project, note: dict[str, str]) -> Review | None:
 
 
 def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:
-    """Conflicts as documents and events tell them."""
+    """Return conflicts as documents and events have them."""
     return [{"node_id": node_id, "path": c.path, "detail": c.detail} for c in found]
 
 
 def _recorded(project: Project, journal: Journal) -> bool:
-    """Whether the review that the journal belongs to is the last word on its change set: another
-    may have been recorded before the journal could be removed."""
+    """True if the journal's review is the last one of its change set: another may have been
+    recorded before the journal was removed."""
     review = last_review(project, journal.note)
     return review is not None and review.verdict == (_EARLIER | journal.note)["verdict"]

@@ -1,4 +1,4 @@
-"""Change sets merged with files that others changed, by operation."""
+"""Merge change sets with changed files, by operation."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What accepted tests were seen to run, for the Hub, as far as the files still are what ran."""
+"""Observed runs of accepted tests, for the Hub, for files that are unchanged since."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 class _Record(msgspec.Struct, frozen=True):
-    """As `submit_result` has it."""
+    """Observations as `submit_result` records them."""
 
     files: dict[str, str]
     tests: dict[str, list[str]]
@@ -27,17 +27,17 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """A node as it ran, and what must stay as it is for that to hold."""
+    """A node as it ran, and the hash that must not change."""
 
     node: Node
     anchor: str
 
 
 def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
-    """Of the tests that these jobs wrote and that stand in the project now: what they ran.
+    """Return what the jobs' tests ran, for tests that are in the project now.
 
-    A file that is another one than ran is left out, but for a function in it whose body is the same:
-    so several jobs' tests may stand in one file.
+    Changed files are left out, except functions with the same body, so several jobs' tests may be
+    in one file.
     """
     tests: list[ObservedTest] = []
     calls: dict[tuple[str, str], ObservedCall] = {}
@@ -54,7 +54,7 @@ def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
 
 
 def _records(project: Project, job: JobView) -> Iterator[_Record]:
-    """What was seen for the last verified submission."""
+    """Yield the observations of the last verified submission."""
     found: SubmitResult | None = None
     try:
         for event in read_events(project.trace.existing_agent(job.agent_id)):
@@ -85,7 +85,7 @@ def _calls(record: _Record, files: "_Files") -> Iterator[ObservedCall]:
 
 
 class _Files:
-    """Files as they were when the tests ran, held against those of now."""
+    """Files when the tests ran, compared with the current ones."""
 
     def __init__(self, project: Project, hashes: dict[str, str]) -> None:
         self._project = project
@@ -93,7 +93,7 @@ class _Files:
         self._known: dict[str, dict[str, _Place]] = {}
 
     def place(self, key: str) -> _Place | None:
-        """None for a node that is not what ran."""
+        """Return the node's place; None if the node changed."""
         path = split_node_key(key)[0] if key.startswith("node:") else ""
         if path not in self._hashes:
             return None

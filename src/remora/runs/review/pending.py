@@ -1,4 +1,4 @@
-"""What waits for a verdict, in the order in which a person goes through it."""
+"""Pending change sets in review order."""
 
 from typing import Literal, get_args
 
@@ -13,8 +13,8 @@ ORDERS: tuple[GroupBy, ...] = get_args(GroupBy)
 
 
 def pending_changes(view: RunView, by: GroupBy) -> list[tuple[str, JobView]]:
-    """Each change set that waits with the group it belongs to; groups stay together, and within
-    one the order is that in which the jobs began."""
+    """Return each pending change set with its group; groups stay together, in the order in which
+    jobs began."""
     found = [(_group(job, by), job) for job in view.jobs if job.review in UNDECIDED]
     first = {group: number for number, (group, _) in reversed([*enumerate(found)])}
     return sorted(found, key=lambda pair: first[pair[0]])

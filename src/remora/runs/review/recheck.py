@@ -1,4 +1,4 @@
-"""A merged change set is verified again: by what holds for all, and by its agent's own checks."""
+"""Repeat verification of a merged change set: general checks and the agent's own."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,21 +29,21 @@ from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 _OF_ALL = {"parses", "no_new_findings"}
-"""Checks that are made here for every agent: a finding that only two changes together bring, such
-as an import that is left unused, is told and refuses none of them."""
+"""Checks made here for every agent. A finding that only two changes together bring, such as an
+unused import, is reported and refuses neither."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """What a change set is merged with: how a file of it is read (None: it has none), and how all
-    of it is copied."""
+    """The tree that a change set is merged with: `read` returns a file (None: missing), `copy`
+    copies all of it."""
 
     read: Callable[[str], bytes | None]
     copy: Callable[[Path], BaseSnapshot]
 
 
 def users_tree(project: Project) -> Tree:
-    """The user's files as they are now."""
+    """Return the user's current files."""
     files = RootedFiles(project.root)
 
     def read(path: str) -> bytes | None:
@@ -57,7 +57,7 @@ def users_tree(project: Project) -> Tree:
 
 
 def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
-    """Files that parsed and would not after a merge."""
+    """Return files that parsed before the merge and do not after it."""
     return [
         FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
         for write in prepared.writes
@@ -68,8 +68,7 @@ def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
 
 
 class Recheck:
-    """The checks for one run's change sets. `notes` takes, in words, what a merge brought that
-    nobody did alone."""
+    """Checks for one run's change sets. `notes` collects findings that only the merge brings."""
 
     def __init__(self, project: Project, run_id: str, notes: list[str]) -> None:
         self.notes = notes
@@ -78,7 +77,7 @@ class Recheck:
         self._agents: dict[str, Agent] = {}
 
     def objections(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> list[FileConflict]:
-        """Why what was merged cannot be taken; empty where nothing was merged, or all is well."""
+        """Return why the merge is refused; empty if nothing was merged or all checks pass."""
         merged = [write for write in prepared.writes if write.merged]
         if not merged:
             return []
@@ -92,7 +91,7 @@ class Recheck:
         return [FileConflict(path=merged[0].path, detail=f"merged, it {detail}")] if detail else []
 
     def _worse(self, write: FileWrite) -> FileConflict | None:
-        """What a merge broke that each side alone did not: it must parse, and lint no worse."""
+        """Return a conflict if the merged file does not parse or has more findings."""
         if write.result is None or not write.path.endswith(".py"):
             return None
         error = parse_errors({write.path: write.result})
@@ -110,8 +109,8 @@ class Recheck:
         return None
 
     def _own_checks(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> str:
-        """What the agent's checks say of the merged files, which they compare with what was
-        there."""
+        """Return the first failed check of the agent on the merged files, compared with the current
+        ones."""
         agent, known = self._agent(job), self._jobs[job.agent_id]
         files = {write.path: (write.ours, write.result) for write in prepared.writes}
         _, now = files.get(known.path) or (None, tree.read(known.path))
@@ -139,7 +138,8 @@ class Recheck:
         return f"fails {failed[0].name}: {failed[0].detail}" if failed else ""
 
     def _agent(self, job: JobView) -> Agent:
-        """As it was when it did the work: what a project's agent checks today is no proof."""
+        """Load the agent; its definition must be unchanged, because today's checks would prove
+        nothing."""
         if job.operation not in self._agents:
             self._agents |= load_agents(
                 self._project.root, self._project.operations, [job.operation]
@@ -158,7 +158,7 @@ class Recheck:
 
 @dataclass(frozen=True)
 class _MergedCopy:
-    """Runs work in a copy of the tree that a change set was merged with."""
+    """Runs work in a copy of the merged tree."""
 
     project: Project
     run_id: str

@@ -1,4 +1,4 @@
-"""`revert`: an accepted change set is taken out of the user's files again."""
+"""`revert`: remove accepted change sets from the user's files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ ACCEPTED, REVERTED = "accepted", "reverted"
 
 @dataclass(frozen=True, kw_only=True)
 class Reverted:
-    """Nodes whose changes are out again; `conflicts` (`{node_id, path, detail}`) still stand as
-    accepted. `damaged` says in words what could not be used."""
+    """Reverted nodes. `conflicts` (`{node_id, path, detail}`) are still accepted; `damaged` says
+    what could not be used."""
 
     run_id: str
     reverted: list[str]
@@ -37,11 +37,11 @@ class Reverted:
 def revert(
     project: Project, run_id: str, nodes: Sequence[str], *, trusted: bool = False
 ) -> Reverted:
-    """Take accepted change sets back, one after the other: all of the run, or those of `nodes`.
+    """Revert accepted change sets one by one: all of the run, or those of `nodes`.
 
-    Where a file was edited since, the change alone is taken out of it; where that cannot be told
-    apart, nothing of that change set is. Raises as `accept` does; NotFound too for a node whose
-    change set is not in the files, UsageError for one that was committed to a branch.
+    In a file that was edited since, only the change is removed; if that is impossible, the change
+    set stays. Raises as `accept` does; NotFound for a node without an accepted change set,
+    UsageError for one that was committed to a branch.
     """
     check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_journals(project)
@@ -68,7 +68,7 @@ def revert(
 
 
 def _accepted(view: RunView, nodes: Sequence[str]) -> list[JobView]:
-    """The accepted jobs, in the order in which they began."""
+    """Return the accepted jobs, in the order in which they began."""
     there = [job for job in view.jobs if job.review == ACCEPTED and not job.branch]
     if not nodes:
         return there
@@ -98,7 +98,7 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
 def _revert_one(
     project: Project, stream: RunStream, job: JobView, patches: list[FilePatch]
 ) -> list[dict[str, Any]]:
-    """Merge, look at it, journal, record, exchange. Returns the conflicts."""
+    """Merge, check, journal, record, swap. Returns the conflicts."""
     prepared = prepare_changes(project.root, reverse_patches(patches))
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # the last verdict, that it is accepted, still tells the truth

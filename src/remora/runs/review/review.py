@@ -1,4 +1,4 @@
-"""What people say of change sets, and how an accepted one reaches the user's files."""
+"""Accept and reject change sets."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,16 +24,18 @@ from remora.runs.review.selection import choose_pending
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
 ReadyChange = tuple[JobView, list[FilePatch]]
-"""A job that can be accepted, and what it would write."""
+"""A job that can be accepted, and its patches."""
 TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
-"""Hands them out one after the other, and may show how far that is."""
+"""Yields the changes one by one, and may show progress."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
-    """What a review came to. `conflicts`: `{node_id, path, detail}`; `notes` in words, and in words
-    `damaged`: what could not be used, for its stream or a content is not what was recorded.
-    `observed`: what tests that stand in the project now were seen to run."""
+    """Result of a review.
+
+    `conflicts`: `{node_id, path, detail}`. `notes` and `damaged` are texts; `damaged` names streams
+    or contents that differ from the record. `observed` is what accepted tests ran.
+    """
 
     run_id: str
     accepted: list[str]
@@ -53,12 +55,12 @@ def accept(  # noqa: PLR0913 (all that a person can say)
     every: bool = False,
     narrow: ReviewFilter = ALL,
     trusted: bool = False,
-    pace: TrackProgress = iter,
+    progress: TrackProgress = iter,
 ) -> Verdicts:
     """Write the chosen change sets to the user's files, each whole or not at all.
 
-    Raises UsageError (nothing chosen, or a run that is not ours), NotFound (an unknown node),
-    StreamLocked (the run is still going on), StreamDamaged where all that is chosen is damaged.
+    Raises UsageError (nothing chosen, or a foreign run), NotFound (an unknown node), StreamLocked
+    (the run is running), StreamDamaged if all chosen change sets are damaged.
     """
     check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     complete_journals(project)
@@ -73,7 +75,7 @@ def accept(  # noqa: PLR0913 (all that a person can say)
                 accepted.append(job)
             return found
 
-        done = accept_each(stream, picked, act, pace)
+        done = accept_each(stream, picked, act, progress)
         return replace(done, observed=observed_runs(project, accepted))
 
 
@@ -87,8 +89,8 @@ def reject(  # noqa: PLR0913 (all that a person can say)
     feedback: str | None = None,
     trusted: bool = False,
 ) -> Verdicts:
-    """Say no to the chosen change sets. Raises as `accept` does, and UsageError for a feedback
-    that is too long for one line of a stream."""
+    """Reject the chosen change sets. Raises as `accept` does, and UsageError for feedback that is
+    too long."""
     told = checked_feedback(feedback, project.redact)
     check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     with open_run(project, run_id) as stream:
@@ -110,7 +112,7 @@ def reject(  # noqa: PLR0913 (all that a person can say)
 
 @dataclass(frozen=True, kw_only=True)
 class SelectedChanges:
-    """Jobs that can be accepted with what they would write; what is to be said of the others."""
+    """Jobs that can be accepted, and notes on the others."""
 
     usable: list[ReadyChange]
     notes: list[str]
@@ -120,7 +122,7 @@ class SelectedChanges:
 def select_changes(
     project: Project, run_id: str, nodes: Sequence[str], *, every: bool, narrow: ReviewFilter
 ) -> SelectedChanges:
-    """The change sets that were asked for, of a run that nobody else writes. Raises as `accept`."""
+    """Return the chosen change sets of a locked run. Raises as `accept`."""
     view = read_run(project, run_id)
     everything = every or bool(narrow and not nodes)
     jobs = choose_pending(view, nodes, every=everything, verb="accept")
@@ -140,11 +142,10 @@ def accept_each(
     stream: RunStream,
     picked: SelectedChanges,
     act: Callable[[JobView, Sequence[FilePatch]], list[dict[str, Any]]],
-    pace: TrackProgress,
+    progress: TrackProgress,
 ) -> Verdicts:
-    """Accept what was picked, one after the other; `act` returns the conflicts, none if it is
-    accepted."""
-    met = [(job.node_id, act(job, patches)) for job, patches in pace(picked.usable)]
+    """Accept the selected changes one by one; `act` returns the conflicts, none if accepted."""
+    met = [(job.node_id, act(job, patches)) for job, patches in progress(picked.usable)]
     return Verdicts(
         run_id=stream.run_id,
         accepted=[node_id for node_id, found in met if not found],
@@ -159,8 +160,7 @@ def accept_each(
 def split_damaged(
     project: Project, jobs: Iterable[JobView]
 ) -> tuple[list[ReadyChange], list[StreamDamaged]]:
-    """The jobs whose streams and contents are what was recorded, with what they would write; and
-    what is wrong with the others."""
+    """Return the undamaged jobs with their patches, and the errors of the others."""
     usable: list[ReadyChange] = []
     broken: list[StreamDamaged] = []
     for job in jobs:
@@ -179,7 +179,7 @@ def _accept_one(
     patches: Sequence[FilePatch],
     recheck: Recheck,
 ) -> list[dict[str, Any]]:
-    """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
+    """Merge, verify, journal, record, swap. Returns the conflicts; empty if accepted."""
     prepared = prepare_changes(project.root, patches)
     if prepared.conflicts:
         prepared = merged_with_others(project, patches)
@@ -201,6 +201,6 @@ def _accept_one(
 def record_conflict(
     project: Project, stream: RunStream, job: JobView, found: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Record the conflict; what was found."""
+    """Record the conflict and return it."""
     stream.append(review_event(job, "conflict", detail=project.redact.clean(found)))
     return found

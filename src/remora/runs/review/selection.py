@@ -1,4 +1,4 @@
-"""Which change sets a verdict is about: those that are named, or all that wait."""
+"""Selection of change sets to review: named ones, or all pending."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,14 +8,13 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
 
 _NAMED = 5
-"""Of the nodes that wait, as many are named in a hint."""
+"""Number of pending nodes named in a hint."""
 
 
 def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
-    """The jobs with a change set that waits, by name or all of them.
+    """Return the jobs with a pending change set, by name or all of them.
 
-    A node that is known but has nothing to accept is an error too: nobody should believe that
-    something was written.
+    A known node without one is an error too, so that nobody believes something was written.
     """
     open_jobs = [job for job in view.jobs if job.review in UNDECIDED]
     if every:
@@ -46,7 +45,7 @@ def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobVi
     if not found:
         states = {job.review or str(job.status) for job in meant}
         raise NotFound(
-            f"{name} has no change set that waits ({', '.join(sorted(states))})",
+            f"{name} has no pending change set ({', '.join(sorted(states))})",
             hint=_waiting(open_jobs),
         )
     return found

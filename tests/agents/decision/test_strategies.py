@@ -1,0 +1,35 @@
+"""Every recorded strategy has one object that decodes, reads and names what it needs."""
+
+from typing import get_args
+
+import pytest
+
+from remora.agents.decision.strategies import STRATEGIES
+from remora.models.protocol import Capabilities, Strategy
+
+
+def test_every_recorded_name_has_a_strategy() -> None:
+    assert set(STRATEGIES) == set(get_args(Strategy))
+
+
+@pytest.mark.parametrize(
+    ("able", "supported"),
+    [
+        (Capabilities(), {"tool_call", "rules"}),
+        (Capabilities(rank=True), {"tool_call", "rules", "rank"}),
+        (Capabilities(grammar=True), {"tool_call", "rules", "grammar"}),
+        (Capabilities(completions=True), {"tool_call", "rules", "completion"}),
+    ],
+)
+def test_a_strategy_names_the_capability_that_it_needs(
+    able: Capabilities, supported: set[str]
+) -> None:
+    assert {name for name, found in STRATEGIES.items() if found.is_supported(able)} == supported
+
+
+def test_only_ranking_needs_complete_candidates_and_only_rules_need_no_model() -> None:
+    assert [name for name, found in STRATEGIES.items() if found.needs_complete_candidates] == [
+        "rank"
+    ]
+    assert [name for name, found in STRATEGIES.items() if not found.asks_model] == ["rules"]
+    assert [name for name, found in STRATEGIES.items() if found.declares_tools] == ["tool_call"]
