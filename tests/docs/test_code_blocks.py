@@ -38,9 +38,9 @@ def test_the_program_of_the_hub_page_tells_of_a_node(
     (tmp_path / "src/shop").mkdir(parents=True)
     (tmp_path / "src/shop/cart.py").write_text("def load_orders(path): pass\n")
     monkeypatch.chdir(tmp_path)
-    (block,) = _blocks("hub.md", "python")
+    (block,) = _blocks("reference/hub.md", "python")
     generous = block.replace("deadline=0.5", "deadline=20")
-    exec(compile(generous, "docs/hub.md", "exec"), {})
+    exec(compile(generous, "docs/reference/hub.md", "exec"), {})
     said = "node:src/shop/cart.py:load_orders def load_orders(path) None fresh\n"
     assert capsys.readouterr().out == said
 
@@ -49,8 +49,8 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     root = tmp_path / "project"
     folder = root / ".remora" / "agents" / "noprint"
     folder.mkdir(parents=True)
-    (folder / "agent.yaml").write_text(_blocks("agents.md", "yaml")[0])
-    remove, candidates = _blocks("agents.md", "python-script")[:2]
+    (folder / "agent.yaml").write_text(_blocks("reference/agents.md", "yaml")[0])
+    remove, candidates = _blocks("reference/agents.md", "python-script")[:2]
     (folder / "remove_print.pym").write_text(remove)
     (folder / "candidates.pym").write_text(candidates)
     (root / "a.py").write_text(PRINTS)
@@ -74,6 +74,6 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
 
 
 def test_the_agents_page_names_every_host_function_key_and_check() -> None:
-    page = (DOCS / "agents.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference/agents.md").read_text(encoding="utf-8")
     names = {*BUILT_IN.host_functions, *AgentDefinition.model_fields, *BUILT_IN.checks}
     assert not {name for name in names if f"`{name}" not in page}

@@ -67,7 +67,7 @@ def test_what_only_tests_and_benchmarks_need_agrees_with_the_rest(name: str) -> 
 
 
 def test_the_core_stays_small() -> None:
-    # each one more is a decision; raise the number together with a line in docs/dependencies.md
+    # each one more is a decision; raise the number together with a line in docs/explanation/dependencies.md
     assert len(pins("core")) <= 32
 
 
@@ -83,6 +83,6 @@ def test_what_users_install_asks_no_more_than_mit_does() -> None:
 
 
 def test_docs_explain_exactly_the_declared_dependencies() -> None:
-    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/explanation/dependencies.md").read_text(encoding="utf-8")
     explained = re.findall(r"(?m)^\| `([\w.-]+)` \|", text)
     assert sorted(explained) == sorted({Requirement(r).name for r in ALL})

@@ -26,7 +26,7 @@ def doctor(options: Options) -> int:
 
     How well subprocesses are isolated is tried too, and told with what would make it better: level 0
     (limits only), 1 (Landlock), 2 (namespaces and Landlock) or 3 (bubblewrap). From 2 on a
-    project's own code may be run without asking. docs/security.md says what each level stops.
+    project's own code may be run without asking. docs/explanation/security.md says what each level stops.
 
     Exit 1 if something is missing without which `remora analyze` would fail.
     """

@@ -115,7 +115,7 @@ tools = group(
     "tools",
     """The tools of agents: .pym scripts that run in a sandbox.
 
-    docs/tools.md tells how to write one.
+    docs/reference/tools.md tells how to write one.
     """,
     (list_, check, run),
 )

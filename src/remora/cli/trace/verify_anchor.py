@@ -43,7 +43,7 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
 
     Only reads; asks no model, tool or hub. Exit 1 if anything is not what was written; the line
     is named. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your
-    own configuration) the anchors of signed runs are checked too. docs/verify.md tells more.
+    own configuration) the anchors of signed runs are checked too. docs/reference/verify.md tells more.
     """
     if agent is not None and every:
         raise click.UsageError("either AGENT or --all")

@@ -50,7 +50,7 @@ def require_driver(name: str, cache: Path) -> None:
         raise ConfigError(
             f"workspace.driver: overlay does not work here: {problem}",
             hint="workspace.driver: slot works everywhere; `remora doctor` tells what this machine "
-            "gives, docs/security.md what a layer needs",
+            "gives, docs/explanation/security.md what a layer needs",
         )
 
 
