@@ -27,22 +27,25 @@ A project's file cannot set addresses outside this machine, keys, or consent to 
 
 def type_of(schema: Schema) -> str:
     """Return a schema's type in a few words."""
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
-    if "anyOf" in schema:
-        return " or ".join(type_of(each) for each in schema["anyOf"])
-    if "enum" in schema:
-        return ", ".join(f"`{json.dumps(each)}`" for each in schema["enum"])
-    if "const" in schema:
-        return f"`{json.dumps(schema['const'])}`"
-    kind = schema.get("type", "any JSON value")
-    if kind == "array" and isinstance(schema.get("items"), dict):
-        return f"list of {type_of(schema['items'])}"
-    values = schema.get("additionalProperties")
-    if kind == "object" and isinstance(values, dict):
-        return f"object of {type_of(values)}"
-    return " or ".join(kind) if isinstance(kind, list) else kind
+    match schema:
+        case {"$ref": ref}:
+            name = ref.rpartition("/")[2]
+            text = f"[{name}](#{name.lower()})"
+        case {"anyOf": choices}:
+            text = " or ".join(map(type_of, choices))
+        case {"enum": values}:
+            text = ", ".join(f"`{json.dumps(value)}`" for value in values)
+        case {"const": value}:
+            text = f"`{json.dumps(value)}`"
+        case {"type": "array", "items": dict(items)}:
+            text = f"list of {type_of(items)}"
+        case {"type": "object", "additionalProperties": dict(values)}:
+            text = f"object of {type_of(values)}"
+        case {"type": list(kinds)}:
+            text = " or ".join(kinds)
+        case _:
+            text = schema.get("type", "any JSON value")
+    return text
 
 
 def cell(text: str) -> str:

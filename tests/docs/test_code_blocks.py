@@ -1,8 +1,14 @@
 """Every Python block of the user's pages runs, and the example agent works as its page says."""
 
 import asyncio
+import json
+import os
 import re
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -30,6 +36,68 @@ def _blocks(page: str, language: str) -> list[str]:
 @pytest.mark.parametrize("block", _blocks("library.md", "python"))
 def test_a_block_of_the_library_page_runs(block: str) -> None:
     exec(compile(block, "docs/library.md", "exec"), {})
+
+
+def test_the_run_of_the_library_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "project"
+    (root / "src").mkdir(parents=True)
+    (root / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['E', 'F']\n")
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    (root / "src/a.py").write_text("import os\n\n\ndef f(a):\n    return a == None\n")
+    for name in list(os.environ):
+        if name.startswith(("XDG_", "REMORA_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(root)
+    (block,) = _blocks("library.md", "python run")
+    exec(compile(block, "docs/library.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == [
+        "2 jobs",
+        "node:src/a.py:__module__ submitted",
+        "node:src/a.py:f submitted",
+        "2 accepted",
+        "## Remora: 2 of 2 findings fixed",
+    ]
+    assert (root / "src/a.py").read_text() == "\n\ndef f(a):\n    return a is None\n"
+
+
+class Server(BaseHTTPRequestHandler):
+    """An OpenAI-compatible server that looks at one variable and stops."""
+
+    packets: ClassVar[list[dict[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        packet = json.loads(asked["messages"][-1]["content"])
+        self.packets.append(packet)
+        call = {"tool": "print_var", "args": {"name": "result"}}
+        answer = {"tool": "stop"} if packet["recent_actions"] else call
+        choices = [{"message": {"role": "assistant", "content": json.dumps(answer)}}]
+        body = json.dumps({"choices": choices}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Keep quiet."""
+
+
+def test_the_client_of_the_library_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = _blocks("library.md", "python client")
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("OPENAI_MODEL", "any")
+        exec(compile(block, "docs/library.md", "exec"), {})
+        server.shutdown()
+    assert capsys.readouterr().out == "{'result': None}\n"
+    assert [len(packet["recent_actions"]) for packet in Server.packets] == [0, 1]
+    assert Server.packets[1]["recent_actions"][0]["summary"] == "result is None"
 
 
 def test_the_program_of_the_hub_page_tells_of_a_node(

@@ -11,7 +11,9 @@ from remora.evals.eval_report import Report, Tally
 from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, Setting
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS
 
-PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").read_text(
+    encoding="utf-8"
+)
 WORDS = set(re.findall(r"[a-z_]+", PAGE))
 
 

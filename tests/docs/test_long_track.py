@@ -21,7 +21,9 @@ from remora.trace.trace_folder import TraceFolder
 from tests.golden.test_golden import HERE, laid_out
 from tests.trace.conftest import AGENT, RUN, Recorder, play_run, rechained
 
-PAGE = (Path(__file__).parent.parent.parent / "docs/reference/long-track.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs/reference/long-track.md").read_text(
+    encoding="utf-8"
+)
 VERIFIER, READER = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
