@@ -91,12 +91,12 @@ bench: weights $(PEERS) ## measure speed and size, as ratios of one run
 	@$(BIN)/python bench/run.py $(BENCH_ARGS)
 
 # Pins are valid for CPython 3.11 to 3.13 (markers where they differ); hashes cover every file of a
-# release. UV_INDEX_URL, where set, is used but not written down.
+# release. UV_INDEX_URL, where set, is used but not written down. httpx2-jsfetch runs in browsers only.
 lock: setup ## pin the newest allowed versions in requirements/*.txt
 	@set -e; tool=$$(mktemp -d); trap 'rm -rf "$$tool"' EXIT; \
 	$(BIN)/python -m venv "$$tool"; "$$tool/bin/python" -m pip install --quiet uv; \
 	pin() { out=$$1; shift; "$$tool/bin/uv" pip compile "$$@" --quiet --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	  --generate-hashes --no-emit-package httpx2-jsfetch --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 	  --upgrade --output-file "requirements/$$out.txt"; }; \
 	pin dev pyproject.toml --extra embedded --extra dev; \
 	pin embedded pyproject.toml --extra embedded --constraint requirements/dev.txt; \

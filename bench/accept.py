@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from remora.workspaces.apply.transaction import FilePatch, commit, prepare
+from remora.workspaces.apply.transaction import FilePatch, prepare_changes, write_changes
 
 FILES = 100
 LINES = 200
@@ -56,7 +56,7 @@ def _remora() -> float:
         ]
         os.sync()
         start = time.perf_counter()
-        conflicts = commit(prepare(root, patches), state, record=lambda: None)
+        conflicts = write_changes(prepare_changes(root, patches), state, record=lambda: None)
         seconds = time.perf_counter() - start
         assert not conflicts
         assert all(

@@ -28,7 +28,7 @@ from remora.code.file_analysis import read_facts  # noqa: E402
 from remora.code.file_facts import NodeFacts  # noqa: E402
 from remora.code.links import TIERS  # noqa: E402
 from remora.code.pytest_model.related_tests import RelatedTests  # noqa: E402
-from remora.hub.query.snapshots import MemoryView  # noqa: E402
+from remora.hub.query.snapshots import MemorySnapshot  # noqa: E402
 from remora.ids import node_key  # noqa: E402
 
 _QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore")
@@ -106,10 +106,10 @@ def pytest_run(
     return time.perf_counter() - begin
 
 
-def read_project(root: Path) -> MemoryView:
+def read_project(root: Path) -> MemorySnapshot:
     """Every Python file of it."""
     paths = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*.py"))]
-    return MemoryView({path: read_facts(path, (root / path).read_bytes()) for path in paths})
+    return MemorySnapshot({path: read_facts(path, (root / path).read_bytes()) for path in paths})
 
 
 Group = tuple[str, int, str]
@@ -180,7 +180,7 @@ class _Written(ast.NodeVisitor):
         self._owner = outside
 
 
-def observe_calls(root: Path, view: MemoryView, sites: Sequence[Any]) -> Calls:
+def observe_calls(root: Path, view: MemorySnapshot, sites: Sequence[Any]) -> Calls:
     """What a run showed, in terms of nodes."""
     calls = Calls()
     by_line: dict[tuple[str, int, str], str] = {}
@@ -206,7 +206,7 @@ def observe_calls(root: Path, view: MemoryView, sites: Sequence[Any]) -> Calls:
     return calls
 
 
-def _classes(view: MemoryView) -> Iterator[str]:
+def _classes(view: MemorySnapshot) -> Iterator[str]:
     for key in view.keys():  # noqa: SIM118
         stored = view.node(key)
         if stored is not None and stored.facts.node_type == "class":
@@ -216,7 +216,7 @@ def _classes(view: MemoryView) -> Iterator[str]:
 class Families:
     """Which classes are made by which constructor, by the last names of their bases."""
 
-    def __init__(self, view: MemoryView) -> None:
+    def __init__(self, view: MemorySnapshot) -> None:
         self._bases: defaultdict[str, set[str]] = defaultdict(set)
         for key in _classes(view):
             stored = view.node(key)
@@ -293,7 +293,7 @@ class Table:
         )
 
 
-def compare(view: MemoryView, calls: Calls) -> Table:
+def compare(view: MemorySnapshot, calls: Calls) -> Table:
     """The linker's edges against the run's."""
     linker, families = Linker(view), Families(view)
     # no run shows a call of a class without constructor, or of what runs later
@@ -354,7 +354,7 @@ def _told(pair: tuple[str, str]) -> str:
     return " -> ".join(pair)
 
 
-def _is_later(view: MemoryView, key: str) -> bool:
+def _is_later(view: MemorySnapshot, key: str) -> bool:
     """Generators and coroutines run when somebody takes their values: no run shows their call."""
     lowered = view.lowered(key.removeprefix("node:").rpartition(":")[0])
     qualname = key.rpartition(":")[2]

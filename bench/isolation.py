@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from ruff import find_ruff_bin
 
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
-from remora.sandbox.isolation import NAMES, best_level, problem_of
-from remora.sandbox.process import run
+from remora.sandbox.interpreters import interpreter_paths
+from remora.sandbox.isolation import LEVEL_NAMES, best_level, level_problem
+from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 
 RUNS = 15
@@ -38,13 +38,13 @@ def main() -> dict[str, float]:
     begun = time.perf_counter()
     best = best_level()
     print(f"the best level here is L{best}; to find out took {time.perf_counter() - begun:.3f} s")
-    levels = [level for level in range(1, 4) if not problem_of(level)]
+    levels = [level for level in range(1, 4) if not level_problem(level)]
     ratios: dict[str, float] = {}
     with TemporaryDirectory() as made:
         folder = Path(made).resolve()
         (folder / "test_it.py").write_text(_TEST)
         ruff = Path(find_ruff_bin())
-        python = readable_for(Path(sys.executable), trusted=True)
+        python = interpreter_paths(Path(sys.executable), trusted=True)
         for name, command in {
             "true": _command(folder, ["/bin/true"], ()),
             "ruff": _command(folder, [str(ruff), "check", "--no-cache", "."], (ruff,)),
@@ -55,13 +55,13 @@ def main() -> dict[str, float]:
             for level in levels:
                 ratio = ratios[f"{name} L{level}"] = seconds[level] / seconds[0]
                 extra = (seconds[level] - seconds[0]) * 1000
-                print(f"  L{level} ({NAMES[level]}): {ratio:.2f} x, {extra:+.1f} ms")
+                print(f"  L{level} ({LEVEL_NAMES[level]}): {ratio:.2f} x, {extra:+.1f} ms")
     return ratios
 
 
 def _command(folder: Path, argv: Sequence[str], read: tuple[Path, ...]) -> Command:
     within = Confinement(read=read, scratch=(folder,))
-    return Command(argv=tuple(argv), folder=folder, seconds=60, within=within)
+    return Command(argv=tuple(argv), folder=folder, seconds=60, confinement=within)
 
 
 def _seconds(command: Command, levels: Sequence[int]) -> dict[int, float]:
@@ -70,7 +70,7 @@ def _seconds(command: Command, levels: Sequence[int]) -> dict[int, float]:
     for _ in range(RUNS):
         for level in levels:
             begun = time.perf_counter()
-            done = run(command, level=level)
+            done = run_command(command, level=level)
             taken[level].append(time.perf_counter() - begun)
             if done.returncode != 0:
                 sys.exit(f"{command.argv[0]} ended with {done.returncode}: {done.stdout!r}")

@@ -9,7 +9,7 @@ from hub_index import SLICE, corpora, opened, project
 from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.linker import Linker
 from remora.code.ir.model import decode_lowered, encode_lowered
-from remora.hub.query.snapshots import View
+from remora.hub.query.snapshots import Snapshot
 
 ASKED = 200
 
@@ -26,7 +26,7 @@ def main() -> dict[str, float]:
     return figures
 
 
-def _callers(name: str, view: View) -> dict[str, float]:
+def _callers(name: str, view: Snapshot) -> dict[str, float]:
     keys = random.Random(5).sample(sorted(view.keys()), ASKED)
     decoding = statistics.median(_decoding(view, path) for path in sorted(view.paths())[:ASKED])
     files = FileCache()
@@ -54,7 +54,7 @@ def _times(linker: Linker, keys: list[str]) -> list[float]:
     return taken
 
 
-def _decoding(view: View, path: str) -> float:
+def _decoding(view: Snapshot, path: str) -> float:
     lowered = view.lowered(path)
     assert lowered is not None
     stored = encode_lowered(lowered)

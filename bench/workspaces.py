@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from remora.files.project_files import ProjectFiles
 from remora.workspaces.copy.driver_choice import OVERLAY, make_driver, overlay_problem
 from remora.workspaces.copy.slot import SlotDriver
-from remora.workspaces.copy.snapshot import Base, take_base
+from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 from remora.workspaces.copy.workspace import Workspace, WorkspaceDriver
 
 SIZES = (1_000, 3_000, 10_000)
@@ -45,7 +45,7 @@ def main() -> dict[str, float]:
     return ratios
 
 
-def _anew(base: Base, folder: Path) -> tuple[float, float]:
+def _anew(base: BaseSnapshot, folder: Path) -> tuple[float, float]:
     """The shortest times of a copy that was not there before, and of the least that makes one."""
     ours, plain = [], []
     for number in range(COPIES):
@@ -58,7 +58,7 @@ def _anew(base: Base, folder: Path) -> tuple[float, float]:
     return min(ours), min(plain)
 
 
-def _base(folder: Path, size: int) -> Base:
+def _base(folder: Path, size: int) -> BaseSnapshot:
     """Frozen, of files of 2,800 bytes, 50 in a folder."""
     paths = [f"pkg{number // 50}/m{number}.py" for number in range(size)]
     for path in paths:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.sandbox.isolation import problem_of
-from remora.sandbox.supervisor_client import bubblewrap
+from remora.sandbox.isolation import level_problem
+from remora.sandbox.supervisor_client import bubblewrap_path
 
 ALL = (0, 1, 2, 3)
 SAFE = (2, 3)
@@ -21,9 +21,9 @@ def need(level: int) -> int:
     Without bubblewrap, tests of level 3 are skipped, or fail in `make test-all` (REMORA_TEST_ALL).
     Anything else that is missing is a failure.
     """
-    if level == 3 and not bubblewrap() and not os.environ.get("REMORA_TEST_ALL"):
+    if level == 3 and not bubblewrap_path() and not os.environ.get("REMORA_TEST_ALL"):
         pytest.skip("isolation level 3: bubblewrap is not installed")
-    assert level == 0 or problem_of(level) == ""
+    assert level == 0 or level_problem(level) == ""
     return level
 
 

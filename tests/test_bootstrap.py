@@ -132,7 +132,25 @@ class TestWhatIsLoaded:
         ],
     )
     def test_a_command_of_the_hub_loads_little(self, module: str, heavy: set[str]) -> None:
-        agents = {"remora.agents", "remora.models", "remora.trace", "remora.runs", "httpx"}
+        agents = {"remora.agents", "remora.models", "remora.trace", "remora.runs", "httpx2"}
         ask = f"import {module}, json, sys; print(json.dumps(sorted(sys.modules)))"
         told = subprocess.run([sys.executable, "-c", ask], capture_output=True, check=True)
         assert (agents | heavy).isdisjoint(json.loads(told.stdout))
+
+    def test_the_http_client_is_loaded_only_where_a_server_is_contacted(self) -> None:
+        clients = ("remora.models.client", "remora.models.configured_model",
+                   "remora.models.embedded.embedded_model", "remora.models.scripted")  # fmt: skip
+        code = (
+            "import importlib, pkgutil, sys, remora\n"
+            f"clients = {clients}\n"
+            "for found in pkgutil.walk_packages(remora.__path__, 'remora.'):\n"
+            "    name = found.name\n"
+            "    if name.startswith(('remora.cli', 'remora.bootstrap', 'remora.runs', 'remora.agents',"
+            " 'remora.exports', 'remora.evals', 'remora.models')) and not name.startswith(clients):\n"
+            "        importlib.import_module(name)\n"
+            "print(*sorted({'httpx', 'httpx2'} & sys.modules.keys()))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == ""

@@ -1,4 +1,4 @@
-"""Remora: small models maintain real code, and every turn of it can be proved."""
+"""Remora: lint, docstring and test agents on small local models, with verifiable traces."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -44,8 +44,8 @@ __all__ = [
     "revert",
 ]
 
-# Loaded on first use: `remora --help` must not pay for any of them.
-_HOMES = {
+# Imported on first use, so that `remora --help` loads none of them.
+_MODULES = {
     "ContextManager": "remora.memory.context",
     "DecisionPacket": "remora.memory.packet",
     "HubClient": "remora.hub.client",
@@ -67,6 +67,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'remora' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

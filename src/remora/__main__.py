@@ -1,4 +1,4 @@
-"""`python -m remora` is the `remora` command."""
+"""Entry point of `python -m remora`."""
 
 from remora.cli.main import main
 

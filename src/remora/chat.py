@@ -1,4 +1,4 @@
-"""The words that models speak: messages, tool calls, tool schemas."""
+"""Chat records: messages, tool calls, tool schemas, token usage."""
 
 from typing import Any, Literal
 
@@ -6,14 +6,14 @@ import msgspec
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of a request, as every OpenAI-compatible server takes it."""
+    """A message of a request to an OpenAI-compatible server."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool by name with its arguments (JSON values)."""
+    """A tool's name and its arguments (JSON values)."""
 
     tool: str
     args: dict[str, Any] = {}
@@ -28,9 +28,9 @@ class ToolSchema(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens of one exchange as the server counted them; null where it does not say.
+    """Token counts reported by the server; None if it does not report them.
 
-    `evaluated` is how many prompt tokens were computed, not taken from the prefix cache.
+    `evaluated`: prompt tokens that were computed, not taken from the prefix cache.
     """
 
     prompt_tokens: int | None = None

@@ -1,4 +1,4 @@
-"""Names of runs, agents and nodes: how they are made and what they may contain."""
+"""Identifiers of runs, agents and nodes."""
 
 import hashlib
 import re
@@ -13,29 +13,29 @@ MODULE = "__module__"
 
 
 def is_id(text: str) -> bool:
-    """Whether `text` may name a run or an agent (and so a file in `.agentfs/`)."""
+    """True if `text` is a valid name of a run or agent (and so of a file in `.agentfs/`)."""
     return _ID.fullmatch(text) is not None
 
 
 def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId:
-    """The stable name of one attempt (from 1) of one job: `{operation}-{12 hex}`."""
+    """Return the stable name of an attempt (from 1) of a job: `{operation}-{12 hex}`."""
     digest = hashlib.sha256(f"{run_id} {node_id} {attempt}".encode()).hexdigest()
     return AgentId(f"{operation}-{digest[:12]}")
 
 
 def node_key(path: str, qualname: str = MODULE) -> NodeKey:
-    """`node:{path}:{qualname}`; `path` is already spelled as `spell_path` gives it."""
+    """Return `node:{path}:{qualname}`; `path` is already escaped by `spell_path`."""
     return NodeKey(f"node:{path}:{qualname}")
 
 
 def split_node_key(key: str) -> tuple[str, str]:
-    """Path (as spelled in the key) and qualname; the last `:` splits."""
+    """Return the path (as escaped in the key) and qualname, split at the last `:`."""
     path, _, qualname = key.removeprefix("node:").rpartition(":")
     return path, qualname
 
 
 def spell_path(path: str) -> str:
-    """A root-relative POSIX path as it stands in a node key.
+    """Return a root-relative POSIX path as escaped in a node key.
 
     Bytes that are not UTF-8 (surrogate escapes in `path`) become `%XX`, a literal `%` `%25`.
     """
@@ -46,7 +46,7 @@ def spell_path(path: str) -> str:
 
 
 def unspell_path(spelled: str) -> str:
-    """The inverse of `spell_path`."""
+    """Return the path of an escaped one: the inverse of `spell_path`."""
     if "%" not in spelled:
         return spelled
     raw = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), spelled.encode())

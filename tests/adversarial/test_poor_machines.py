@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from remora.sandbox.supervisor_client import bubblewrap
+from remora.sandbox.supervisor_client import bubblewrap_path
 from tests.adversarial.poor import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
 from tests.workspaces.conftest import skip_without
 
-BEST_OF_ALL = 3 if bubblewrap() else 2
+BEST_OF_ALL = 3 if bubblewrap_path() else 2
 TESTS = """
 import os
 
@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param(ORDINARY, BEST_OF_ALL, id="an ordinary user"),
         pytest.param(NO_USERS, 1, id="no user namespaces"),
         pytest.param(NO_PROC, 1, id="proc cannot be mounted"),
-        pytest.param(NO_LANDLOCK, 3 if bubblewrap() else 0, id="no Landlock"),
+        pytest.param(NO_LANDLOCK, 3 if bubblewrap_path() else 0, id="no Landlock"),
         pytest.param((*NO_USERS, *NO_LANDLOCK), 0, id="neither"),
     ],
 )
@@ -86,7 +86,7 @@ def test_doctor_tells_what_a_machine_gives_and_how_to_get_more(
 
 
 def test_an_ordinary_user_gets_namespaces_too(folder: Path) -> None:
-    ask = "from remora.sandbox.isolation import problem_of; print([problem_of(2)])"
+    ask = "from remora.sandbox.isolation import level_problem; print([level_problem(2)])"
     done = subprocess.run(
         [*ORDINARY, sys.executable, "-c", ask], capture_output=True, text=True, check=True
     )
@@ -129,8 +129,8 @@ def test_what_is_required_and_not_given_stops_everything(
     wanted = {"REMORA_WORKSPACE__REQUIRE_ISOLATION": "2"}
     refused = remora(NO_USERS, folder, *words, environ=wanted)
     assert refused.code == 2
-    assert "require_isolation asks for L2" in refused.document["error"]["message"]
-    assert "gives L1" in refused.document["error"]["message"]
+    assert "require_isolation is L2" in refused.document["error"]["message"]
+    assert "supports only L1" in refused.document["error"]["message"]
     assert "user namespaces" in refused.document["error"]["hint"]
     assert not (folder / "project" / "ran").exists()
 
@@ -152,7 +152,7 @@ def test_layers_are_used_where_they_work_and_nothing_else_in_their_place(
         assert message.startswith(
             "workspace.driver: overlay does not work here: cannot make a user"
         )
-        assert "workspace.driver: slot works everywhere" in hint
+        assert "workspace.driver: slot, which works everywhere" in hint
     assert remora(machine, folder, "analyze", "--dry-run").code == 0, "slots always do"
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
-from remora.sandbox.proc_paths import seen_path
+from remora.sandbox.interpreters import interpreter_paths
+from remora.sandbox.proc_paths import path_for_command
 from remora.sandbox.process import run_attached
 from remora.sandbox.supervisor_client import Command
 from tests.held import MARK, survivors
@@ -126,10 +126,10 @@ class World:
             argv=(sys.executable, *words, str(target.relative_to(project))),
             folder=project,
             seconds=50.0,
-            within=Confinement(
-                read=readable_for(Path(sys.executable), trusted=True), scratch=(project,)
+            confinement=Confinement(
+                read=interpreter_paths(Path(sys.executable), trusted=True), scratch=(project,)
             ),
-            environment={**self._told(), "WORLD_PROJECT": str(seen_path(project))},
+            environment={**self._told(), "WORLD_PROJECT": str(path_for_command(project))},
         )
         with output.open("wb") as file:
             stdout = file.fileno() if terminal is None else terminal

@@ -26,11 +26,11 @@ from remora.files.project_files import project_files
 from remora.ids import agent_id, node_key
 from remora.memory.events import Event, Payload, payload
 from remora.memory.projection import replay
-from remora.models.client.retry_policy import Limits
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
+from remora.models.settings import RequestLimits
 from remora.operations.lint.operation import LINT
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.file_findings import lint_findings
@@ -265,6 +265,6 @@ def weights_cache() -> Path:
 @pytest.fixture
 def embedded(weights_cache: Path, loop: asyncio.Runner) -> Iterator[EmbeddedModel]:
     """The real embedded model."""
-    model = EmbeddedModel(weights_cache, exact=False, limits=Limits(max_concurrency=1))
+    model = EmbeddedModel(weights_cache, exact=False, limits=RequestLimits(max_concurrency=1))
     yield model
     loop.run(model.aclose())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from remora.agents.builtin_tools import MAX_LINES, Outputs, raw_text, recall
 from remora.errors import HostError
-from remora.memory.encode_values import storable
+from remora.memory.encode_values import encode_value
 from remora.memory.events import Event, Payload, ToolResulted, TurnStart
 from remora.trace.blobs import BLOB_LIMIT, LINE_LIMIT
 from remora.trace.read.reader import read_events
@@ -56,7 +56,7 @@ def test_lines_are_those_of_the_output_wherever_it_is_kept(
     output: Any, folder: TraceFolder
 ) -> None:
     outputs = outputs_of(folder, output)
-    lines = [line[:LINE_LIMIT] for line in raw_text(storable(output)).split("\n")]
+    lines = [line[:LINE_LIMIT] for line in raw_text(encode_value(output)).split("\n")]
     assert outputs.turns() == (1,)
     for first, last in [(1, 1), (1, len(lines)), (len(lines), len(lines)), (7, 66)]:
         assert outputs.lines(1, first, last) == (lines[first - 1 : last], len(lines))

@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from remora.agents.builtin_tools import Outputs, raw_text
-from remora.memory.decode_values import unstorable
-from remora.memory.encode_values import storable
+from remora.memory.decode_values import decode_value
+from remora.memory.encode_values import encode_value
 from remora.memory.events import ToolCalled, ToolResulted
 from remora.trace.read.transcript import transcript
 from tests.agents.conftest import SUBMIT, Play, Played, Theatre
@@ -52,16 +52,16 @@ def result(played: Played) -> ToolResulted:
 
 def same(one: Any, other: Any) -> bool:
     """As `==`, but NaN is NaN and 1 is not true."""
-    return bool(storable(one) == storable(other))
+    return bool(encode_value(one) == encode_value(other))
 
 
 def test_a_bare_value_comes_back_as_it_was(theatre: Theatre) -> None:
     played = theatre.play(Play(agent=theatre.tool(ODD + "odd"), answers=[ACT, SUBMIT]))
     found = result(played)
     assert found.outcome == "success"
-    assert same(unstorable(found.raw_output), odd())
-    assert same(unstorable(found.parsed_output), odd())
-    assert math.isnan(unstorable(found.raw_output)["nan"])
+    assert same(decode_value(found.raw_output), odd())
+    assert same(decode_value(found.parsed_output), odd())
+    assert math.isnan(decode_value(found.raw_output)["nan"])
 
 
 def test_the_contracts_own_fields_may_hold_anything(theatre: Theatre) -> None:
@@ -75,8 +75,8 @@ action = {"tool": "act", "args": {"x": odd}, "reason": "\\x00\\u2028"}
     played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
     found = result(played)
     assert (found.outcome, found.error_kind) == ("partial", None)
-    assert same(unstorable(found.parsed_output), odd())
-    assert same(unstorable(found.raw_output)["knowledge_delta"], {"a": odd(), 3: odd()})
+    assert same(decode_value(found.parsed_output), odd())
+    assert same(decode_value(found.raw_output)["knowledge_delta"], {"a": odd(), 3: odd()})
     packet = played.runner.context.packet
     assert packet.knowledge.keys() == {"a", "3"}
     assert packet.excerpt is not None
@@ -87,7 +87,7 @@ def test_what_the_sandbox_does_not_hand_out_is_marked(theatre: Theatre) -> None:
     script = "x = 1\nfor _ in range(2_000):\n    x = [x]\n{'deep': x, 'n': 1}"
     played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
     assert result(played).outcome == "success"
-    value = unstorable(result(played).raw_output)
+    value = decode_value(result(played).raw_output)
     assert value["n"] == 1
     value, levels = value["deep"], 1
     while isinstance(value, list):
@@ -130,7 +130,7 @@ def test_recall_and_transcript_show_the_marked_forms(theatre: Theatre) -> None:
     for event in played.events:
         outputs.add(event.turn, event)
     shown, total = outputs.lines(1, 1, 5)
-    assert shown == raw_text(storable(odd())).split("\n")[:5]
+    assert shown == raw_text(encode_value(odd())).split("\n")[:5]
     assert total > 1_000
     told = "\n".join(transcript(played.events))
     assert '{"nan":{"$float":"nan"},"inf":[{"$float":"inf"},{"$float":"-inf"}]' in told

@@ -8,8 +8,8 @@ import pytest
 
 from remora.agents.definition.agent import Agent, load_agent
 from remora.bootstrap.operations import BUILT_IN
-from remora.memory.decode_values import unstorable
-from remora.memory.encode_values import storable
+from remora.memory.decode_values import decode_value
+from remora.memory.encode_values import encode_value
 from remora.memory.events import Event, ToolResulted
 from remora.memory.packet import packet_json
 from remora.memory.projection import replay
@@ -54,10 +54,10 @@ def runs(played: Played, agent: Agent) -> list[tuple[ToolResulted, ToolRun]]:
 def rerun(recorded: ToolResulted, agent: Agent, before: list[Event]) -> ToolRun:
     tool = agent.tools[recorded.tool]
     assert tool.script.sha256 == recorded.script_sha256
-    given: dict[str, Any] = unstorable({**recorded.args, **recorded.inputs})
+    given: dict[str, Any] = decode_value({**recorded.args, **recorded.inputs})
     if "packet" in {spec.name for spec in tool.script.inputs}:
         given["packet"] = packet_json(replay(before))
-    calls = msgspec.convert(unstorable(recorded.host_calls), list[HostCall])
+    calls = msgspec.convert(decode_value(recorded.host_calls), list[HostCall])
     assert recorded.clock is not None
     assert recorded.seed is not None
     clock = datetime.fromisoformat(recorded.clock)
@@ -73,7 +73,7 @@ def test_a_tool_that_takes_all_there_is(theatre: Theatre) -> None:
     found = runs(played, agent)
     assert len(found) == 2
     for recorded, made in found:
-        assert storable(made.raw_output) == recorded.raw_output
+        assert encode_value(made.raw_output) == recorded.raw_output
         assert [call.name for call in made.host_calls] == ["read_text", "write_new_file"]
         assert made.result.outcome == recorded.outcome
 
@@ -90,5 +90,5 @@ def test_the_lint_agents_tools(theatre: Theatre) -> None:
     found = runs(played, agent)
     assert found
     for recorded, made in found:
-        assert storable(made.raw_output) == recorded.raw_output
+        assert encode_value(made.raw_output) == recorded.raw_output
         assert made.error_kind == recorded.error_kind

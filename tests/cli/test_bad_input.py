@@ -80,7 +80,6 @@ def test_a_project_cannot_name_a_server_elsewhere(poor: Remora, project: Path) -
 @pytest.mark.parametrize(
     "args",
     [
-        ("analyze", "-o", "lnt"),
         ("analyze", "nowhere"),
         ("analyze", "src", "nowhere"),
         ("analyze", "src", ".."),
@@ -125,6 +124,9 @@ def test_wrong_usage_exits_with_2(poor: Remora, project: Path, args: tuple[str, 
         ("trace", "show", "lint-ffffffffffff"),
         ("trace", "packet", "lint-ffffffffffff"),
         ("agents", "show", "lnit"),
+        ("analyze", "-o", "lnt"),
+        ("tools", "run", "lnt"),
+        ("config", "show", "runner.max_turn"),
     ],
 )
 def test_an_unknown_name_exits_with_1_and_a_hint(ran: Ran, args: tuple[str, ...]) -> None:

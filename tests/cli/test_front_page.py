@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import click
 import pytest
@@ -11,25 +12,62 @@ import pytest
 from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS, front_page
 from remora.cli.app.options import global_options
 from remora.cli.app.root_group import TopGroup
+from tests.cli.conftest import Ran
 
-HEAVY = {"pydantic", "msgspec", "httpx", "rich", "yaml", "jsonschema", "asyncio", "click"}
+HEAVY = {"pydantic", "msgspec", "httpx2", "rich", "yaml", "jsonschema", "asyncio", "click"}
 
 
-def modules_of(*args: str) -> set[str]:
+READS = {"pydantic", "httpx", "rich", "jsonschema", "re2", "ruff", "pydantic_monty", "tree_sitter"}
+"""What a command that reads records must not import, and no `--help` of the commands below."""
+
+
+def modules_of(*args: str, cwd: Path | None = None) -> set[str]:
     code = (
         "import sys, json, atexit; sys.argv = ['remora', *sys.argv[1:]]\n"
         "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))\n"
         "from remora.cli.main import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True, cwd=cwd
     )
-    assert done.stdout.startswith("Usage: remora")
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
-def test_help_loads_none_of_the_heavy_packages() -> None:
-    assert not HEAVY & modules_of("--help")
+@pytest.mark.parametrize("option", ["--help", "-h", "--version", "-V"])
+def test_help_and_version_load_none_of_the_heavy_packages(option: str) -> None:
+    assert not HEAVY & modules_of(option)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("runs",),
+        ("show", "last"),
+        ("diff", "last"),
+        ("agents", "list"),
+        ("trace", "list"),
+        ("trace", "packet", "lint"),
+    ],
+    ids=" ".join,
+)
+def test_commands_that_read_load_nothing_that_runs_agents(ran: Ran, args: tuple[str, ...]) -> None:
+    words = [ran.job["agent_id"] if word == "lint" else word for word in args]
+    loaded = modules_of(*words, cwd=ran.root)
+    assert not READS & loaded
+    assert "remora.config.schema" not in loaded
+    assert not {name for name in loaded if name.startswith(("remora.models", "remora.pym"))}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("analyze", "runs", "show", "diff", "report", "review", "accept", "reject", "revert"),
+        *("retry", "init", "schema", "trace", "hub", "agents", "model"),
+        *("hub get", "trace list", "model pull"),
+    ],
+)
+def test_help_of_a_command_loads_only_its_options(command: str) -> None:
+    assert not READS & modules_of(*command.split(), "--help")
 
 
 def test_help_behind_another_option_loads_click_but_nothing_heavier() -> None:

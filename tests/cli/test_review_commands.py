@@ -157,6 +157,9 @@ class TestReport:
         assert document == json.loads(desk("report", "last", "--format", "json").out)
         assert desk("report", "last", "--json", "--format", "html").code == 2
 
+    def test_raw_is_asked_for(self, desk: Desk) -> None:
+        assert desk("report", "last", "--raw").out == desk("report", "last").out  # nothing secret
+
     def test_an_unknown_run_is_told(self, desk: Desk) -> None:
         assert desk("report", "nope", "--json").code == 1
 

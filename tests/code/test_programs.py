@@ -4,7 +4,7 @@ import pytest
 
 from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.snapshots import MemorySnapshot
 from tests.code.ground_truth import Pair, Program, Score, Trace, programs, run
 
 PROGRAMS = programs()
@@ -50,7 +50,7 @@ def test_there_are_enough_programs() -> None:
 def found(program: Program) -> dict[Pair, str]:
     """Return the edges that the linker finds in a program, with their tiers."""
     facts = {path: read_facts(path, text.encode()) for path, text in program.files.items()}
-    view = MemoryView(facts)
+    view = MemorySnapshot(facts)
     linker, keys = Linker(view), list(view.keys())
     return {(key, edge.key): edge.tier for key in keys for edge in linker.callees(key)}
 

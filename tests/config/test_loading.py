@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from remora.config.loading import api_key, load_config
+from remora.config.loading import api_key, api_keys, load_config
 from remora.config.schema import Config
 from remora.errors import ConfigError, DiskError
 
@@ -86,7 +86,13 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
             "max_concurrency": 2,
         },
         "escalation": {"enabled": False, "base_url": None, "name": None},
-        "hub": {"enabled": "auto", "sweep_seconds": 30, "idle_stop_minutes": 0, "memory_mb": 512},
+        "hub": {
+            "enabled": "auto",
+            "sweep_seconds": 30,
+            "idle_stop_minutes": 0,
+            "memory_mb": 512,
+            "max_file_mb": 1,
+        },
         "redaction": {"rules": []},
         "workspace": {
             "driver": "auto",
@@ -187,12 +193,12 @@ def test_an_operation_with_nothing_after_it(files: Files) -> None:
 
 
 FAULTS = [
-    ("runner:\n  max_trun: 3\n", "remora.yaml:2:3: unknown key runner.max_trun; the nearest known one is runner.max_turns"),
-    ("max_turns: 3", "remora.yaml:1:1: unknown key max_turns; the nearest known one is runner.max_turns"),
-    ("keep_days: 3", "unknown key keep_days; the nearest known one is runner.memory.retention.keep_days"),
+    ("runner:\n  max_trun: 3\n", "remora.yaml:2:3: unknown key runner.max_trun (did you mean runner.max_turns?)"),
+    ("max_turns: 3", "remora.yaml:1:1: unknown key max_turns (did you mean runner.max_turns?)"),
+    ("keep_days: 3", "unknown key keep_days (did you mean runner.memory.retention.keep_days?)"),
     ("\ufeffpython: 3", "remora.yaml:1:9: python: expected text, got 3"),
-    ("modell: {}", "remora.yaml:1:1: unknown key modell; the nearest known one is model"),
-    ("operations: {lint: {turns: 1}}", "1:21: unknown key operations.lint.turns; the nearest known one is operations.lint.max_turns"),
+    ("modell: {}", "remora.yaml:1:1: unknown key modell (did you mean model?)"),
+    ("operations: {lint: {turns: 1}}", "1:21: unknown key operations.lint.turns (did you mean operations.lint.max_turns?)"),
     ("runner:\n  max_turns: many\n", "remora.yaml:2:14: runner.max_turns: expected a whole number, got 'many'"),
     ("runner: {max_turns: '3'}", "1:21: runner.max_turns: expected a whole number, got '3'"),
     ("runner: {max_turns: 2.5}", "expected a whole number, got 2.5"),
@@ -215,8 +221,8 @@ FAULTS = [
     ("model: {a: [}", "remora.yaml:1:13: "),
     ("a: 1\n b: 2", "remora.yaml:2:3: mapping values are not allowed here"),
     ("a:\n\t- b", "remora.yaml:2:1: found character '\\t' that cannot start any token"),
-    ("python: a\nexclude: []\npython: b\n", "remora.yaml:3:1: the key python is here twice, first remora.yaml:1:1"),
-    ("model: {name: a, name: b}", "remora.yaml:1:18: the key name is here twice"),
+    ("python: a\nexclude: []\npython: b\n", "remora.yaml:3:1: duplicate key python, first at remora.yaml:1:1"),
+    ("model: {name: a, name: b}", "remora.yaml:1:18: duplicate key name"),
     ("1: 2", "remora.yaml:1:1: a key must be text"),
     ("[a]: 2", "remora.yaml:1:1: a key must be text"),
     ("on: 2", "remora.yaml:1:1: a key must be text"),
@@ -224,7 +230,7 @@ FAULTS = [
     ("python: &a x\nexclude: [*a]", "remora.yaml:2:11: aliases are not supported"),
     ("python: !!python/name:os.system x", "remora.yaml:1:9: could not determine a constructor"),
     ("model: !!set {a}", "remora.yaml:1:8: the tag tag:yaml.org,2002:set is not supported"),
-    ("python: 2001-99-99", "remora.yaml:1:9: '2001-99-99' is no value"),
+    ("python: 2001-99-99", "remora.yaml:1:9: '2001-99-99' is not a valid value"),
     ("python: a\n---\npython: b", "remora.yaml:2:1: but found another document"),
     ("[" * 5000, "remora.yaml: nested too deeply"),
     ("python: é\npython: \x07", "remora.yaml:2:9: a character that YAML does not allow"),
@@ -252,10 +258,10 @@ def test_every_fault_of_a_file_is_named(files: Files) -> None:
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        ({"REMORA_RUNNER__MAX_TRUN": "1"}, "REMORA_RUNNER__MAX_TRUN: unknown key runner.max_trun; the nearest known one is runner.max_turns"),
+        ({"REMORA_RUNNER__MAX_TRUN": "1"}, "REMORA_RUNNER__MAX_TRUN: unknown key runner.max_trun (did you mean runner.max_turns?)"),
         ({"REMORA_RUNNER__MAX_TURNS": "x"}, "REMORA_RUNNER__MAX_TURNS: runner.max_turns: expected a whole number, got 'x'"),
         ({"REMORA_EXCLUDE": "[a"}, "REMORA_EXCLUDE:1:3: "),
-        ({"REMORA_MODEL": "fast"}, "REMORA_MODEL: model: expected a mapping, got 'fast'"),
+        ({"REMORA_RUNNER": "fast"}, "REMORA_RUNNER: runner: expected a mapping, got 'fast'"),
         ({"REMORA_MODEL": "{nam: x}"}, "REMORA_MODEL: unknown key model.nam"),
         ({"REMORA_NO__SUCH": "1"}, "REMORA_NO__SUCH: unknown key no"),
         ({"REMORA_PYTHON": "\udcff"}, "REMORA_PYTHON:1:1: not UTF-8 text"),
@@ -329,21 +335,39 @@ def test_the_api_key_by_order_of_its_sources(tmp_path: Path) -> None:
     user_file = tmp_path / "config.yaml"
     user_file.write_text("model: {api_key: in-file}")
     environ = {"REMORA_API_KEY": "ours", "OPENAI_API_KEY": "theirs"}
-    found = [api_key(environ, user_file)]
+    found = [api_key(api_keys(environ, user_file), "user")]
     for name in list(environ):
         del environ[name]
-        found.append(api_key(environ, user_file))
+        found.append(api_key(api_keys(environ, user_file), "user"))
     assert found == ["ours", "theirs", "in-file"]
-    assert api_key({"REMORA_API_KEY": " "}, None) is None
+    assert api_keys({"REMORA_API_KEY": " "}, None) == {}
     user_file.write_text("model:\n")
-    assert api_key({}, user_file) is None
+    assert api_keys({}, user_file) == {}
+
+
+@pytest.mark.parametrize("layer", ["project", "default", None])
+def test_no_key_for_an_address_that_is_not_the_users(layer: str | None) -> None:
+    assert api_key({"environment": "ours", "user": "in-file"}, layer) is None
+
+
+def test_the_layer_of_each_value(files: Files) -> None:
+    config = files.load(
+        user="model: {base_url: 'http://127.0.0.1:1/v1'}",
+        project="model: {base_url: 'http://127.0.0.1:2/v1', name: x}",
+        environ={"REMORA_MODEL": "{name: y}"},
+        flags={"runner.max_turns": 3},
+    )
+    assert config.layer_of("model", "base_url") == "project"
+    assert config.layer_of("model", "name") == "environment"
+    assert config.layer_of("runner", "max_turns") == "flag"
+    assert config.layer_of("python") is None
 
 
 def test_an_api_key_that_is_no_text_is_not_shown(tmp_path: Path) -> None:
     user_file = tmp_path / "config.yaml"
     user_file.write_text("model: {api_key: 123456}")
     with pytest.raises(ConfigError, match=r"config\.yaml:1:18: model\.api_key: expected text$"):
-        api_key({}, user_file)
+        api_keys({}, user_file)
 
 
 def test_the_users_api_key_is_no_part_of_the_config(files: Files) -> None:

@@ -1,9 +1,10 @@
 """A process that analyzes or decides, to be killed while it does.
 
     python child.py HOME ROOT analyze EVENTS [embedded]   SIGKILL itself after so many events
-    python child.py HOME ROOT VERDICT STEPS               SIGKILL itself at that step
+    python child.py HOME ROOT VERDICT STEPS [RUN]         SIGKILL itself at that step
 
-A VERDICT is `accept`, `branch` (named fixes), `reject` or `revert`, of all, or `retry` of NODE.
+A VERDICT is `accept`, `branch` (named fixes), `reject` or `revert`, of all, or `retry` of NODE, in
+the newest run or in RUN.
 
 A step is an audited act of Python's: a file opened, renamed, removed, a function of C called.
 Without reaching the number it prints how many there were.
@@ -107,7 +108,7 @@ def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
         analyze(caller, fuse, embedded="embedded" in more)
     else:
         project = open_project(caller)
-        run_id = list_runs(project)[-1]["run_id"]
+        run_id = more[0] if more else list_runs(project)[-1]["run_id"]
         sys.addaudithook(fuse.step)
         fuse.armed = True
         decide(what, caller, project, run_id)

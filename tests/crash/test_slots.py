@@ -8,7 +8,7 @@ import pytest
 
 from remora.files.project_files import project_files
 from remora.workspaces.copy.slot import SlotDriver
-from remora.workspaces.copy.snapshot import Base, take_base
+from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 from tests.crash.conftest import run
 from tests.runs.conftest import SHOP, Desk
 from tests.warm import warm
@@ -26,7 +26,7 @@ def written(root: Path, files: dict[str, str]) -> Path:
 
 
 @pytest.fixture
-def one(tmp_path: Path) -> Base:
+def one(tmp_path: Path) -> BaseSnapshot:
     files = {f"pkg{n}/m.py": f"a = {n}\n" for n in range(6)} | {"same.py": "same\n", "deep": "x\n"}
     root = written(tmp_path / "one", files)
     return take_base(root, project_files(root), tmp_path / "base-one")
@@ -39,7 +39,7 @@ def other(tmp_path: Path) -> Path:
     return written(tmp_path / "other", files | {"deep/er/x.py": "x\n", "pkg5": "a file\n"})
 
 
-def used(base: Base, slots: Path) -> Path:
+def used(base: BaseSnapshot, slots: Path) -> Path:
     """A copy that a job has worked in."""
     with SlotDriver(base, slots).open() as workspace:
         (workspace.tree / "pkg0/m.py").write_text("a job was here\n")
@@ -60,7 +60,7 @@ def killed(other: Path, slots: Path, steps: int) -> int | None:
     return int(said.read_text()) if status == 0 else None
 
 
-def held(base: Base, slots: Path) -> None:
+def held(base: BaseSnapshot, slots: Path) -> None:
     """The first copy is free, and its files are those of the base, no more and no less."""
     with SlotDriver(base, slots).open() as workspace:
         assert workspace.tree.name == "slot-0"
@@ -77,7 +77,9 @@ def held(base: Base, slots: Path) -> None:
 
 @pytest.mark.parametrize("first", ["made anew", "used before"])
 @pytest.mark.parametrize("part", range(PARTS))
-def test_killed_at_any_step(one: Base, other: Path, tmp_path: Path, first: str, part: int) -> None:
+def test_killed_at_any_step(
+    one: BaseSnapshot, other: Path, tmp_path: Path, first: str, part: int
+) -> None:
     slots = tmp_path / "slots"
     if first == "used before":
         used(one, slots)

@@ -146,3 +146,30 @@ def test_two_commands_at_once(beside: str, kept: Kept) -> None:
     }
     assert in_files == told
     assert desk.problems() == []
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_two_accepts_of_different_runs_at_once(number: int, kept: Kept) -> None:
+    """Both propose the same: what one of them wrote is written once, and both records say so."""
+    desk = kept.again()
+    runs = [desk.newest, desk.analyze()]
+    both = [start(desk, "accept", 10**9, run_id) for run_id in runs[:: 1 if number % 2 else -1]]
+    ended = []
+    for process in both:
+        process.communicate(timeout=200)
+        ended.append(process.returncode)
+    assert 0 in ended
+    complete_journals(desk.project)
+    accepted = set()
+    for run_id in runs:
+        for job in desk.view(run_id).jobs:
+            assert job.review in ("accepted", "conflict", "pending")
+            if job.review == "accepted":
+                accepted.add(job.node_id.removeprefix("node:").partition(":")[0])
+    assert {name for name, text in texts(desk).items() if text == NEW} == accepted
+    assert set(texts(desk).values()) <= {OLD, NEW}
+    assert desk.problems() == []
+    assert [path.name for path in desk.root.rglob("*.remora-*")] == []
+    for run_id in runs:  # whoever was in the other's way can be tried again
+        accept(desk.project, run_id, [], every=True)
+    assert texts(desk) == dict.fromkeys(NAMES, NEW)

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from remora.cli.agents.eval import memory
-from remora.evals.argument_coverage import SMALL
-from remora.evals.eval_report import Report, Tally
-from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, Setting
+from remora.evals.argument_coverage import SMALL_INTEGER
+from remora.evals.eval_report import EvalReport, ToolCounts
+from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, EvalSetting
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").read_text(
@@ -30,12 +30,12 @@ def test_every_option_and_its_values() -> None:
 
 
 def test_every_key_of_the_document() -> None:
-    report = Report(arms=(), streams=0, counters=(), skipped=())
-    keys = {*Tally().as_json(), *Setting().as_json(), *report.__struct_fields__}
+    report = EvalReport(arms=(), streams=0, counters=(), skipped=())
+    keys = {*ToolCounts().as_json(), *EvalSetting().as_json(), *report.__struct_fields__}
     assert keys <= WORDS
 
 
 def test_the_limits_of_values_and_facts() -> None:
-    assert f"integers from -{SMALL - 1} to {SMALL - 1}" in PAGE
+    assert f"integers from -{SMALL_INTEGER - 1} to {SMALL_INTEGER - 1}" in PAGE
     assert f"at most {FACT_LIMIT} characters" in PAGE
     assert f"most {MAX_FACTS}." in " ".join(PAGE.split())

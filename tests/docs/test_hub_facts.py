@@ -12,7 +12,7 @@ from remora.code.file_analysis import read_facts
 from remora.code.links import TIERS
 from remora.config.schema import HubConfig
 from remora.hub import update_rules
-from remora.hub.index.user_scripts import OwnScripts
+from remora.hub.index.user_scripts import UserScripts
 from remora.hub.node import NodeState
 from remora.hub.protocol import TYPES, Code
 
@@ -44,7 +44,7 @@ def test_the_pages_script_runs(tmp_path: Path) -> None:
     folder = tmp_path / ".remora/hub"
     folder.mkdir(parents=True)
     (folder / "review.pym").write_text(block)
-    scripts = OwnScripts(tmp_path)
+    scripts = UserScripts(tmp_path)
     scripts.state()
     facts = read_facts("a.py", b"def f(a):\n    return a or 1\n")
     assert scripts.extras(facts) == {

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from remora.memory.canonical import MAX_DEPTH
-from remora.memory.decode_values import unstorable
+from remora.memory.decode_values import decode_value
 from remora.memory.delta import PacketDelta
 from remora.memory.events import PAYLOADS, ContextUpdate
 from remora.memory.packet import DecisionPacket
@@ -214,7 +214,7 @@ def test_every_marked_form_is_on_the_page() -> None:
         "$blob", "$text", "$bytes", "$float", "$int", "$dict", "$deep", "$repr",
     ]  # fmt: skip
     assert f"level {MAX_DEPTH + 1}" in marks(PAGE)["$deep"]
-    assert unstorable({"$$float": "nan"}) == {"$float": "nan"}
+    assert decode_value({"$$float": "nan"}) == {"$float": "nan"}
 
 
 def test_every_event_and_every_key_of_packets_and_deltas_is_on_the_page() -> None:

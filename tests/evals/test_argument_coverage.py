@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.evals.argument_coverage import Shown, values
+from remora.evals.argument_coverage import VisibleText, argument_values
 from remora.memory.packet import Action, Candidate, DecisionPacket, Excerpt, Fact
 
 
@@ -26,14 +26,14 @@ from remora.memory.packet import Action, Candidate, DecisionPacket, Excerpt, Fac
     ],
 )  # fmt: skip
 def test_values(arguments: Any, expected: list[str]) -> None:
-    assert values(arguments) == expected
+    assert argument_values(arguments) == expected
 
 
 def test_values_of_arguments_as_deep_as_you_like() -> None:
     deep: Any = "leaf"
     for _ in range(50_000):
         deep = [deep]
-    assert values(deep) == ["leaf"]
+    assert argument_values(deep) == ["leaf"]
 
 
 PACKET = DecisionPacket(
@@ -95,7 +95,7 @@ PACKET = DecisionPacket(
     ],
 )
 def test_places(value: str, place: str | None) -> None:
-    assert Shown(PACKET).place(value) == place
+    assert VisibleText(PACKET).origin_of(value) == place
 
 
 texts = st.text(max_size=20)
@@ -106,12 +106,16 @@ def test_a_value_that_is_a_whole_fact_is_found_and_never_across_two(
     one: str, other: str, key: str
 ) -> None:
     facts = {"k" + key: Fact(value=one, source_turn=0), "l": Fact(value=other, source_turn=0)}
-    shown = Shown(DecisionPacket(knowledge=facts))
-    for value in values([one, other]):
-        assert shown.place(value) == "memory"
-    assert all(shown.place(f"{one}\x00{other}{n}") is None for n in range(2))
+    shown = VisibleText(DecisionPacket(knowledge=facts))
+    for value in argument_values([one, other]):
+        assert shown.origin_of(value) == "memory"
+    assert all(shown.origin_of(f"{one}\x00{other}{n}") is None for n in range(2))
 
 
 def test_what_has_no_memory_shows_only_what_was_said() -> None:
-    shown = Shown(PACKET, [])
-    assert [shown.place(v) for v in ("parse", "99", "ord-7731")] == ["given", "candidates", None]
+    shown = VisibleText(PACKET, [])
+    assert [shown.origin_of(v) for v in ("parse", "99", "ord-7731")] == [
+        "given",
+        "candidates",
+        None,
+    ]

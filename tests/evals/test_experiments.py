@@ -8,8 +8,8 @@ import pytest
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ConfigError, NotFound
-from remora.evals.experiments import agents_of, what_if
-from remora.evals.variant import Setting
+from remora.evals.experiments import compare_settings, select_agents
+from remora.evals.variant import EvalSetting
 from remora.trace.trace_folder import TraceFolder
 from tests.agents.conftest import Play, Played, Theatre
 from tests.evals.conftest import LOOKS, ORDERS, root_of
@@ -18,10 +18,10 @@ from tests.golden.test_golden import AGENTS, HERE, laid_out
 from tests.trace.conftest import rechained
 
 
-def evaluated(played: Played, *asked: Setting) -> dict[str, dict[str, Any]]:
+def evaluated(played: Played, *asked: EvalSetting) -> dict[str, dict[str, Any]]:
     """By the name of each arm, its tools."""
-    agents = agents_of(played.folder, ())
-    document = what_if(played.folder, root_of(played), BUILT_IN, agents, asked).as_json()
+    agents = select_agents(played.folder, ())
+    document = compare_settings(played.folder, root_of(played), BUILT_IN, agents, asked).as_json()
     assert document["skipped"] == []
     return {arm["name"]: arm["tools"] for arm in document["arms"]}
 
@@ -36,14 +36,16 @@ class TestCoverage:
     def test_a_summarizer_that_keeps_no_facts_covers_only_what_calls_said(
         self, looked: Played
     ) -> None:
-        arms = evaluated(looked, Setting(summarizers="tool_side"), Setting(summarizers="default"))
+        arms = evaluated(
+            looked, EvalSetting(summarizers="tool_side"), EvalSetting(summarizers="default")
+        )
         assert arms["default"] == arms["recorded"]
         assert arms["tool_side"]["act"]["coverage"] == 0
         assert arms["tool_side"]["act"]["dropped"] > arms["recorded"]["act"]["dropped"]
         assert arms["tool_side"]["act"]["packet_tokens"] < arms["recorded"]["act"]["packet_tokens"]
 
     def test_a_limit_that_leaves_no_room_for_facts_covers_less(self, looked: Played) -> None:
-        roomy, narrow = Setting(limit=3000), Setting(limit=900)
+        roomy, narrow = EvalSetting(limit=3000), EvalSetting(limit=900)
         arms = evaluated(looked, roomy, narrow)
         assert arms[roomy.name] == arms["recorded"]
         act = arms[narrow.name]["act"]
@@ -53,19 +55,19 @@ class TestCoverage:
         assert (act["coverage"], act["dropped"]) == (0.25, 64)
 
     def test_what_no_trim_makes_fit_is_counted(self, looked: Played) -> None:
-        tiny = Setting(limit=10)
+        tiny = EvalSetting(limit=10)
         tools = evaluated(looked, tiny)[tiny.name]
         assert sum(tool["too_large"] for tool in tools.values()) == 5
 
     def test_raw_history_holds_all_and_costs_it(self, looked: Played) -> None:
-        raw = Setting(renderer="history/1")
+        raw = EvalSetting(renderer="history/1")
         arms = evaluated(looked, raw)
         assert arms["history/1"]["act"]["coverage"] == 0.5
         assert arms["history/1"]["submit_result"]["dropped"] == 0
 
     def test_renderers_differ_in_tokens_not_in_what_they_hold(self, looked: Played) -> None:
         names = ("lines/1", "json/1", "functiongemma/1")
-        arms = evaluated(looked, *(Setting(renderer=name) for name in names))
+        arms = evaluated(looked, *(EvalSetting(renderer=name) for name in names))
         assert arms["lines/1"] == arms["recorded"]
         assert len({arms[name]["act"]["packet_tokens"] for name in names}) == 3
         assert {arms[name]["act"]["coverage"] for name in names} == {0.5}
@@ -102,7 +104,7 @@ class TestSummarizers:
         played = theatre.play(Play(agent=agent, answers=LOOKS))
         home = root_of(played) / ".remora" / "agents" / "own"
         shutil.copytree(agent.folder, home)
-        specific = Setting(summarizers="tool_specific")
+        specific = EvalSetting(summarizers="tool_specific")
         arms = evaluated(played, specific)
         assert arms["tool_specific"] == arms["recorded"]
         (home / "says.pym").write_text((home / "says.pym").read_text().replace(":20]", ":400]"))
@@ -119,16 +121,16 @@ class TestSummarizers:
     ) -> None:
         agent = theatre.agent(self.YAML, act=ORDERS, says=self.SAYS % 20)
         played = theatre.play(Play(agent=agent, answers=LOOKS))
-        specific = Setting(summarizers="tool_specific")
-        report = what_if(
-            played.folder, root_of(played), BUILT_IN, agents_of(played.folder, ()), [specific]
+        specific = EvalSetting(summarizers="tool_specific")
+        report = compare_settings(
+            played.folder, root_of(played), BUILT_IN, select_agents(played.folder, ()), [specific]
         )
-        assert report.notes == ("own is no longer here: the default speaks for act",)
+        assert report.notes == ("the agent own no longer exists: act uses the default summarizer",)
 
     def test_names_in_its_recorded_definition_hold(self, theatre: Theatre) -> None:
         agent = theatre.agent(self.YAML.replace("says.pym", "linter"), act=ORDERS)
         played = theatre.play(Play(agent=agent, answers=LOOKS))
-        arms = evaluated(played, Setting(summarizers="tool_specific"))
+        arms = evaluated(played, EvalSetting(summarizers="tool_specific"))
         assert arms["tool_specific"] == arms["recorded"]
 
 
@@ -139,9 +141,9 @@ class TestStreams:
         return laid_out([*AGENTS, HERE / "v1" / "run.jsonl"], tmp_path)
 
     def test_old_streams_are_evaluated_by_every_setting(self, golden: TraceFolder) -> None:
-        asked = [Setting(summarizers="default", limit=700), Setting(renderer="json/1")]
-        agents = agents_of(golden, ())
-        report = what_if(golden, golden.root, BUILT_IN, agents, asked)
+        asked = [EvalSetting(summarizers="default", limit=700), EvalSetting(renderer="json/1")]
+        agents = select_agents(golden, ())
+        report = compare_settings(golden, golden.root, BUILT_IN, agents, asked)
         assert (report.streams, report.skipped) == (len(agents), ())
         document = report.as_json()
         assert document["setting"] == {"summarizers": "default", "limit": 700, "renderer": None}
@@ -154,26 +156,26 @@ class TestStreams:
                 assert 0 <= tool["dropped"] <= tool["facts"]
 
     def test_a_stream_that_was_changed_is_left_out_and_named(self, golden: TraceFolder) -> None:
-        agents = agents_of(golden, ())
-        whole = what_if(golden, golden.root, BUILT_IN, agents, ())
+        agents = select_agents(golden, ())
+        whole = compare_settings(golden, golden.root, BUILT_IN, agents, ())
         first = golden.agent_stream(agents[0])
         raw = first.read_bytes()
         assert b'"summary":"1 finding' in raw
         forged = raw.replace(b'"summary":"1 finding', b'"summary":"9 finding')
         first.write_bytes(rechained(forged.splitlines()))
         golden.agent_stream(agents[1]).write_bytes(b"{}\n")
-        report = what_if(golden, golden.root, BUILT_IN, agents, ())
+        report = compare_settings(golden, golden.root, BUILT_IN, agents, ())
         assert [name for name, _ in report.skipped] == [agents[1], agents[0]]
-        assert "not the recorded one" in dict(report.skipped)[agents[0]]
+        assert "differs from the recorded one" in dict(report.skipped)[agents[0]]
         assert report.streams == whole.streams - 2
         assert report.arms[0].total().calls < whole.arms[0].total().calls
 
     def test_a_run_means_its_agents(self, golden: TraceFolder) -> None:
-        everyone = agents_of(golden, ())
-        assert len(agents_of(golden, ["golden-1"])) == 3 < len(everyone)
-        assert agents_of(golden, [everyone[0], everyone[0]]) == everyone[:1]
+        everyone = select_agents(golden, ())
+        assert len(select_agents(golden, ["golden-1"])) == 3 < len(everyone)
+        assert select_agents(golden, [everyone[0], everyone[0]]) == everyone[:1]
         with pytest.raises(NotFound):
-            agents_of(golden, ["nobody"])
+            select_agents(golden, ["nobody"])
 
     def test_long_outputs_that_lie_in_blobs_are_read(self, theatre: Theatre) -> None:
         script = '{"big": "x" * 80_000, "id": "ord-7731"}'
@@ -190,7 +192,7 @@ class TestStreams:
         answers = [*(call("act", how=how) for how in hows), "no call",
                    call("recall", ref="turn:9", lines=[1, 20]), call("submit_result")]  # fmt: skip
         played = theatre.play(Play(agent=agent, answers=answers))
-        arms = evaluated(played, Setting(summarizers="default"), Setting(limit=600))
+        arms = evaluated(played, EvalSetting(summarizers="default"), EvalSetting(limit=600))
         assert {name: tools["act"]["calls"] for name, tools in arms.items()} == dict.fromkeys(
             ["recorded", "default", "600 tokens"], 5
         )

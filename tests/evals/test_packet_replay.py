@@ -8,8 +8,8 @@ import pytest
 
 from remora.agents.summarizers import summarizers_in
 from remora.chat import ToolSchema
-from remora.evals.packet_replay import Refold, told
-from remora.evals.variant import RECORDED, Setting, settings
+from remora.evals.packet_replay import PacketReplay, recorded_result
+from remora.evals.variant import RECORDED, EvalSetting, setting_combinations
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import AgentStart, Event, ToolCalled, ToolResulted, payload
@@ -29,17 +29,17 @@ def started(events: list[Event]) -> AgentStart:
     return start
 
 
-def refolded(events: list[Event], setting: Setting, mode: str | None = None) -> list[Any]:
+def refolded(events: list[Event], setting: EvalSetting, mode: str | None = None) -> list[Any]:
     """What each call would have been shown; then the last packet."""
     start = started(events)
     says = None if mode is None else summarizers_in(mode, {}, [t.name for t in start.tools])
-    fold = Refold(events[0], start, setting, UpperBound(), says)
+    fold = PacketReplay(events[0], start, setting, UpperBound(), says)
     shown: list[Any] = []
     for event in events[1:]:
         said = payload(event)
         if isinstance(said, ToolCalled):
-            shown.append((said, fold.decided(said)))
-        fold.take(event, said)
+            shown.append((said, fold.packet_for_call(said)))
+        fold.apply_event(event, said)
     return [*shown, fold.packet]
 
 
@@ -56,7 +56,7 @@ def test_a_recorded_result_says_again_what_it_said(path: Path) -> None:
             context = ContextManager({}, packet_size_limit=limit,
                                      token_counter=UpperBound().count_text)  # fmt: skip
             context.packet = packet
-            made, recorded = context.delta_for(told(result)), event.packet_delta
+            made, recorded = context.delta_for(recorded_result(result)), event.packet_delta
             assert recorded is not None
             assert made.add_action == recorded.add_action
             for key in CHANGED:
@@ -81,7 +81,7 @@ def test_as_recorded_it_shows_what_was_shown(path: Path) -> None:
 def test_the_recorded_limit_trims_as_it_did(path: Path) -> None:
     events = list(read_events(path))
     asked = [(c, f) for c, f in refolded(events, RECORDED)[:-1] if c.decided_by != "rule"]
-    again = refolded(events, Setting(limit=started(events).limit))[:-1]
+    again = refolded(events, EvalSetting(limit=started(events).limit))[:-1]
     by_model = [f for c, f in again if c.decided_by != "rule"]
     assert [f.packet for f in by_model] == [f.packet for _, f in asked]
     assert all(f.fits for f in by_model)
@@ -96,7 +96,7 @@ def test_some_recorded_packets_were_trimmed() -> None:
 def test_a_smaller_limit_only_trims(path: Path) -> None:
     events = list(read_events(path))
     full = refolded(events, RECORDED)[-1]
-    *calls, last = refolded(events, Setting(limit=500))
+    *calls, last = refolded(events, EvalSetting(limit=500))
     assert msgspec.structs.replace(last, excerpt=None) == msgspec.structs.replace(
         full, excerpt=None
     )
@@ -107,7 +107,7 @@ def test_a_smaller_limit_only_trims(path: Path) -> None:
 def test_other_summarizers_change_words_and_facts_alone(path: Path) -> None:
     events = list(read_events(path))
     full: DecisionPacket = refolded(events, RECORDED)[-1]
-    other: DecisionPacket = refolded(events, Setting(summarizers="tool_side"), "tool_side")[-1]
+    other: DecisionPacket = refolded(events, EvalSetting(summarizers="tool_side"), "tool_side")[-1]
     for key in ("turn", "diagnostics", "candidate_actions", "excerpt", "error_count", "extensions"):
         assert getattr(other, key) == getattr(full, key), key
     assert set(other.knowledge) <= set(full.knowledge)
@@ -132,14 +132,14 @@ def a_stream(**result: Any) -> list[Event]:
 
 def test_an_error_that_is_the_summary_follows_it() -> None:
     events = a_stream(raw_output={"x": 1})
-    _, fitted = refolded(events, Setting(summarizers="tool_side"), "tool_side")[0]
+    _, fitted = refolded(events, EvalSetting(summarizers="tool_side"), "tool_side")[0]
     assert fitted.packet.last_error == "Tool completed"
     assert fitted.packet.recent_actions[0].summary == "Tool completed"
 
 
 def test_an_error_of_its_own_stays() -> None:
     events = a_stream(raw_output={"x": 1}, error="in the tool's words")
-    _, fitted = refolded(events, Setting(summarizers="tool_side"), "tool_side")[0]
+    _, fitted = refolded(events, EvalSetting(summarizers="tool_side"), "tool_side")[0]
     assert fitted.packet.last_error == "in the tool's words"
 
 
@@ -154,4 +154,4 @@ def test_an_error_of_its_own_stays() -> None:
     ],
 )  # fmt: skip
 def test_settings_are_every_combination(asked: Any, names: list[str]) -> None:
-    assert [setting.name for setting in settings(*asked)] == names
+    assert [setting.name for setting in setting_combinations(*asked)] == names

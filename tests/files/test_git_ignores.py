@@ -80,9 +80,20 @@ def test_without_git_there_is_an_error(
 def test_who_is_silent_is_not_waited_for(
     root: Path, asked: GitIgnores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.files.git_ignores._SILENT_S", 0.2)
+    monkeypatch.setattr("remora.files.git_ignores._SILENT_SECONDS", 0.2)
+    busy = ["sh", "-c", "while :; do :; done"]
+    with monkeypatch.context() as patched:
+        patched.setattr("remora.files.git_ignores.git_command", lambda *_: busy)
+        with pytest.raises(OutsideError, match="wrote nothing"):
+            asked.ignored(["a.py"])
+
+
+def test_a_pipe_is_not_waited_for(
+    root: Path, asked: GitIgnores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.files.git_ignores._SILENT_SECONDS", 3600)
     os.mkfifo(root / ".gitignore")
-    with pytest.raises(OutsideError, match="said nothing"):
+    with pytest.raises(OutsideError, match="waits for a pipe"):
         asked.ignored(["a.py"])
     (root / ".gitignore").unlink()
     assert asked.ignored(["a.py"]) == (set(), None)

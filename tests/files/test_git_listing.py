@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import OutsideError
-from remora.files.git_listing import git_index, git_places
+from remora.files.git_listing import git_index, git_paths
 
 
 def git(root: Path, *words: str) -> None:
@@ -27,7 +27,7 @@ def test_the_places_of_a_folder_within_a_repository(root: Path) -> None:
     (root / "src/deep").mkdir(parents=True)
     (root / ".git/more").write_text("[core]\n\texcludesFile = ~/mine\n")
     git(root, "config", "include.path", "more")
-    places = git_places(root / "src/deep")
+    places = git_paths(root / "src/deep")
     assert places.top == root.resolve()
     assert places.index_file.resolve() == root.resolve() / ".git/index"
     sources = {path.resolve() for path in places.sources}
@@ -43,7 +43,7 @@ def test_a_repository_in_a_folder_with_a_line_break(tmp_path: Path) -> None:
     git(root, "init", "-q", ".")
     (root / "s").mkdir()
     for folder in (root, root / "s"):
-        places = git_places(folder)
+        places = git_paths(folder)
         assert places.top == root
         assert places.index_file.resolve() == root / ".git/index"
         assert root / ".git/info/exclude" in {path.resolve() for path in places.sources}
@@ -51,11 +51,11 @@ def test_a_repository_in_a_folder_with_a_line_break(tmp_path: Path) -> None:
 
 def test_no_places_without_a_repository_or_in_an_ignored_folder(root: Path) -> None:
     with pytest.raises(OutsideError, match="no git view"):
-        git_places(root.parent)
+        git_paths(root.parent)
     (root / ".gitignore").write_text("out/\n")
     (root / "out").mkdir()
     with pytest.raises(OutsideError, match="ignored by the repository"):
-        git_places(root / "out")
+        git_paths(root / "out")
 
 
 def test_tracked_paths_and_submodules(root: Path) -> None:

@@ -10,8 +10,9 @@ from hypothesis import strategies as some
 
 from remora.errors import ConfigError
 from remora.files.patterns import IgnoreRules, glob_regex
-from remora.files.project_files import find_root, project_files
-from remora.sandbox.rmtree import remove_tree
+from remora.files.project_files import project_files
+from remora.files.project_root import find_root
+from remora.sandbox.child.rmtree import remove_tree
 
 
 def git(root: Path, *words: str) -> str:
@@ -116,7 +117,7 @@ class TestGit:
         self, repository: Path
     ) -> None:
         for pattern in ("../**", "/etc/*", "out/../../x"):
-            with pytest.raises(ConfigError, match="leaves the project's root"):
+            with pytest.raises(ConfigError, match="leads out of the project"):
                 project_files(repository, include=[pattern])
 
     def test_variables_that_redirect_git_are_not_passed(
@@ -197,7 +198,7 @@ class TestWalk:
             "b.py": "symbolic link",
             "link": "symbolic link",
             "loop": "symbolic link",
-            "pipe": "no regular file",
+            "pipe": "not a regular file",
         }
 
     def test_an_empty_folder(self, tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_ignore_rules_agree_with_git(
 ) -> None:
     rules = IgnoreRules()
     rules.add("", pattern + "\n")
-    assert rules.cover(path) is ignored
+    assert rules.ignores(path) is ignored
     git(tmp_path, "init", "-q", ".")
     (tmp_path / ".gitignore").write_text(pattern + "\n")
     command = ["git", "check-ignore", "-q", "--no-index", path]
@@ -267,4 +268,4 @@ def test_any_pattern_is_a_pattern(pattern: str, path: str) -> None:
     glob_regex(pattern).fullmatch(path)
     rules = IgnoreRules()
     rules.add("", pattern)
-    rules.cover(path)
+    rules.ignores(path)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.file_read import reading
+from remora.hub.file_read import open_reader
 from remora.hub.stamp import Stamp
 
 
@@ -31,8 +31,8 @@ def test_a_stamp_proves_something_if_the_clock_has_ticked_since(
     monkeypatch.setattr("remora.hub.file_read.stamp_of", lambda _: stamp)
     monkeypatch.setattr("remora.hub.file_read.time.time_ns", lambda: at + int(age_s * 1e9))
 
-    with reading(tmp_path) as reader:
-        assert reader.read("folder/a.py") == (b"x = 1\r\n", stamp if proves else None)
+    with open_reader(tmp_path) as reader:
+        assert reader.read("folder/a.py") == (b"x = 1\r\n", stamp if proves else None, "")
 
 
 def test_what_is_no_file_beneath_the_root_is_not_read(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_what_is_no_file_beneath_the_root_is_not_read(tmp_path: Path) -> None:
     (root / "way").symlink_to(tmp_path)
     os.mkfifo(root / "pipe.py")
 
-    with reading(root) as reader:
+    with open_reader(root) as reader:
         for path in ("folder.py", "link.py", "way/secret.py", "pipe.py", "none.py", "../secret.py"):
             with pytest.raises(OSError):  # noqa: PT011 - each for a reason of its own
                 reader.read(path)
@@ -60,7 +60,7 @@ def test_without_openat2_the_same_is_read_and_refused(
     (tmp_path / "folder" / "a.py").write_bytes(b"x")
     (tmp_path / "way").symlink_to(tmp_path / "folder")
 
-    with reading(tmp_path) as reader:
+    with open_reader(tmp_path) as reader:
         assert reader.read("folder/a.py").data == b"x"
         with pytest.raises(OSError):  # noqa: PT011
             reader.read("way/a.py")

@@ -15,7 +15,7 @@ from remora.hub.index.indexer import Indexer
 from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
-from remora.hub.store.reader import open_view
+from remora.hub.store.reader import open_snapshot
 from tests.hub.linked import link
 
 NAMES = ["alpha", "beta", "gamma", "delta"]
@@ -162,7 +162,7 @@ def script(seed: int) -> None:
 
 
 def assert_same(root: Path, db: Path, store: HubStore, seed: int) -> None:
-    view = open_view(db)
+    view = open_snapshot(db)
     assert view is not None
     for each in (store.view(), view):
         verified = verify(root, Members(root), each)

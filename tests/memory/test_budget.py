@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from remora.chat import ToolSchema
 from remora.memory import DecisionPacket, PacketDelta, apply
 from remora.memory import delta as make
-from remora.memory.budget import fit, steps, trim
+from remora.memory.budget import fit, trim, trim_steps
 from remora.memory.canonical import canonical
 from remora.memory.packet import Action, Candidate, Excerpt, Fact, packet_json
-from remora.memory.prompt.base import Rendered
+from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import render
 
 
@@ -89,14 +89,14 @@ def test_the_first_n_steps_are_those_of_the_list(n: int) -> None:
 
 
 def test_after_the_last_step_nothing_more_goes() -> None:
-    assert len(list(steps(RICH))) == len(STEPS)
+    assert len(list(trim_steps(RICH))) == len(STEPS)
     last = trim(RICH, len(STEPS))
     assert trim(RICH, 10_000) == last
-    assert list(steps(last)) == []
+    assert list(trim_steps(last)) == []
 
 
 def test_a_packet_with_nothing_to_spare_has_no_steps() -> None:
-    assert list(steps(DecisionPacket(goal="g" * 300, last_error="e" * 300))) == []
+    assert list(trim_steps(DecisionPacket(goal="g" * 300, last_error="e" * 300))) == []
 
 
 @pytest.mark.parametrize(("lines", "kept"), [(5, 5), (6, 4), (7, 5), (8, 4), (1, 1)])
@@ -209,7 +209,7 @@ def random_packets(rng: random.Random) -> list[DecisionPacket]:
     return list(accumulate(deltas, apply, initial=start))
 
 
-def tokens(rendered: Rendered) -> int:
+def tokens(rendered: RenderedRequest) -> int:
     said = [rendered.prompt or "", *(m.content for m in rendered.messages or ())]
     return (sum(len(text.encode()) for text in said) + 3) // 4
 
@@ -229,7 +229,7 @@ def stays_within_the_limit(seed: int) -> None:
         assert sent == found.tokens
         assert found.fits == (sent <= limit)
         if not found.fits:
-            assert list(steps(found.packet)) == []
+            assert list(trim_steps(found.packet)) == []
 
 
 seeds = st.integers(0, 2**64)
@@ -252,7 +252,7 @@ def test_no_request_of_ten_thousand_streams_passes_the_limit(seed: int) -> None:
 @given(seeds)
 def test_every_step_takes_something_and_says_how_much_is_gone(seed: int) -> None:
     packet = random_packets(random.Random(seed))[-1]
-    stages = [packet, *steps(packet)]
+    stages = [packet, *trim_steps(packet)]
     for before, after in pairwise(stages):
         assert size(replace(after, omitted={})) < size(replace(before, omitted={}))
         gone = {what: counted(packet)[what] - n for what, n in counted(after).items()}

@@ -22,9 +22,9 @@ from remora.memory.canonical import (
     canonical_sha256,
     canonical_size,
     escape_surrogates,
-    plain,
+    to_packet_value,
 )
-from remora.memory.encode_values import storable
+from remora.memory.encode_values import encode_value
 from remora.memory.packet import DecisionPacket, Fact, packet_json
 
 
@@ -97,7 +97,7 @@ anything = st.recursive(leaves, containers, max_leaves=8) | st.builds(
 
 @given(anything)
 def test_what_plain_and_storable_give_has_the_standard_librarys_spelling(value: Any) -> None:
-    for made in (plain(value), storable(value)):
+    for made in (to_packet_value(value), encode_value(value)):
         assert canonical(made) == dumps(made)
         assert json.loads(canonical(made)) == made
         assert canonical_sha256(made) == sha256(dumps(made)).hexdigest()
@@ -105,9 +105,9 @@ def test_what_plain_and_storable_give_has_the_standard_librarys_spelling(value: 
 
 @given(anything)
 def test_plain_gives_what_a_packet_may_hold(value: Any) -> None:
-    made = plain(value)
+    made = to_packet_value(value)
     assert only_plain(made, 0)
-    assert plain(made) == made
+    assert to_packet_value(made) == made
     assert canonical_size(made) == len(dumps(made))
 
 
@@ -144,7 +144,7 @@ def only_plain(value: Any, depth: int) -> bool:
     ],
 )
 def test_plain_forms(value: Any, expected: Any) -> None:
-    made = plain(value)
+    made = to_packet_value(value)
     assert (made, type(made)) == (expected, type(expected))
 
 
@@ -171,34 +171,34 @@ def test_plain_forms(value: Any, expected: Any) -> None:
     ],
 )
 def test_storable_forms(value: Any, expected: Any) -> None:
-    made = storable(value)
+    made = encode_value(value)
     assert (made, type(made)) == (expected, type(expected))
 
 
 def test_a_text_with_lone_surrogates_is_stored_whole() -> None:
-    made = storable("a\ud800b")
+    made = encode_value("a\ud800b")
     assert base64.b64decode(made["$text"]).decode("utf-8", "surrogatepass") == "a\ud800b"
 
 
 def test_a_number_too_long_for_python_to_write_is_spelled_in_hexadecimal() -> None:
-    assert plain(1 << 20_000) == hex(1 << 20_000)
-    assert storable(1 << 20_000) == {"$int": hex(1 << 20_000)}
+    assert to_packet_value(1 << 20_000) == hex(1 << 20_000)
+    assert encode_value(1 << 20_000) == {"$int": hex(1 << 20_000)}
 
 
-@pytest.mark.parametrize("convert", [plain, storable])
+@pytest.mark.parametrize("convert", [to_packet_value, encode_value])
 def test_64_levels_stay(convert: Any) -> None:
     assert convert(nested("x", MAX_DEPTH)) == nested("x", MAX_DEPTH)
 
 
 @pytest.mark.parametrize("deepest", ["x", {}, nested([1], 100)])
 def test_a_packet_drops_what_is_deeper_and_says_so(deepest: Any) -> None:
-    assert plain(nested([deepest], MAX_DEPTH)) == nested(TOO_DEEP, MAX_DEPTH)
+    assert to_packet_value(nested([deepest], MAX_DEPTH)) == nested(TOO_DEEP, MAX_DEPTH)
 
 
 def test_a_stream_holds_what_is_deeper_as_a_list_of_its_containers() -> None:
     deep = [{"a": [1, {}], "b": 2**64}, 3]
     nodes = [[{"$at": 1}, 3], {"a": {"$at": 2}, "b": {"$int": str(2**64)}}, [1, {"$at": 3}], {}]
-    assert storable(nested(deep, MAX_DEPTH)) == nested({"$deep": nodes}, MAX_DEPTH)
+    assert encode_value(nested(deep, MAX_DEPTH)) == nested({"$deep": nodes}, MAX_DEPTH)
 
 
 def family() -> dict[str, Any]:
@@ -207,7 +207,9 @@ def family() -> dict[str, Any]:
     return parent
 
 
-@pytest.mark.parametrize(("convert", "mark"), [(plain, CYCLE), (storable, {"$repr": CYCLE})])
+@pytest.mark.parametrize(
+    ("convert", "mark"), [(to_packet_value, CYCLE), (encode_value, {"$repr": CYCLE})]
+)
 def test_a_container_inside_itself_is_marked(convert: Any, mark: Any) -> None:
     children = [{"parent": mark}, {"parent": mark}]
     assert convert(family()) == {"name": "p", "children": children}
@@ -216,10 +218,10 @@ def test_a_container_inside_itself_is_marked(convert: Any, mark: Any) -> None:
 def test_so_is_one_that_is_stored_as_a_list_of_containers() -> None:
     child = {"parent": {"$repr": CYCLE}}
     nodes = [{"name": "p", "children": {"$at": 1}}, [{"$at": 3}, {"$at": 2}], child, child]
-    assert storable(nested(family(), MAX_DEPTH)) == nested({"$deep": nodes}, MAX_DEPTH)
+    assert encode_value(nested(family(), MAX_DEPTH)) == nested({"$deep": nodes}, MAX_DEPTH)
 
 
-@pytest.mark.parametrize("convert", [plain, storable])
+@pytest.mark.parametrize("convert", [to_packet_value, encode_value])
 def test_a_container_beside_itself_is_no_cycle(convert: Any) -> None:
     shared = ["x"]
     assert convert([shared, shared]) == [["x"], ["x"]]

@@ -7,9 +7,10 @@ import pytest
 from msgspec import UNSET
 
 from remora import ContextManager, DecisionPacket, PacketDelta, Summarizer, replay
+from remora.errors import InvalidEvent
 from remora.memory.canonical import canonical
 from remora.memory.context import estimate_tokens
-from remora.memory.events import decode_event
+from remora.memory.events import Event, decode_event
 from remora.memory.packet import Fact, packet_json
 from remora.memory.summarizers import LinterSummarizer, ToolSidePassthrough
 
@@ -137,12 +138,84 @@ class TestSeedShapes:
         assert (memory.packet.last_error, memory.packet.error_count) == ("boom", 1)
         assert memory.packet.recent_actions[0].outcome == "error"
 
-    @pytest.mark.parametrize("event", [{"type": "model_response"}, {}, {"type": ["odd"]}])
-    def test_other_events_change_nothing(self, event: dict[str, Any]) -> None:
+    @pytest.mark.parametrize("kind", ["model_response", "hub_update", "run_end"])
+    def test_other_events_change_nothing(self, kind: str) -> None:
         memory = fresh()
         before = memory.packet
-        assert memory.apply_event(event) == PacketDelta()
+        assert memory.apply_event({"type": kind}) == PacketDelta()
         assert memory.packet == before
+
+    @pytest.mark.parametrize("event", [{"type": "dream"}, {}, {"type": ["odd"]}])
+    def test_unknown_events_change_nothing_if_not_strict(self, event: dict[str, Any]) -> None:
+        memory = fresh()
+        before = memory.packet
+        assert memory.apply_event(event, strict=False) == PacketDelta()
+        assert memory.packet == before
+
+
+class TestStrict:
+    @pytest.mark.parametrize(
+        ("event", "message"),
+        [
+            (
+                {"type": "tool_reslt"},
+                "unknown event type 'tool_reslt' (did you mean 'tool_result'?)",
+            ),
+            (
+                {"type": "turn_began"},
+                "unknown event type 'turn_began' (did you mean 'turn_start'?)",
+            ),
+            ({"type": "dream"}, "unknown event type 'dream'"),
+            ({"type": ["odd"]}, "unknown event type '[\"odd\"]'"),
+            ({"typ": "tool_result"}, "the event has no type"),
+            ({"type": "tool_result"}, "a tool result without a tool"),
+            (
+                {"type": "tool_result", "toll": "lint"},
+                "a tool result without a tool (did you mean 'tool' for 'toll'?)",
+            ),
+            (
+                {"type": "tool_result", "tool": "", "toolname": "lint"},
+                "a tool result without a tool (did you mean 'tool' for 'toolname'?)",
+            ),
+        ],
+    )
+    def test_a_wrong_event_is_an_error_that_names_the_nearest(
+        self, event: dict[str, Any], message: str
+    ) -> None:
+        memory = fresh()
+        before = memory.packet
+        with pytest.raises(InvalidEvent) as caught:
+            memory.apply_event(event)
+        assert str(caught.value) == message
+        assert caught.value.hint
+        assert memory.packet == before
+        memory.apply_event(event, strict=False)
+
+    def test_a_delta_for_a_result_without_a_tool_is_an_error(self) -> None:
+        with pytest.raises(InvalidEvent, match="without a tool"):
+            fresh().delta_for({"raw_output": "x"})
+        action = fresh().delta_for({"raw_output": "x"}, strict=False).add_action
+        assert action is not UNSET
+        assert action.tool == ""
+
+    def test_recorded_events_are_checked_too(self) -> None:
+        memory, delta = fresh(), {"state_summary": "seen"}
+        unknown = recorded("tool_reslt", {"tool": "t"}, delta)
+        with pytest.raises(InvalidEvent, match="did you mean 'tool_result'"):
+            memory.apply_event(unknown)
+        for data in ({}, {"tool": ""}, {"tool": 1}):
+            with pytest.raises(InvalidEvent, match="event 0 is a tool result without a tool"):
+                memory.apply_event(recorded("tool_result", data, delta))
+        assert memory.packet.state_summary == ""
+        memory.apply_event(unknown, strict=False)
+        assert memory.packet.state_summary == "seen"
+
+    def test_a_replay_is_strict_unless_told_otherwise(self) -> None:
+        start = recorded("agent_start", {"packet": packet_json(fresh().packet)}, None)
+        unknown = recorded("dream", {}, {"state_summary": "seen"})
+        with pytest.raises(InvalidEvent, match="unknown event type 'dream'"):
+            replay([start, unknown])
+        assert replay([start, unknown], strict=False).state_summary == "seen"
 
 
 class TestOutcome:
@@ -381,33 +454,19 @@ class TestFirstPacket:
         assert ContextManager({}).packet == DecisionPacket()
 
 
+def recorded(kind: str, data: Any, delta: Any, seq: int = 0) -> Event:
+    texts = dict.fromkeys(("timestamp", "run_id", "agent_id", "operation", "node_id", "hash"), "")
+    line = {"v": 1, "seq": seq, "turn": 0, "type": kind, "data": data, "packet_delta": delta}
+    return decode_event(json.dumps(line | texts).encode())
+
+
 def test_recorded_events_are_applied_as_they_were_written() -> None:
     made = fresh()
     events = [{"type": "turn_start", "turn": 1}, result(raw_output={"a": [1, 2]}, error="boom")]
     start = {"packet": packet_json(made.packet)}
     deltas = [packet_json(made.apply_event(event)) for event in events]  # type: ignore[arg-type]
     lines = [("agent_start", start, None), *(("tool_result", {"tool": "t"}, d) for d in deltas)]
-    written = [
-        decode_event(
-            json.dumps(
-                {
-                    "v": 1,
-                    "seq": seq,
-                    "timestamp": "",
-                    "run_id": "",
-                    "agent_id": "",
-                    "operation": "",
-                    "node_id": "",
-                    "turn": 0,
-                    "type": kind,
-                    "data": data,
-                    "packet_delta": delta,
-                    "hash": "",
-                }
-            ).encode()
-        )
-        for seq, (kind, data, delta) in enumerate(lines)
-    ]
+    written = [recorded(kind, data, delta, seq) for seq, (kind, data, delta) in enumerate(lines)]
     assert replay(written) == made.packet
     again = fresh()
     for event in written:

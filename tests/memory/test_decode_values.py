@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.memory.canonical import MAX_DEPTH, canonical
-from remora.memory.decode_values import unstorable
-from remora.memory.encode_values import storable
+from remora.memory.decode_values import decode_value
+from remora.memory.encode_values import encode_value
 from remora.memory.events import (
     AgentError,
     ModelResponse,
@@ -83,31 +83,31 @@ def as_read(value: Any) -> Any:
 
 @given(values)
 def test_nothing_of_text_bytes_numbers_and_structure_is_lost(value: Any) -> None:
-    assert same(unstorable(as_read(storable(value))), value)
+    assert same(decode_value(as_read(encode_value(value))), value)
 
 
 @given(values, st.integers(MAX_DEPTH - 4, MAX_DEPTH + 40))
 def test_nor_where_it_is_nested_deeply(value: Any, levels: int) -> None:
-    assert same(unstorable(as_read(storable(nested(value, levels)))), nested(value, levels))
+    assert same(decode_value(as_read(encode_value(nested(value, levels)))), nested(value, levels))
 
 
 @pytest.mark.parametrize("levels", [1_000, 100_000])
 def test_nor_below_as_many_levels_as_you_like(levels: int) -> None:
     value = nested([math.nan, b"x", {"$at": 1}], levels)
-    assert same(unstorable(as_read(storable(value))), value)
+    assert same(decode_value(as_read(encode_value(value))), value)
 
 
 @given(values)
 def test_what_is_stored_is_flat_enough_for_every_reader(value: Any) -> None:
-    stored = storable(nested(value, 500))
+    stored = encode_value(nested(value, 500))
     assert max(depth for depth, _ in leaves_of(stored)) < MAX_DEPTH + 8
 
 
 @given(values)
 def test_it_is_a_copy(value: Any) -> None:
-    stored = storable(nested([value], 80))
+    stored = encode_value(nested([value], 80))
     before = canonical(stored)
-    unstorable(stored)
+    decode_value(stored)
     assert canonical(stored) == before
 
 
@@ -143,7 +143,7 @@ def test_it_is_a_copy(value: Any) -> None:
     ],
 )
 def test_what_is_no_form_of_ours_stays_as_it_is(foreign: Any) -> None:
-    assert unstorable({"x": [foreign]}) == {"x": [foreign]}
+    assert decode_value({"x": [foreign]}) == {"x": [foreign]}
 
 
 json_values = st.recursive(
@@ -160,7 +160,7 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_whatever_a_foreign_stream_holds_is_taken(value: Any) -> None:
-    list(leaves_of(unstorable(value)))
+    list(leaves_of(decode_value(value)))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_typed_field_is_read_though_its_text_had_to_be_marked(
 ) -> None:
     event = NullEventEmitter(Identity("run-1")).emit(said, turn=0)
     assert payload(event) == expected
-    recorded = unstorable(msgspec.json.decode(event.data))
+    recorded = decode_value(msgspec.json.decode(event.data))
     name = {"agent_error": "message", "submit_result": "summary", "tool_result": "error"}
     field = name.get(said.type, "scores")
     assert recorded[field] == getattr(said, field)  # nothing of it is lost

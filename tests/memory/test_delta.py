@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from remora.memory import PacketDelta
 from remora.memory import delta as make
-from remora.memory.canonical import canonical, plain
+from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import Candidate, Excerpt, NewAction, clip
 
 texts = st.text(st.characters(exclude_categories=[]), max_size=900)
@@ -34,7 +34,7 @@ def test_a_clipped_text_ends_in_an_ellipsis(length: int, kept: int) -> None:
 def test_a_knowledge_value_has_at_most_500_characters(value: Any) -> None:
     made = make.knowledge_value(value)
     assert len(spelled(made)) <= 500
-    whole = plain(value)
+    whole = to_packet_value(value)
     if len(spelled(whole)) <= 500:
         assert made == whole
     else:
@@ -103,7 +103,7 @@ def test_a_delta_that_others_made_gets_the_same_caps() -> None:
         hub_freshness={"n": "t"},
         extensions={"x": (1.5,), "gone": None},
     )
-    made = make.capped(foreign)
+    made = make.with_caps(foreign)
     assert made == PacketDelta(
         turn=3,
         state_summary="s" * 299 + "…",
@@ -118,10 +118,10 @@ def test_a_delta_that_others_made_gets_the_same_caps() -> None:
         hub_freshness={"n": "t"},
         extensions={"x": ["1.5"], "gone": None},
     )
-    assert make.capped(made) == made
+    assert make.with_caps(made) == made
 
 
 def test_null_and_absent_stay_apart_under_caps() -> None:
-    assert make.capped(PacketDelta()) == PacketDelta()
+    assert make.with_caps(PacketDelta()) == PacketDelta()
     cleared = PacketDelta(set_error=None, excerpt=None)
-    assert make.capped(cleared) == cleared
+    assert make.with_caps(cleared) == cleared

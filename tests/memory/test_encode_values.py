@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.memory.encode_values import is_stored_as_it_is, storable
+from remora.memory.encode_values import encode_value, is_stored_unchanged
 from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.trace.stream.emitters import NullEventEmitter
 from tests.clock import ticking
@@ -36,12 +36,12 @@ VALUES = st.recursive(
 
 @given(value=VALUES)
 def test_a_plain_value_is_stored_as_it_is(value: Any) -> None:
-    if is_stored_as_it_is(value):
+    if is_stored_unchanged(value):
         try:
             as_it_is = msgspec.json.encode(value)
         except UnicodeEncodeError:
             return  # it is taken apart then
-        assert as_it_is == msgspec.json.encode(storable(value))
+        assert as_it_is == msgspec.json.encode(encode_value(value))
 
 
 @given(value=VALUES)
@@ -49,7 +49,7 @@ def test_the_line_is_the_same_either_way(value: Any) -> None:
     payload = ContextUpdate(source="hub", value=value, host_calls=[value])
     with pytest.MonkeyPatch.context() as patch:
         fast = NullEventEmitter(agent_identity(), ticking()).emit(payload, turn=1)
-        patch.setattr("remora.trace.stream.line_builder.is_stored_as_it_is", lambda _: False)
+        patch.setattr("remora.trace.stream.line_builder.is_stored_unchanged", lambda _: False)
         slow = NullEventEmitter(agent_identity(), ticking()).emit(payload, turn=1)
     assert fast == slow
 
@@ -63,10 +63,10 @@ def test_what_agents_write_every_day_is_stored_as_it_is() -> None:
         raw_output={"é": [1, 2.5, None, True, {}], "deep": [[[[{"a": [1]}]]]]},
         changes=(change,),
     )
-    assert is_stored_as_it_is(result)
+    assert is_stored_unchanged(result)
 
 
 def test_what_is_nested_without_end_is_left_to_others() -> None:
     around: list[Any] = []
     around.append(around)
-    assert not is_stored_as_it_is(around)
+    assert not is_stored_unchanged(around)

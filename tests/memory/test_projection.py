@@ -379,7 +379,7 @@ def test_replay_of_a_stream_is_the_fold_of_its_deltas(stream: list[dict[str, Any
     events = [event(0, "agent_start", start, {"turn": 0})]
     events += [event(n, "of_a_newer_version", {}, said) for n, said in enumerate(stream, 1)]
     converted = (msgspec.convert(said, PacketDelta) for said in stream)
-    assert replay(events) == fold(PacketDelta(turn=0), *converted, start=FULL)
+    assert replay(events, strict=False) == fold(PacketDelta(turn=0), *converted, start=FULL)
 
 
 def test_a_first_line_that_was_torn_and_set_aside_is_nothing_to_replay() -> None:

@@ -155,7 +155,7 @@ class TestAnOlderVersion:
     def test_without_an_upcaster_is_refused(self, folder: TraceFolder) -> None:
         current = msgspec.json.encode(line(0, "turn_start", 0, {}, hash="0" * 64))
         assert decode_event(current).v == VERSION
-        with pytest.raises(msgspec.ValidationError, match="format version 0 is not known"):
+        with pytest.raises(msgspec.ValidationError, match="format version 0 is not supported"):
             decode_event(current.replace(b'"v":1', b'"v":0'))
         path = written(folder, version_0())
         assert {kind for _, kind in kinds(folder)} == {"schema"}
@@ -178,7 +178,7 @@ class TestAnOlderVersion:
         assert steps == [-2, -1, 0]
 
     def test_lines_of_this_version_meet_no_upcaster(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("remora.memory.events.lifted", None)
+        monkeypatch.setattr("remora.memory.events.upcast_line", None)
         assert decode_event(msgspec.json.encode(line(0, "turn_start", 0, {}))).v == VERSION
 
 
@@ -205,7 +205,7 @@ class TestANewerVersion:
         path = written(folder, self.newer())
         events = list(read_events(path))
         assert [payload(event) is None for event in events] == [False, True, False]
-        assert replay(events).turn == 1
+        assert replay(events, strict=False).turn == 1
         assert [info.events for info in list_streams(folder)] == [3]
         lines = list(read_lines(path))
         assert b"".join(raw + b"\n" for raw in lines) == path.read_bytes()
@@ -234,5 +234,5 @@ class TestANewerVersion:
         first = line(0, "agent_start", 0, {"packet": packet_json(PACKET), **rules})
         path = written(folder, [first, line(1, "turn_start", 1, {}, {"turn": 1})])
         assert kinds(folder) == [(1, "projection")]
-        with pytest.raises(ValueError, match="/2', which is not known here"):
+        with pytest.raises(ValueError, match="/2', which is not supported"):
             replay(read_events(path))

@@ -15,10 +15,10 @@ import pytest
 
 from remora.chat import Message
 from remora.config.user_folders import UserFolders
-from remora.models.client.retry_policy import Limits
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.protocol import Answer, Decoding, Request
+from remora.models.settings import RequestLimits
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -153,7 +153,7 @@ def start_embedded(weights_cache: Path) -> Iterator[Callable[..., Asking]]:
         def start(
             *, exact: bool = False, max_concurrency: int = 2, timeout_s: float = 60.0
         ) -> Asking:
-            limits = Limits(max_concurrency=max_concurrency, timeout_s=timeout_s)
+            limits = RequestLimits(max_concurrency=max_concurrency, timeout_s=timeout_s)
             started.append(Asking(EmbeddedModel(weights_cache, exact=exact, limits=limits), runner))
             return started[-1]
 
@@ -166,7 +166,7 @@ def start_embedded(weights_cache: Path) -> Iterator[Callable[..., Asking]]:
 def embedded(weights_cache: Path) -> Iterator[Asking]:
     """The embedded model, shared by the tests that do not end it."""
     with asyncio.Runner() as runner:
-        asking = Asking(EmbeddedModel(weights_cache, exact=False, limits=Limits()), runner)
+        asking = Asking(EmbeddedModel(weights_cache, exact=False, limits=RequestLimits()), runner)
         yield asking
         asking.run(asking.model.aclose())
 

@@ -13,12 +13,13 @@ import pytest
 from remora.chat import Message
 from remora.config.schema import ModelConfig
 from remora.errors import ConfigError, ModelError
+from remora.models.configured_model import find_local_servers
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
-from remora.models.embedded.server_process import Served, ServerOptions, ServerProcess
+from remora.models.embedded.server_process import RunningServer, ServerOptions, ServerProcess
 from remora.models.no_model import NoModel
 from remora.models.protocol import Capabilities, Decoding, Request
-from remora.models.provider import listening, open_model, status
+from remora.models.provider import check_model, open_model
 
 MESSAGES = (Message(role="user", content="A or B?"),)
 RANK = Decoding(strategy="rank", labels=("A", "B"), seed=1)
@@ -26,7 +27,7 @@ KEYS = ["provider", "base_url", "name", "reachable", "context", "capabilities", 
 
 
 @pytest.fixture(scope="module")
-def llama(weights_cache: Path) -> Iterator[Served]:
+def llama(weights_cache: Path) -> Iterator[RunningServer]:
     """A real llama.cpp server, as a user might have one at an address."""
     options = ServerOptions(
         weights=weights.weights_path(weights_cache),
@@ -37,7 +38,7 @@ def llama(weights_cache: Path) -> Iterator[Served]:
         cache_mib=0,
     )
     process = ServerProcess(options)
-    yield process.serve()
+    yield process.ensure_running()
     process.close()
 
 
@@ -45,7 +46,7 @@ def configured(base_url: str | None, **more: Any) -> ModelConfig:
     return ModelConfig(base_url=base_url, **{"retries": 0, "timeout_s": 20, **more})
 
 
-def test_a_real_server_is_asked_what_it_is(llama: Served, tmp_path: Path) -> None:
+def test_a_real_server_is_asked_what_it_is(llama: RunningServer, tmp_path: Path) -> None:
     model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     assert model.capabilities == Capabilities(
         rank=True, grammar=True, completions=True, tokenize=True
@@ -62,7 +63,7 @@ def test_a_real_server_is_asked_what_it_is(llama: Served, tmp_path: Path) -> Non
     assert sum(map(math.exp, answer.scores.values())) == pytest.approx(1)
 
 
-def test_what_is_recorded_of_a_model_holds_no_secret(llama: Served, tmp_path: Path) -> None:
+def test_what_is_recorded_of_a_model_holds_no_secret(llama: RunningServer, tmp_path: Path) -> None:
     model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     recorded = json.dumps(model.describe())
     asyncio.run(model.aclose())
@@ -70,7 +71,7 @@ def test_what_is_recorded_of_a_model_holds_no_secret(llama: Served, tmp_path: Pa
     assert llama.key not in recorded + repr(model) + repr(llama)
 
 
-def test_a_wrong_key_is_an_error_at_once(llama: Served, tmp_path: Path) -> None:
+def test_a_wrong_key_is_an_error_at_once(llama: RunningServer, tmp_path: Path) -> None:
     with pytest.raises(ModelError) as caught:
         open_model(configured(llama.address), cache=tmp_path, api_key="wrong")
     assert "REMORA_API_KEY" in caught.value.hint
@@ -188,7 +189,7 @@ def test_exact_asks_without_the_prompt_cache(misbehaving: Any, canned: Any, tmp_
 
 
 def test_status_of_the_embedded_model(weights_cache: Path) -> None:
-    found = status(configured(None), cache=weights_cache, api_key=None)
+    found = check_model(configured(None), cache=weights_cache, api_key=None)
     assert found.problem is None
     assert list(found.document) == KEYS
     assert found.document["provider"] == "embedded"
@@ -202,7 +203,7 @@ def test_status_of_the_embedded_model(weights_cache: Path) -> None:
 
 
 def test_status_of_an_embedded_model_without_weights(tmp_path: Path) -> None:
-    found = status(configured(None), cache=tmp_path, api_key=None)
+    found = check_model(configured(None), cache=tmp_path, api_key=None)
     assert list(found.document) == KEYS
     assert found.document["reachable"] is False
     assert found.document["weights"]["ok"] is False
@@ -210,8 +211,8 @@ def test_status_of_an_embedded_model_without_weights(tmp_path: Path) -> None:
     assert "remora model pull" in found.problem.hint
 
 
-def test_status_of_a_real_server(llama: Served, tmp_path: Path) -> None:
-    found = status(configured(llama.address), cache=tmp_path, api_key=llama.key)
+def test_status_of_a_real_server(llama: RunningServer, tmp_path: Path) -> None:
+    found = check_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     assert list(found.document) == KEYS
     assert found.document["base_url"] == f"{llama.address}/v1"
     assert (found.document["name"], found.document["context"]) == ("my-model", 1024)
@@ -220,7 +221,7 @@ def test_status_of_a_real_server(llama: Served, tmp_path: Path) -> None:
 
 
 def test_status_of_a_server_that_is_not_there(tmp_path: Path) -> None:
-    found = status(configured("http://127.0.0.1:1"), cache=tmp_path, api_key=None)
+    found = check_model(configured("http://127.0.0.1:1"), cache=tmp_path, api_key=None)
     assert found.document["base_url"] == "http://127.0.0.1:1/v1"
     assert found.document["reachable"] is False
     assert found.problem is not None
@@ -231,7 +232,7 @@ def test_a_server_that_happens_to_listen_is_only_suggested(
     misbehaving: Any, canned: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = int(misbehaving.address.rpartition(":")[2].removesuffix("/v1"))
-    monkeypatch.setattr("remora.models.provider._USUAL_PORTS", (1, port))
-    assert listening() == []
+    monkeypatch.setattr("remora.models.configured_model._USUAL_PORTS", (1, port))
+    assert find_local_servers() == []
     misbehaving.routes["/v1/models"] = canned(body={"data": []})
-    assert listening() == [misbehaving.address]
+    assert find_local_servers() == [misbehaving.address]

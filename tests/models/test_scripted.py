@@ -4,7 +4,7 @@ import pytest
 
 from remora.chat import Message, ToolCall
 from remora.errors import ModelError
-from remora.models.protocol import Decoding, Model, Request, truncated
+from remora.models.protocol import Decoding, Model, Request, is_truncated
 from remora.models.scripted import ScriptedModel
 
 REQUEST = Request(
@@ -33,11 +33,11 @@ def test_its_usage_never_looks_truncated() -> None:
     model = ScriptedModel(["x"])
     answer = asyncio.run(model.ask(REQUEST))
     counted = model.counter.count_messages(REQUEST.messages or ())
-    assert not truncated(counted, exact=True, usage=answer.usage)
+    assert not is_truncated(counted, exact=True, usage=answer.usage)
 
 
 def test_the_end_of_the_script_is_a_model_error() -> None:
-    with pytest.raises(ModelError, match="0 answers, this is question 1"):
+    with pytest.raises(ModelError, match="0 answers, but this is request 1"):
         asyncio.run(ScriptedModel([]).ask(REQUEST))
 
 

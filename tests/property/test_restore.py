@@ -27,7 +27,7 @@ from remora.runs.planning.request import RunRequest
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import files_at, packet_at
 from remora.trace.verify.folder_check import verify_all
-from remora.workspaces.copy.snapshot import Base, BaseFile, restore_base
+from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
 from tests.runs.conftest import CHOICE, CLEAN, RULES, UNUSED, Desk, Watching
 
 CHECK = Path(__file__).parents[1] / "independent" / "check_streams.py"
@@ -82,7 +82,7 @@ def state_of(folder: Path) -> State:
     }
 
 
-def base_again(desk: Desk, run_id: str) -> Base:
+def base_again(desk: Desk, run_id: str) -> BaseSnapshot:
     """The base from `run_start`, objects and git."""
     told = msgspec.json.decode(desk.run_events(run_id)[0].data)["base"]
     differing = {
@@ -93,7 +93,9 @@ def base_again(desk: Desk, run_id: str) -> Base:
     return restore_base(desk.root, told["commit"], differing, objects.get, desk.folder / "restored")
 
 
-def restored(base: Base, events: tuple[list[Event], list[Event]], turn: int, get: Get) -> State:
+def restored(
+    base: BaseSnapshot, events: tuple[list[Event], list[Event]], turn: int, get: Get
+) -> State:
     """The workspace after a turn: the base, and on it what a run's and an agent's events say."""
     state: State = {path: (base.read(path) or b"", file.mode) for path, file in base.files.items()}
     for spelled, file in files_at(*events, turn).items():

@@ -16,8 +16,8 @@ from remora.chat import ToolSchema
 from remora.memory import ContextManager, PacketDelta, apply
 from remora.memory.budget import fit, trim
 from remora.memory.canonical import canonical_sha256
-from remora.memory.decode_values import unstorable
-from remora.memory.delta import capped
+from remora.memory.decode_values import decode_value
+from remora.memory.delta import with_caps
 from remora.memory.events import (
     AgentError,
     AgentStart,
@@ -140,7 +140,7 @@ class Teller:
         self.emit(TurnStart(), PacketDelta(turn=self.turn))
 
     def update(self, delta: PacketDelta) -> None:
-        self.emit(ContextUpdate(source="middleware"), capped(delta))
+        self.emit(ContextUpdate(source="middleware"), with_caps(delta))
 
     def repeat(self, times: int) -> None:
         for number in range(times):
@@ -151,7 +151,7 @@ class Teller:
 
     def error(self, what: tuple[int, str]) -> None:
         taken, text = what
-        delta = capped(PacketDelta(set_error=text))
+        delta = with_caps(PacketDelta(set_error=text))
         self.emit(AgentError(kind="bad_call", **self.named(taken)), delta)
 
     def result(self, said: dict[str, Any]) -> None:
@@ -195,7 +195,7 @@ def reads_as_it_was_written(story: list[tuple[str, Any]]) -> None:
             EVENTS.validate(msgspec.json.decode(line))
         for number, output in teller.outputs.items():
             data = resolve(msgspec.json.decode(teller.events[number].data), folder.blobs)
-            assert same(unstorable(data["raw_output"]), output)
+            assert same(decode_value(data["raw_output"]), output)
 
 
 def folds_in_parts_as_it_does_whole(story: list[tuple[str, Any]]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from remora.pym import Limits, ScriptRun, load_source
-from remora.pym.outputs import TooDeep
+from remora.pym.outputs import TooDeepMarker
 
 CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
 TIGHT = Limits(duration_s=0.5, memory_mb=32, recursion=100, host_calls=20, print_bytes=4096)
@@ -150,7 +150,7 @@ def test_what_is_nested_deeper_than_the_sandbox_hands_out_is_marked(
         assert (found, value) == (99, "<deeply nested>")
     else:
         assert found in (99, 100)  # a mapping's keys are left out with their values
-        assert value == TooDeep(TIGHT.recursion)
+        assert value == TooDeepMarker(TIGHT.recursion)
 
 
 @pytest.mark.parametrize("source", ["class A: pass\nA()\n", "...\n", "{int: 3}\n"])

@@ -122,13 +122,18 @@ def test_annotations_become_json_schema(annotation: str, schema: dict[str, objec
         ("import numpy\n", "typing", 1, "numpy"),
         ("1\nopen('/etc/passwd')\n", "typing", 2, "open"),
         ("from grail import Input\ndef f():\n    return Input('x')\n", "typing", 3, "Input"),
-        ('from grail import Input\nx = Input("x")\n', "contract", 2, "an input has a type"),
-        ('from grail import Input\nx: int = Input("y")\n', "contract", 2, "named as its variable"),
+        ('from grail import Input\nx = Input("x")\n', "contract", 2, "an input needs a type"),
+        (
+            'from grail import Input\nx: int = Input("y")\n',
+            "contract",
+            2,
+            "must have the name of its variable",
+        ),
         ('from grail import Input\nx: int = Input("x", default=f())\n', "contract", 2, "literals"),
         ('from grail import Input\nx: int = Input("x", default="a")\n', "typing", 2, "default"),
-        ('from grail import Input\nx: int = Input("x", min=3)\n', "contract", 2, "Input takes"),
+        ('from grail import Input\nx: int = Input("x", min=3)\n', "contract", 2, "Input accepts"),
         ('from grail import Input\nx: int = Input("x"); 1\n', "contract", 2, "a line of its own"),
-        ("from grail import external as e\n", "contract", 1, "by those names"),
+        ("from grail import external as e\n", "contract", 1, "without `as`"),
         ("from grail import external\n@external\nclass A: ...\n", "contract", 2, "a function"),
         (
             "from grail import external\n@external\ndef f() -> int:\n    return 1\n",
@@ -152,7 +157,7 @@ def test_annotations_become_json_schema(annotation: str, schema: dict[str, objec
             'from grail import Input\nx: int = Input("x")\nx: str = Input("x")\n',
             "contract",
             3,
-            "more than once",
+            "declared twice",
         ),
     ],
 )
@@ -233,7 +238,7 @@ def test_editors_find_words_that_do_nothing() -> None:
 
 def test_a_pipe_is_no_file_and_nobody_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pym")
-    with pytest.raises(NotFound, match="is no file"):
+    with pytest.raises(NotFound, match="is not a regular file"):
         examine(tmp_path / "pipe.pym")
 
 

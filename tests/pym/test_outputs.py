@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.memory.decode_values import unstorable
-from remora.memory.encode_values import storable
+from remora.memory.decode_values import decode_value
+from remora.memory.encode_values import encode_value
 from remora.pym import outputs as module
-from remora.pym.json_values import NotPlainError, TooLargeError
+from remora.pym.json_values import NotJsonError, TooLargeError
 
 LIMIT = 10_000
 LEVELS = 100
 
 
 def kept(value: Any, *, limit: int) -> Any:
-    return module.kept(value, limit=limit, levels=LEVELS)
+    return module.to_output(value, limit=limit, levels=LEVELS)
 
 
 leaves = (
@@ -37,7 +37,7 @@ def test_what_is_of_text_bytes_and_numbers_stays_and_can_be_stored(value: Any) -
     made = kept(value, limit=LIMIT)
 
     assert repr(made) == repr(value)
-    assert unstorable(storable(made)) == value
+    assert decode_value(encode_value(made)) == value
 
 
 @given(st.sets(keys, max_size=6))
@@ -114,7 +114,7 @@ def nested(kind: Any, levels: int) -> Any:
     ],
 )
 def test_anything_else_is_refused_by_its_kind(value: Any, says: str) -> None:
-    with pytest.raises(NotPlainError, match=says):
+    with pytest.raises(NotJsonError, match=says):
         kept(value, limit=LIMIT)
 
 

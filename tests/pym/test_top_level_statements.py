@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.pym.top_level_statements import top_level
+from remora.pym.top_level_statements import top_level_statements
 
 STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
 CLAUSES = ("else", "elif", "except", "finally")
 
 
 def starts(source: str) -> set[int]:
-    return {span.first for span in top_level(source)}
+    return {span.first for span in top_level_statements(source)}
 
 
 def starts_by_ast(source: str) -> set[int]:
@@ -70,18 +70,18 @@ def test_a_string_of_any_python_hides_what_is_in_it(expression: str) -> None:
     first = f"a = {expression}"
     source = f"{first}\nb = 1\n"
 
-    assert [span.first for span in top_level(source)] == [1, first.count("\n") + 2]
+    assert [span.first for span in top_level_statements(source)] == [1, first.count("\n") + 2]
 
 
 def test_decorators_belong_to_what_they_decorate() -> None:
-    spans = top_level("@a\n# why\n@b(\n  1)\nasync def f():\n    pass\nx = 1\n")
+    spans = top_level_statements("@a\n# why\n@b(\n  1)\nasync def f():\n    pass\nx = 1\n")
 
     assert [(span.first, span.last) for span in spans] == [(1, 6), (7, 8)]
 
 
 @given(st.text(alphabet=st.sampled_from("abf'\"{}()[]:#\\\n @=rN"), max_size=60))
 def test_any_text_is_cut_into_lines_without_loss(source: str) -> None:
-    spans = top_level(source)
+    spans = top_level_statements(source)
 
     for before, after in itertools.pairwise(spans):
         assert before.last + 1 == after.first
@@ -92,4 +92,4 @@ def test_any_text_is_cut_into_lines_without_loss(source: str) -> None:
 
 
 def test_deep_nesting_ends() -> None:
-    assert len(top_level('f"{' * 5000)) == 1
+    assert len(top_level_statements('f"{' * 5000)) == 1

@@ -27,7 +27,7 @@ from remora.ids import agent_id
 from remora.memory.events import Event, Payload, payload
 from remora.models.protocol import Model, Request
 from remora.models.scripted import ScriptedModel
-from remora.pym.script_problems import problems
+from remora.pym.script_problems import find_problems
 from remora.runs.execution.run import Run
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.request import RunRequest
@@ -287,13 +287,13 @@ def analyzed(
     return Kept(desk)
 
 
-looked_at = functools.cache(problems)
+looked_at = functools.cache(find_problems)
 """What is wrong with a script; the same text is the same each time."""
 
 
 @pytest.fixture(autouse=True)
 def _each_script_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("remora.pym.script.problems", looked_at)
+    monkeypatch.setattr("remora.pym.script.find_problems", looked_at)
 
 
 @pytest.fixture(scope="session")

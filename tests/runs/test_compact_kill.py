@@ -51,8 +51,19 @@ from remora.bootstrap.open_project import open_project
 from remora.runs.retention.compact import compact
 root = Path(sys.argv[1])
 project = open_project(Caller(environ={"HOME": sys.argv[2]}, folder=root, root=root))
+if len(sys.argv) > 4:  # a step is an audited act of Python's, such as a file opened or removed
+    import os
+    left = int(sys.argv[4])
+    def step(*_):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), 9)
+    sys.addaudithook(step)
 print("ready", flush=True)
 compact(project, datetime.fromisoformat(sys.argv[3]))
+if len(sys.argv) > 4:
+    print(int(sys.argv[4]) - left)
 """
 
 
@@ -117,8 +128,8 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def run_child(root: Path, home: Path) -> "subprocess.Popen[bytes]":
-    words = [sys.executable, "-c", CHILD, str(root), str(home), NOW.isoformat()]
+def run_child(root: Path, home: Path, *steps: int) -> "subprocess.Popen[bytes]":
+    words = [sys.executable, "-c", CHILD, str(root), str(home), NOW.isoformat(), *map(str, steps)]
     child = subprocess.Popen(words, stdout=subprocess.PIPE)
     assert child.stdout
     assert child.stdout.readline() == b"ready\n"
@@ -188,6 +199,35 @@ def test_a_kill_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None
         assert {n: d for n, d in digests(root).items() if "~" not in n} == wanted
         shutil.rmtree(root)
     assert len(states) > 2, "the kills came at different moments"
+
+
+@pytest.mark.parametrize("rounds", [6, pytest.param(60, marks=pytest.mark.slow)])
+def test_a_kill_at_a_step_loses_nothing(rounds: int, before: Path, tmp_path: Path) -> None:
+    """At its acts on files and not at moments, so that the rare ones are met too; and twice."""
+    home = tmp_path / "home"
+    home.mkdir()
+    folder = TraceFolder(before)
+    were = heads(folder)
+    known = {content.digest for content in stored_contents(folder)}
+    named = {stream_id(path): referenced_contents(path, known) for path in folder.agent_streams()}
+    whole = tmp_path / "whole"
+    shutil.copytree(before, whole)
+    out, _ = run_child(whole, home, 10**9).communicate()
+    steps, wanted = int(out), digests(whole)
+    assert steps > 100
+    for number in range(rounds):
+        root = tmp_path / f"round-{number}"
+        shutil.copytree(before, root)
+        for again in (1, 2):  # the second begins where the first was killed
+            step = 1 + int((steps - 2) * ((number + 0.5) * 0.618 / again % 1))
+            child = run_child(root, home, step)
+            child.communicate()
+            assert child.returncode in (-9, 0) if again == 2 else child.returncode == -9
+            check_nothing_lost(TraceFolder(root), were, named)
+        project = open_project(Caller(environ={"HOME": str(home)}, folder=root, root=root))
+        assert compact(project, NOW).problems == ()
+        assert {n: d for n, d in digests(root).items() if "~" not in n} == wanted
+        shutil.rmtree(root)
 
 
 def kill(child: "subprocess.Popen[bytes]", seconds: float) -> None:

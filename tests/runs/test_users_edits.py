@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.runs.review.review import accept
-from remora.workspaces.apply.file_swap import Placing
+from remora.workspaces.apply.file_swap import FileSwapper
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 DONE = UNUSED.replace("    import re\n", "")
@@ -72,14 +72,14 @@ def test_before_the_accept(shop: Desk, act: Callable[[Desk], None]) -> None:
 def test_in_the_very_moment_between_merge_and_exchange(
     shop: Desk, act: Callable[[Desk], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forward, after = Placing.forward, dict[str, bytes]()
+    forward, after = FileSwapper.put_in_place, dict[str, bytes]()
 
-    def faster(placing: Placing, entry: object) -> str:
+    def faster(placing: FileSwapper, entry: object) -> str:
         act(shop)
         after.update(shop.tree())
         return forward(placing, entry)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Placing, "forward", faster)
+    monkeypatch.setattr(FileSwapper, "put_in_place", faster)
     done = accept(shop.project, shop.newest, ["a.py:load"])
     assert done.conflicts
     assert shop.tree() == after

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.sandbox.confinement import Confinement, Paths, resolve
-from remora.sandbox.interpreters import readable_for
+from remora.sandbox.confinement import Confinement, ResolvedPaths, resolve_paths
+from remora.sandbox.interpreters import interpreter_paths
 
 
 @pytest.fixture
@@ -26,30 +26,30 @@ def below(here: Path, paths: tuple[str, ...]) -> set[str]:
 
 def test_the_folder_can_always_be_read(here: Path) -> None:
     (folder,) = made(here, "a")
-    assert below(here, resolve(Confinement(), folder).read) == {"a"}
+    assert below(here, resolve_paths(Confinement(), folder).read) == {"a"}
 
 
 def test_nothing_is_there_twice(here: Path) -> None:
     a, inner, b = made(here, "a", "a/inner", "ab")
-    paths = resolve(Confinement(read=(inner, a, b, a)), a)
+    paths = resolve_paths(Confinement(read=(inner, a, b, a)), a)
     assert below(here, paths.read) == {"a", "ab"}
 
 
 def test_what_can_be_written_can_be_read(here: Path) -> None:
     a, inner, b, in_b = made(here, "a", "a/inner", "b", "b/inner")
-    paths = resolve(Confinement(read=(inner, in_b), write=(a,), scratch=(b,)), a)
+    paths = resolve_paths(Confinement(read=(inner, in_b), write=(a,), scratch=(b,)), a)
     assert below(here, paths.read) == set()
     assert (below(here, paths.write), below(here, paths.scratch)) == ({"a"}, {"b"})
 
 
 def test_a_part_of_what_is_read_can_be_written(here: Path) -> None:
     a, inner = made(here, "a", "a/inner")
-    paths = resolve(Confinement(read=(a,), write=(inner,)), a)
+    paths = resolve_paths(Confinement(read=(a,), write=(inner,)), a)
     assert (below(here, paths.read), below(here, paths.write)) == ({"a"}, {"a/inner"})
 
 
 def test_what_is_not_there_allows_nothing(here: Path) -> None:
-    paths = resolve(Confinement(read=(here / "none",), write=(here / "gone",)), here)
+    paths = resolve_paths(Confinement(read=(here / "none",), write=(here / "gone",)), here)
     assert below(here, paths.read) == set()
     assert paths.write == ()
 
@@ -60,7 +60,7 @@ def test_links_are_followed_one_by_one(here: Path) -> None:
     (here / "first").symlink_to("second")
     (here / "second").symlink_to(here / "real")
     (folder,) = made(here, "folder")
-    paths = resolve(Confinement(read=(here / "first" / "bin" / "tool",)), folder)
+    paths = resolve_paths(Confinement(read=(here / "first" / "bin" / "tool",)), folder)
     assert below(here, paths.read) == {"folder", "real/bin/tool"}
     assert links(here, paths) == {"first": "second", "second": f"{here}/real"}
 
@@ -68,7 +68,7 @@ def test_links_are_followed_one_by_one(here: Path) -> None:
 def test_a_link_within_what_is_shown_is_shown_with_it(here: Path) -> None:
     a, real = made(here, "a", "a/real")
     (a / "link").symlink_to("real")
-    paths = resolve(Confinement(read=(a, a / "link", real)), a)
+    paths = resolve_paths(Confinement(read=(a, a / "link", real)), a)
     assert links(here, paths) == {}
 
 
@@ -76,12 +76,12 @@ def test_links_in_a_circle_end(here: Path) -> None:
     (here / "one").symlink_to("other")
     (here / "other").symlink_to("one")
     (folder,) = made(here, "folder")
-    assert below(here, resolve(Confinement(read=(here / "one",)), folder).read) <= {
+    assert below(here, resolve_paths(Confinement(read=(here / "one",)), folder).read) <= {
         "folder", "one", "other",
     }  # fmt: skip
 
 
-def links(here: Path, paths: Paths) -> dict[str, str]:
+def links(here: Path, paths: ResolvedPaths) -> dict[str, str]:
     found = paths.links.items()
     return {path.removeprefix(f"{here}/"): to for path, to in found if path.startswith(str(here))}
 
@@ -110,7 +110,7 @@ class TestInterpreter:
         return {str(path.relative_to(here)) for path in found}
 
     def test_an_environment_and_what_it_was_made_from(self, here: Path, venv: Path) -> None:
-        found = self.names(here, readable_for(venv / "bin" / "python", trusted=False))
+        found = self.names(here, interpreter_paths(venv / "bin" / "python", trusted=False))
         assert found == {
             "venv/bin/python", "venv/bin", "venv/lib", "venv/pyvenv.cfg", "opt/bin", "opt/lib",
         }  # fmt: skip
@@ -119,21 +119,21 @@ class TestInterpreter:
         self, here: Path, venv: Path
     ) -> None:
         python = venv / "bin" / "python"
-        assert here / "elsewhere" not in readable_for(python, trusted=False)
-        assert here / "elsewhere" in readable_for(python, trusted=True)
+        assert here / "elsewhere" not in interpreter_paths(python, trusted=False)
+        assert here / "elsewhere" in interpreter_paths(python, trusted=True)
 
     def test_a_link_shows_nothing_but_an_installation(self, here: Path) -> None:
         made(here, "home/.ssh", "home/bin", "project/.venv/bin")
         (here / "home" / "bin" / "python").write_text("")
         python = here / "project" / ".venv" / "bin" / "python"
         python.symlink_to(here / "home" / "bin" / "python")
-        assert readable_for(python, trusted=False) == (python,)
+        assert interpreter_paths(python, trusted=False) == (python,)
 
     def test_a_part_that_is_a_link_out_of_it_shows_nothing(self, here: Path, venv: Path) -> None:
         made(here, "home/.ssh")
         (venv / "lib64").symlink_to("../home/.ssh")
         (venv / "include").symlink_to(here / "home")
-        found = readable_for(venv / "bin" / "python", trusted=False)
+        found = interpreter_paths(venv / "bin" / "python", trusted=False)
         assert not {venv / "lib64", venv / "include"} & set(found)
 
     def test_a_settings_file_shows_nothing_but_an_installation(self, here: Path) -> None:
@@ -141,5 +141,5 @@ class TestInterpreter:
         environment = here / "project" / ".venv"
         (environment / "bin" / "python").write_text("")
         (environment / "pyvenv.cfg").write_text(f"home = {here}/home/.ssh\n")
-        found = readable_for(environment / "bin" / "python", trusted=False)
+        found = interpreter_paths(environment / "bin" / "python", trusted=False)
         assert all(path.is_relative_to(environment) for path in found)

@@ -17,12 +17,12 @@ import pytest
 
 from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
-from remora.sandbox.process import Finished, run
+from remora.sandbox.interpreters import interpreter_paths
+from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
 from tests.held import ALL, MARK, need, survivors, wait_until_gone
 
-READ = readable_for(Path(sys.executable), trusted=True)
+READ = interpreter_paths(Path(sys.executable), trusted=True)
 
 
 @pytest.fixture(params=ALL, ids="L{}".format)
@@ -32,14 +32,16 @@ def level(request: pytest.FixtureRequest) -> int:
 
 def command(*argv: str, cwd: Path, seconds: float = 20.0, **environment: str) -> Command:
     within = Confinement(read=READ, write=(cwd,))
-    return Command(argv=argv, folder=cwd, seconds=seconds, within=within, environment=environment)
+    return Command(
+        argv=argv, folder=cwd, seconds=seconds, confinement=within, environment=environment
+    )
 
 
-def python(code: str, cwd: Path, level: int, *, mark: str = "", **options: object) -> Finished:
+def python(code: str, cwd: Path, level: int, *, mark: str = "", **options: object) -> ProcessResult:
     seconds = options.pop("seconds", 20.0)
     argv = (sys.executable, "-I", "-c", textwrap.dedent(code))
     ran = command(*argv, cwd=cwd, seconds=seconds, **{MARK: mark})  # type: ignore[arg-type]
-    return run(ran, level=level, **options)  # type: ignore[arg-type]
+    return run_command(ran, level=level, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def test_output_code_and_input_pass(tmp_path: Path, level: int) -> None:
         level,
         stdin=b"abc",
     )
-    assert result == Finished(
+    assert result == ProcessResult(
         returncode=3,
         stdout=b"cba",
         stderr=b"e\n",
@@ -82,7 +84,7 @@ def test_the_environment_is_scrubbed(
     tmp_path: Path, level: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REMORA_API_KEY", "secret")
-    result = run(command("/usr/bin/env", cwd=tmp_path, EXTRA="1"), level=level)
+    result = run_command(command("/usr/bin/env", cwd=tmp_path, EXTRA="1"), level=level)
     names = {line.partition(b"=")[0] for line in result.stdout.splitlines()}
     # bubblewrap adds the folder that it was told
     assert names - {b"PWD"} == {b"PATH", b"HOME", b"TMPDIR", b"LANG", b"EXTRA"}
@@ -203,12 +205,12 @@ def test_children_end_when_we_are_killed(tmp_path: Path, level: int, mark: str) 
     host = f"""
 import pathlib
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.process import run
+from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 folder = pathlib.Path({str(tmp_path)!r})
 read = tuple(map(pathlib.Path, {[str(path) for path in READ]!r}))
-run(Command(argv=({sys.executable!r}, "-I", "-c", {DEEP + TREE + "time.sleep(60)"!r}), folder=folder, seconds=60,
-    within=Confinement(read=read, write=(folder,)), environment={{{MARK!r}: {mark!r}}}), level={level})
+run_command(Command(argv=({sys.executable!r}, "-I", "-c", {DEEP + TREE + "time.sleep(60)"!r}), folder=folder, seconds=60,
+    confinement=Confinement(read=read, write=(folder,)), environment={{{MARK!r}: {mark!r}}}), level={level})
 """
     with subprocess.Popen([sys.executable, "-c", host]) as parent:
         until = time.monotonic() + 30
@@ -233,18 +235,18 @@ def home_of(pid: int) -> str:
 @pytest.mark.parametrize("argv", [["no-such-command"], ["/usr"], ["/usr/bin/none"]])
 def test_what_cannot_be_started_says_so(tmp_path: Path, level: int, argv: list[str]) -> None:
     with pytest.raises(HostError, match="cannot start"):
-        run(command(*argv, cwd=tmp_path, seconds=5), level=level)
+        run_command(command(*argv, cwd=tmp_path, seconds=5), level=level)
 
 
 @pytest.mark.parametrize("argv", [[], ["a\0b"]])
 def test_what_is_no_command_is_refused(tmp_path: Path, argv: list[str]) -> None:
     with pytest.raises(HostError, match="not a command"):
-        run(command(*argv, cwd=tmp_path), level=0)
+        run_command(command(*argv, cwd=tmp_path), level=0)
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, level: int) -> None:
     with pytest.raises(HostError, match="cannot start a process in"):
-        run(command("true", cwd=tmp_path / "none"), level=level)
+        run_command(command("true", cwd=tmp_path / "none"), level=level)
 
 
 def test_limits_are_in_force(tmp_path: Path, level: int) -> None:
@@ -265,9 +267,9 @@ def test_limits_are_in_force(tmp_path: Path, level: int) -> None:
 
 def test_no_descriptor_is_left_open(tmp_path: Path, level: int) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
-    run(command("true", cwd=tmp_path), level=level)
+    run_command(command("true", cwd=tmp_path), level=level)
     with pytest.raises(HostError):
-        run(command("none", cwd=tmp_path), level=level)
+        run_command(command("none", cwd=tmp_path), level=level)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
@@ -288,5 +290,5 @@ def test_a_command_inherits_its_three_streams_and_no_more(tmp_path: Path, level:
 
 
 def test_a_child_that_ignores_its_input_does_not_block(tmp_path: Path, level: int) -> None:
-    ran = run(command("true", cwd=tmp_path), level=level, stdin=b"x" * 5_000_000)
+    ran = run_command(command("true", cwd=tmp_path), level=level, stdin=b"x" * 5_000_000)
     assert ran.returncode == 0

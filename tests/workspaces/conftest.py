@@ -6,11 +6,11 @@ import pytest
 
 from remora.files.project_files import project_files
 from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
-from remora.workspaces.copy.snapshot import Base, take_base
+from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> Base:
+def base(tmp_path: Path) -> BaseSnapshot:
     root = tmp_path / "root"
     (root / "pkg/deep").mkdir(parents=True)
     (root / "pkg/a.py").write_bytes(b"a = 1\n")

@@ -11,7 +11,7 @@ import pytest
 
 from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.process import Ended, run_attached
+from remora.sandbox.process import ProcessExit, run_attached
 from remora.sandbox.supervisor_client import Command
 from tests.held import ALL, MARK, need, survivors, wait_until_gone
 
@@ -19,14 +19,14 @@ DRIVER = """
 import sys
 from pathlib import Path
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
+from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import run_attached
 from remora.sandbox.supervisor_client import Command
 ended = run_attached(Command(
     argv=tuple(sys.argv[3:]),
     folder=Path.cwd(),
     seconds=float(sys.argv[1]),
-    within=Confinement(read=readable_for(Path(sys.argv[3]), trusted=True), write=(Path.cwd(),)),
+    confinement=Confinement(read=interpreter_paths(Path(sys.argv[3]), trusted=True), write=(Path.cwd(),)),
 ), level=int(sys.argv[2]))
 print(ended.returncode, ended.timed_out, ended.isolation)
 """
@@ -74,16 +74,18 @@ def test_time_is_limited(tmp_path: Path, level: int) -> None:
 
 
 def test_output_can_go_elsewhere(tmp_path: Path, level: int) -> None:
-    command = Command(argv=("/bin/echo", "1"), folder=tmp_path, seconds=30, within=Confinement())
+    command = Command(
+        argv=("/bin/echo", "1"), folder=tmp_path, seconds=30, confinement=Confinement()
+    )
     with (tmp_path / "out").open("w") as file:
         ended = run_attached(command, stdout=file.fileno(), level=level)
-    assert ended == Ended(returncode=0, timed_out=False, isolation=f"L{level}")
+    assert ended == ProcessExit(returncode=0, timed_out=False, isolation=f"L{level}")
     assert (tmp_path / "out").read_text() == "1\n"
 
 
 def test_a_missing_command_is_an_error(tmp_path: Path, level: int) -> None:
     command = Command(
-        argv=(str(tmp_path / "none"),), folder=tmp_path, seconds=5, within=Confinement()
+        argv=(str(tmp_path / "none"),), folder=tmp_path, seconds=5, confinement=Confinement()
     )
     with pytest.raises(HostError, match="cannot start"):
         run_attached(command, level=level)

@@ -12,14 +12,14 @@ import pytest
 from remora.errors import HostError
 from remora.sandbox.child.command_record import NAMESPACES
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
-from remora.sandbox.isolation import problem_of
-from remora.sandbox.proc_paths import seen_path
-from remora.sandbox.process import run
+from remora.sandbox.interpreters import interpreter_paths
+from remora.sandbox.isolation import level_problem
+from remora.sandbox.proc_paths import path_for_command
+from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import Command
 from remora.workspaces.copy.changes import FileState, changes_between
 from remora.workspaces.copy.driver_choice import make_driver
-from remora.workspaces.copy.snapshot import Base
+from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
 from tests.workspaces.conftest import skip_without, tree
 
@@ -32,7 +32,7 @@ def name(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def driver(name: str, base: Base, tmp_path: Path) -> Iterator[WorkspaceDriver]:
+def driver(name: str, base: BaseSnapshot, tmp_path: Path) -> Iterator[WorkspaceDriver]:
     made = make_driver(name, base, tmp_path / "cache")
     yield made
     made.close()
@@ -41,15 +41,15 @@ def driver(name: str, base: Base, tmp_path: Path) -> Iterator[WorkspaceDriver]:
 def command(folder: Path, script: str, level: int, within: Confinement | None = None) -> str:
     """What a script says that works in a folder, and may change it."""
     words = (sys.executable, "-I", "-S", "-B", "-c", script)
-    python = readable_for(Path(sys.executable), trusted=True)
+    python = interpreter_paths(Path(sys.executable), trusted=True)
     confined = within or Confinement(read=python, write=(folder,))
-    given = Command(argv=words, folder=folder, seconds=30, within=confined)
-    ended = run(given, level=level)
+    given = Command(argv=words, folder=folder, seconds=30, confinement=confined)
+    ended = run_command(given, level=level)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.decode().strip()
 
 
-def test_a_workspace_is_a_private_copy(driver: WorkspaceDriver, base: Base) -> None:
+def test_a_workspace_is_a_private_copy(driver: WorkspaceDriver, base: BaseSnapshot) -> None:
     with driver.open() as workspace:
         assert tree(workspace.tree) == {
             path: (base.read(path), file.mode) for path, file in base.files.items()
@@ -59,7 +59,9 @@ def test_a_workspace_is_a_private_copy(driver: WorkspaceDriver, base: Base) -> N
         assert workspace.tree.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_snapshot_names_what_differs_and_no_junk(driver: WorkspaceDriver, base: Base) -> None:
+def test_a_snapshot_names_what_differs_and_no_junk(
+    driver: WorkspaceDriver, base: BaseSnapshot
+) -> None:
     with driver.open() as workspace:
         (workspace.tree / "pkg/a.py").write_bytes(b"a = 2\n")
         (workspace.tree / "run.sh").unlink()
@@ -153,7 +155,9 @@ def test_a_folder_that_is_moved_is_gone_here_and_new_there(driver: WorkspaceDriv
         assert workspace.snapshot() == {}, "back where it was, it is as it was"
 
 
-def test_a_folder_for_a_file_and_a_file_for_a_folder(driver: WorkspaceDriver, base: Base) -> None:
+def test_a_folder_for_a_file_and_a_file_for_a_folder(
+    driver: WorkspaceDriver, base: BaseSnapshot
+) -> None:
     with driver.open() as workspace:
         (workspace.tree / "pkg/a.py").unlink()
         (workspace.tree / "pkg/a.py").mkdir()
@@ -224,7 +228,9 @@ def test_rights_that_a_job_took_away_are_given_back(driver: WorkspaceDriver) -> 
             assert (workspace.tree / path).stat().st_mode & 0o700 == 0o700
 
 
-def test_nothing_reaches_the_base_or_the_project(driver: WorkspaceDriver, base: Base) -> None:
+def test_nothing_reaches_the_base_or_the_project(
+    driver: WorkspaceDriver, base: BaseSnapshot
+) -> None:
     before = tree(base.root)
     contents = {path: base.read(path) for path in base.files}
     inodes = {path.stat().st_ino for path in base.root.rglob("*") if path.is_file()}
@@ -244,7 +250,7 @@ def test_nothing_reaches_the_base_or_the_project(driver: WorkspaceDriver, base: 
 
 
 def _skip_without(level: int) -> None:
-    if level and problem_of(level):
+    if level and level_problem(level):
         pytest.skip(f"this machine does not isolate commands at level {level}")
 
 
@@ -261,7 +267,7 @@ with open(os.getcwd() + "/new.py", "x"):
 """
     with driver.open() as workspace:
         workspace.set_files({"pkg/a.py": (b"a = 2\n", 0o644)})
-        assert command(workspace.tree, script, level) == str(seen_path(workspace.tree))
+        assert command(workspace.tree, script, level) == str(path_for_command(workspace.tree))
         assert [*workspace.snapshot()] == ["new.py", "pkg/a.py", "pkg/deep/b.py"]
         assert workspace.read("pkg/a.py") == b"a = 2\nb = 2\n"
 
@@ -269,7 +275,7 @@ with open(os.getcwd() + "/new.py", "x"):
 @pytest.mark.parametrize("level", range(NAMESPACES, 4))
 def test_a_command_can_have_changes_for_itself_alone(driver: WorkspaceDriver, level: int) -> None:
     _skip_without(level)
-    python = readable_for(Path(sys.executable), trusted=True)
+    python = interpreter_paths(Path(sys.executable), trusted=True)
     script = "open('pkg/a.py', 'a').write('x'); print(open('pkg/a.py').read())"
     with driver.open() as workspace:
         workspace.set_files({"pkg/a.py": (b"a = 2\n", 0o644)})
@@ -284,11 +290,11 @@ def test_a_command_has_no_rights_that_it_would_not_have_in_a_folder(
     """Without isolation too: where a layer is mounted, somebody may mount."""
     script = "print([line for line in open('/proc/self/status') if line.startswith('CapBnd')])"
     with driver.open() as workspace:
-        if seen_path(workspace.tree) != workspace.tree:
+        if path_for_command(workspace.tree) != workspace.tree:
             assert "CapBnd:\\t0000000000000000" in command(workspace.tree, script, 0)
 
 
-def test_nothing_is_left_when_it_is_closed(name: str, base: Base, tmp_path: Path) -> None:
+def test_nothing_is_left_when_it_is_closed(name: str, base: BaseSnapshot, tmp_path: Path) -> None:
     mounts = Path("/proc/self/mountinfo").read_text() if sys.platform == "linux" else ""
     driver = make_driver(name, base, tmp_path / "cache")
     with driver.open() as workspace:
@@ -305,7 +311,7 @@ def test_nothing_is_left_when_it_is_closed(name: str, base: Base, tmp_path: Path
 
 
 def test_a_folder_that_is_deeper_than_the_stack_is_no_hindrance(
-    driver: WorkspaceDriver, base: Base
+    driver: WorkspaceDriver, base: BaseSnapshot
 ) -> None:
     with driver.open() as workspace:
         workspace.set_files({"d/" * 1500 + "x": (b"x", 0o644)})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from remora.workspaces.apply.merge import Merged, merge3
+from remora.workspaces.apply.merge import MergedText, merge3
 
 SLOW = settings(max_examples=60, deadline=None)  # each example is a process
 WORDS = [b"a", b"b", b"c", b"", b"    return 1", b"x = 1"]
@@ -46,7 +46,7 @@ def test_what_git_merges_is_the_same_text_or_a_conflict(
     sides = [joined(edited(base, data)) for _ in range(2)]
     merged = merge3(joined(base), *sides)
     expected = by_git(joined(base), *sides)
-    if expected is not None and isinstance(merged, Merged):
+    if expected is not None and isinstance(merged, MergedText):
         assert merged.content == expected
 
 
@@ -60,7 +60,7 @@ def test_where_changes_do_not_touch_git_and_we_agree_in_all(
     sides = [apart(replaced(base, data)) for _ in range(2)]
     expected = by_git(apart(base), *sides)
     merged = merge3(apart(base), *sides)
-    assert (merged.content if isinstance(merged, Merged) else None) == expected
+    assert (merged.content if isinstance(merged, MergedText) else None) == expected
 
 
 def edited(base: list[bytes], data: some.DataObject) -> list[bytes]:
@@ -91,17 +91,17 @@ def replaced(base: list[bytes], data: some.DataObject) -> list[bytes]:
 )
 def test_what_overlaps_conflicts_in_both(base: bytes, ours: bytes, theirs: bytes) -> None:
     assert by_git(base, ours, theirs) is None
-    assert not isinstance(merge3(base, ours, theirs), Merged)
+    assert not isinstance(merge3(base, ours, theirs), MergedText)
 
 
 def test_the_same_insertion_among_equal_lines_is_one() -> None:
     """Both added the last line once more, one of them another line too."""
     base, ours, theirs = b"a\na\nx\n", b"a\nb\na\nx\nx\n", b"a\na\nx\nx\n"
     assert by_git(base, ours, theirs) == ours
-    assert merge3(base, ours, theirs) == Merged(ours)
+    assert merge3(base, ours, theirs) == MergedText(ours)
 
 
 def test_changes_that_touch_merge_here_and_not_there() -> None:
     sides = b"A\nb\n", b"a\nB\n"
     assert by_git(b"a\nb\n", *sides) is None
-    assert merge3(b"a\nb\n", *sides) == Merged(b"A\nB\n")
+    assert merge3(b"a\nb\n", *sides) == MergedText(b"A\nB\n")

@@ -1,4 +1,4 @@
-"""Beneath: files are reached by root-relative path, and nothing outside the root ever is."""
+"""RootedFiles: files are reached by root-relative path; nothing outside the root is reachable."""
 
 import os
 import stat
@@ -10,14 +10,14 @@ import pytest
 
 from remora.errors import HostError
 from remora.workspaces import rooted_files
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.rooted_files import RootedFiles
 
 
 @pytest.fixture(params=["openat2", "walk"])
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A root with the same files, reached by the kernel's call and by the walk part by part."""
     if request.param == "walk":
-        monkeypatch.setattr(rooted_files, "_open_folder", rooted_files.walk_open)
+        monkeypatch.setattr(rooted_files, "_open_folder", rooted_files.open_by_parts)
     root = tmp_path / "root"
     (root / "src" / "deep").mkdir(parents=True)
     (root / "a.py").write_bytes(b"a = 1\n")
@@ -36,7 +36,7 @@ def test_this_kernel_is_asked_with_openat2(root: Path) -> None:
 
 
 def test_reads_and_writes_what_is_there(root: Path) -> None:
-    files = Beneath(root)
+    files = RootedFiles(root)
     assert files.read_bytes("src/b.py") == b"b = 1\n"
     assert files.read_bytes("./src//b.py") == b"b = 1\n"
     (root / "src/b.py").chmod(0o640)
@@ -50,23 +50,23 @@ def test_reads_and_writes_what_is_there(root: Path) -> None:
 
 
 def test_creates_with_folders_and_never_over_something(root: Path) -> None:
-    files = Beneath(root)
+    files = RootedFiles(root)
     files.create("new/deep/d.py", b"d", mode=0o755)
     assert stat.S_IMODE((root / "new/deep/d.py").stat().st_mode) == 0o755
-    with pytest.raises(HostError, match="exists already"):
+    with pytest.raises(HostError, match="already exists"):
         files.create("new/deep/d.py", b"other")
     assert (root / "new/deep/d.py").read_bytes() == b"d"
     (root / "dangling").symlink_to("nowhere")
-    with pytest.raises(HostError, match="exists already"):
+    with pytest.raises(HostError, match="already exists"):
         files.create("dangling", b"x")
     assert not (root / "nowhere").exists()
 
 
 def test_removes_only_regular_files(root: Path) -> None:
-    files = Beneath(root)
+    files = RootedFiles(root)
     files.remove("a.py")
     assert not files.exists("a.py")
-    with pytest.raises(HostError, match="no regular file"):
+    with pytest.raises(HostError, match="not a regular file"):
         files.remove("src")
     with pytest.raises(HostError, match="no such file"):
         files.remove("a.py")
@@ -75,8 +75,8 @@ def test_removes_only_regular_files(root: Path) -> None:
 def test_a_file_over_the_limit_is_refused(root: Path) -> None:
     (root / "big").write_bytes(b"x" * 101)
     with pytest.raises(HostError, match="larger than 100 bytes"):
-        Beneath(root).read_bytes("big", limit=100)
-    assert len(Beneath(root).read_bytes("big", limit=101)) == 101
+        RootedFiles(root).read_bytes("big", limit=100)
+    assert len(RootedFiles(root).read_bytes("big", limit=101)) == 101
 
 
 BAD = [
@@ -95,7 +95,7 @@ BAD = [
 
 @pytest.mark.parametrize("rel", BAD)
 def test_names_that_lead_nowhere_good_are_refused_by_every_method(root: Path, rel: str) -> None:
-    files = Beneath(root)
+    files = RootedFiles(root)
     calls: list[Callable[[], object]] = [
         lambda: files.read_bytes(rel),
         lambda: files.write_bytes(rel, b"x"),
@@ -104,14 +104,14 @@ def test_names_that_lead_nowhere_good_are_refused_by_every_method(root: Path, re
         lambda: files.stat(rel),
     ]
     if len(rel) < 300:  # too long a name is no fault of form: no such file exists
-        calls += [lambda: files.exists(rel), lambda: files.list(rel)]
+        calls += [lambda: files.exists(rel), lambda: files.glob(rel)]
     for call in calls:
         with pytest.raises(HostError):
             call()
 
 
 def test_links_are_never_followed(root: Path) -> None:
-    files = Beneath(root)
+    files = RootedFiles(root)
     (root / "link").symlink_to("a.py")
     (root / "out").symlink_to("../outside")
     (root / "src" / "up").symlink_to("..")
@@ -126,7 +126,7 @@ def test_links_are_never_followed(root: Path) -> None:
     for rel in ["out/new.py", "out/deep/new.py", "out/new/new.py"]:
         with pytest.raises(HostError):
             files.create(rel, b"x")
-    assert files.list("out/*") == files.list("out/deep/*") == []
+    assert files.glob("out/*") == files.glob("out/deep/*") == []
     assert {p.name for p in (root.parent / "outside").rglob("*")} == {"b.py", "deep", "c.py"}
     assert (root / "a.py").read_bytes() == b"a = 1\n"
 
@@ -135,26 +135,26 @@ def test_special_files_are_refused_at_once(root: Path) -> None:
     os.mkfifo(root / "pipe")
     for rel in ["pipe", "src"]:
         with pytest.raises(HostError):
-            Beneath(root).read_bytes(rel)
+            RootedFiles(root).read_bytes(rel)
 
 
 def test_list_is_sorted_and_leaves_links_out(root: Path) -> None:
     (root / "link.py").symlink_to("a.py")
     (root / "loop").symlink_to(".")
-    files = Beneath(root)
-    assert files.list("**/*.py") == ["a.py", "src/b.py", "src/deep/c.py"]
-    assert files.list("*.py") == ["a.py"]
-    assert files.list("src/*.py") == ["src/b.py"]
-    assert files.list("src/**") == ["src/b.py", "src/deep/c.py"]
-    assert files.list("src/[bx].p?") == ["src/b.py"]
-    assert files.list("none/*") == []
+    files = RootedFiles(root)
+    assert files.glob("**/*.py") == ["a.py", "src/b.py", "src/deep/c.py"]
+    assert files.glob("*.py") == ["a.py"]
+    assert files.glob("src/*.py") == ["src/b.py"]
+    assert files.glob("src/**") == ["src/b.py", "src/deep/c.py"]
+    assert files.glob("src/[bx].p?") == ["src/b.py"]
+    assert files.glob("none/*") == []
 
 
 def test_odd_names_round_trip(root: Path) -> None:
     name = os.fsdecode(b"caf\xe9 \n.py")
-    files = Beneath(root)
+    files = RootedFiles(root)
     files.create(name, b"x")
-    assert files.list("*\n.py") == [name]
+    assert files.glob("*\n.py") == [name]
     assert files.read_bytes(name) == b"x"
 
 
@@ -177,7 +177,7 @@ def test_a_race_of_links_never_reads_outside(root: Path, rel: str) -> None:
     try:
         for _ in range(3000):
             try:
-                seen.add(Beneath(root).read_bytes(rel))
+                seen.add(RootedFiles(root).read_bytes(rel))
             except HostError:
                 refused += 1
     finally:

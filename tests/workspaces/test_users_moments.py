@@ -12,7 +12,12 @@ from typing import Any
 
 import pytest
 
-from remora.workspaces.apply.transaction import FileConflict, FilePatch, commit, prepare
+from remora.workspaces.apply.transaction import (
+    FileConflict,
+    FilePatch,
+    prepare_changes,
+    write_changes,
+)
 
 BASE = b"a = 1\n\n\nb = 1\n"
 THEIRS = b"a = 2\n\n\nb = 1\n"
@@ -172,10 +177,10 @@ class World:
         self.is_spoiled = False
 
     def accepts(self) -> list[FileConflict]:
-        prepared = prepare(self.root, PATCHES)
+        prepared = prepare_changes(self.root, PATCHES)
         if prepared.conflicts:
             return [*prepared.conflicts]
-        return commit(prepared, self.state, record=self._record)
+        return write_changes(prepared, self.state, record=self._record)
 
     def _record(self) -> None:
         if self.spoiled:  # the last file in order: all others are taken back

@@ -12,8 +12,8 @@ from remora.agents.custom_checks import asked
 from remora.agents.summarizers import ScriptSummarizer
 from remora.errors import NotFound, ReplayMismatch, ScriptError, StreamDamaged, StreamError
 from remora.memory.canonical import canonical
-from remora.memory.decode_values import unstorable
-from remora.memory.encode_values import storable, storable_sha256
+from remora.memory.decode_values import decode_value
+from remora.memory.encode_values import encode_value, encoded_sha256
 from remora.memory.events import AgentStart, ContextUpdate, Event, SubmitResult, ToolResulted
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.projection import apply, first_packet
@@ -125,15 +125,15 @@ class _Working:
 
     def _update(self, said: ContextUpdate, path: str) -> str:
         run = self._run(said, said.inputs, path)
-        now = (storable(run.result.result), run.result.error, storable_sha256(run.raw_output))
+        now = (encode_value(run.result.result), run.result.error, encoded_sha256(run.raw_output))
         then = (said.value, said.error, said.output_sha256)
         return _difference(("value", "error", "output"), now, then)
 
     def _result(self, said: ToolResulted, path: str) -> str:
         run = self._run(said, {**said.args, **said.inputs}, path)
         now = (
-            storable(run.raw_output),
-            storable(run.result.result),
+            encode_value(run.raw_output),
+            encode_value(run.result.result),
             run.result.outcome,
             run.result.error,
             run.error_kind,
@@ -154,10 +154,10 @@ class _Working:
         if said.script_sha256 is None or said.clock is None or said.seed is None:
             raise _Unsure(_OLDER)
         script = self._script(said.script_sha256, path)
-        given = unstorable(inputs)
+        given = decode_value(inputs)
         if any(spec.name == "packet" for spec in script.inputs):
             given["packet"] = packet_json(self._packet)
-        calls = msgspec.convert(unstorable(said.host_calls), list[HostCall])
+        calls = msgspec.convert(decode_value(said.host_calls), list[HostCall])
         tool = Tool(name=_name_of(said), description="", script=script)
         clock = datetime.fromisoformat(said.clock)
         return replay_tool(tool, given, calls, clock=clock, seed=said.seed)
@@ -166,14 +166,14 @@ class _Working:
         recorded = said.summarized or {}
         script = self._script(recorded.get("script_sha256", ""), path)
         now = ScriptSummarizer(script, said.tool).said_of(said.raw_output)
-        return _difference(("output",), (storable_sha256(now),), (recorded.get("output_sha256"),))
+        return _difference(("output",), (encoded_sha256(now),), (recorded.get("output_sha256"),))
 
     def _check(self, check: dict[str, Any]) -> str:
         recorded = check.get("script")
         if not isinstance(recorded, dict):
             raise _Unsure(_OLDER)
         script = self._script(str(recorded.get("script_sha256")), str(check["name"]))
-        now = asked(script, unstorable(recorded.get("inputs")), self._content)
+        now = asked(script, decode_value(recorded.get("inputs")), self._content)
         return _difference(("detail",), (now,), (check.get("detail"),))
 
     # --- what it takes -----------------------------------------------------------------------

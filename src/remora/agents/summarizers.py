@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from remora.memory.canonical import canonical
-from remora.memory.encode_values import storable, storable_sha256
-from remora.memory.legacy_events import raw_of
+from remora.memory.encode_values import encode_value, encoded_sha256
+from remora.memory.legacy_events import raw_output_of
 from remora.memory.summarizers import (
     DefaultSummarizer,
     LinterSummarizer,
@@ -48,7 +48,7 @@ class ScriptSummarizer(Summarizer):
 
     def said(self, raw_result: Any) -> dict[str, Any]:
         """All that the script says of a result, in one run of it; nothing if it fails."""
-        return self.said_of(storable(raw_result))
+        return self.said_of(encode_value(raw_result))
 
     def said_of(self, recorded: Any) -> dict[str, Any]:
         """The same of a result as a stream holds it."""
@@ -65,10 +65,10 @@ def summarized(summarizer: Summarizer | None, result: Mapping[str, Any]) -> dict
     silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
     if not silent or not isinstance(summarizer, ScriptSummarizer):
         return None
-    said = summarizer.said(raw_of(result))  # it is remembered
+    said = summarizer.said(raw_output_of(result))  # it is remembered
     return {
         "script_sha256": summarizer.script.sha256,
-        "output_sha256": storable_sha256(said),
+        "output_sha256": encoded_sha256(said),
     }
 
 

@@ -1,14 +1,13 @@
 """Use cases as functions: what the commands do, for Python callers. Nothing is printed.
 
-Every function takes the project's `root` (default: found from the current directory) and raises
-RemoraError, with a message and a hint. `run` is a run ID, a unique prefix, or `last`.
+Every function takes the project's `root` (default: found from the current directory; the commands
+pass a Project that is open) and raises RemoraError, with a message and a hint. `run` is a run ID, a unique prefix, or `last`.
 """
 
 import asyncio
 import os
-import signal
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,9 +19,10 @@ from remora.bootstrap.open_project import connect_model, model_flags, open_proje
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import Resumable, carry_on, connect_models, resumable
 from remora.bootstrap.run_factory import carry_out, connect_own_models
+from remora.bootstrap.run_limits import planned_within, run_to_end
 from remora.bootstrap.start_fork import ForkWish, fork_agent, retry_jobs, retry_models
 from remora.bootstrap.test_interpreter import require_tests
-from remora.errors import Conflict
+from remora.errors import Conflict, DiskError
 from remora.models.protocol import Model
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import Forked
@@ -119,26 +119,39 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         max_turns=max_turns,
         seed=seed,
     )
-    run = prepare(caller, request, _opened(caller, request.paths))
+    with planned_within(max_time):
+        run = prepare(caller, request, _opened(caller, request.paths))
     try:
-        return execute(caller, run, watcher, max_time)
+        return execute(caller, run, watcher=watcher, max_time=max_time)
     finally:
         run.close()
 
 
 def execute(
-    caller: Caller, run: Run, watcher: Watcher = UNWATCHED, max_time: float | None = None
+    caller: Caller,
+    run: Run,
+    *,
+    watching: Callable[[], AbstractContextManager[Watcher]] | None = None,
+    watcher: Watcher = UNWATCHED,
+    connected: Callable[[Model], None] = lambda _model: None,
+    max_time: float | None = None,
 ) -> RunResult:
-    """Run a plan that `prepare` made. Raises before anything is recorded if it cannot start."""
+    """Run a plan that `prepare` made. Raises before anything is recorded if it cannot start.
+
+    `connected` is called with the model just before the first job. `watching` makes a watcher for as
+    long as the run goes, in place of `watcher`.
+    """
     require_tests(run.python)
     model = connect_model(caller, run.project.config)
     own = connect_own_models(caller, run, model)
-    run.project.trace.create()
-    stopped = to_its_end(
-        lambda: carry_out(run, model, run.request, watcher, utc_now, own),
-        (model, *own.values()),
-        max_time,
-    )
+    _create_records(run.project)
+    connected(model)
+    with watching() if watching is not None else nullcontext(watcher) as seeing:
+        stopped = run_to_end(
+            lambda: carry_out(run, model, run.request, seeing, utc_now, own),
+            (model, *own.values()),
+            max_time,
+        )
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
 
 
@@ -216,7 +229,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     rules: Iterable[str] = (),
     only_if: Iterable[str] = (),
     git_branch: str | None = None,
-    root: str | Path | None = None,
+    root: str | Path | Project | None = None,
     trust_run: bool = False,
     pace: Pace = iter,
 ) -> Verdicts:
@@ -226,8 +239,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     (`verified`, `docstring-only`) narrow the choice. With `git_branch` each change set becomes a
     commit there instead.
     """
-    caller = _caller(root)
-    project = _opened(caller)
+    project = _project(root)
     run_id, narrow = run_named(project.trace, run), narrowing(rules, only_if)
     if git_branch is not None:
         wanted = Wanted(nodes=nodes, every=every, narrow=narrow)
@@ -235,7 +247,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     done = review.accept(
         project, run_id, nodes, every=every, narrow=narrow, trusted=trust_run, pace=pace
     )
-    kept = keep_witnessed(caller, project, done.observed)
+    kept = keep_witnessed(_caller(project.root), project, done.observed)
     return replace(done, notes=[*done.notes, *([kept] if kept else [])])
 
 
@@ -246,11 +258,11 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     rules: Iterable[str] = (),
     only_if: Iterable[str] = (),
     feedback: str | None = None,
-    root: str | Path | None = None,
+    root: str | Path | Project | None = None,
     trust_run: bool = False,
 ) -> Verdicts:
     """Reject changes; no file changes, and the record stays. Arguments as `accept` has them."""
-    project = _opened(_caller(root))
+    project = _project(root)
     return review.reject(
         project,
         run_named(project.trace, run),
@@ -265,18 +277,20 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
 def revert(
     run: str = LAST,
     *nodes: str,
-    root: str | Path | None = None,
+    root: str | Path | Project | None = None,
     trust_run: bool = False,
 ) -> Reverted:
     """Take accepted changes out of the project's files again; without `nodes`, all of the run."""
-    project = _opened(_caller(root))
+    project = _project(root)
     return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
 
 
-def report(run: str = LAST, *, root: str | Path | None = None) -> Report:
-    """Return a run's report as a record; `render` makes a text of it."""
-    project = _opened(_caller(root))
-    return report_on(project, read_run(project, run_named(project.trace, run)))
+def report(
+    run: str = LAST, *, root: str | Path | Project | None = None, raw: bool = False
+) -> Report:
+    """Return a run's report as a record, redacted unless `raw`; `render` makes a text of it."""
+    project = _project(root)
+    return report_on(project, read_run(project, run_named(project.trace, run)), raw=raw)
 
 
 def render(found: Report, form: str = "md") -> str:
@@ -291,37 +305,22 @@ def continue_run(
     max_time: float | None = None,
 ) -> RunResult:
     """Go on with a run, or with some of its agents, and let go of the models."""
-    stopped = to_its_end(
+    stopped = run_to_end(
         lambda: carry_on(wanted, models, watcher, utc_now), models.values(), max_time
     )
     run = wanted.run
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped, only=wanted.only)
 
 
-def to_its_end(
-    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
-) -> str:
-    """Do the work and let go of the models; return what stopped it early, empty if nothing."""
-
-    async def main() -> None:
-        task = asyncio.current_task()
-        if task is not None:  # asyncio.run does the same for SIGINT, if that is not ignored
-            with suppress(ValueError, RuntimeError):  # not the main thread: no signal comes here
-                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        try:
-            async with asyncio.timeout(max_time):
-                await work()
-        finally:
-            for each in models:
-                await each.aclose()
-
+def _create_records(project: Project) -> None:
+    """Create the folder for the streams. Raises DiskError."""
     try:
-        asyncio.run(main())
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        return "interrupted"
-    except TimeoutError:
-        return f"stopped after {max_time:g} s, as --max-time says"
-    return ""
+        project.trace.create()
+    except DiskError as error:
+        raise DiskError(
+            error.message,
+            hint="runs are recorded in the project's root: make it writable, or work on a copy",
+        ) from error
 
 
 def _caller(root: str | Path | None, flags: Mapping[str, Any] | None = None) -> Caller:
@@ -331,6 +330,10 @@ def _caller(root: str | Path | None, flags: Mapping[str, Any] | None = None) -> 
         root=None if root is None else Path(root),
         flags=flags or {},
     )
+
+
+def _project(root: str | Path | Project | None) -> Project:
+    return root if isinstance(root, Project) else _opened(_caller(root))
 
 
 def _opened(caller: Caller, paths: Sequence[Path] = ()) -> Project:

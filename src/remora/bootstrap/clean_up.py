@@ -1,23 +1,26 @@
-"""All that can be freed: what the project's runs left, and copies and databases of roots that are gone."""
+"""What `clean` can remove: a project's leftovers and Hub database, and those of projects that are gone."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 from remora.bootstrap.invocation import Caller
-from remora.hub.store.orphans import gone_databases
+from remora.errors import DiskError
+from remora.hub.process.hub_paths import hub_places
+from remora.hub.store.orphans import is_idle, orphaned_databases
 from remora.runs.project import Project
 from remora.runs.retention.clean import Act, Removable, removables, size_of
 from remora.runs.retention.orphaned_copies import gone_caches
-from remora.sandbox.rmtree import remove_tree
+from remora.sandbox.child.rmtree import remove_tree
 
 
 def cleanable(
     caller: Caller, project: Project, now: datetime
 ) -> tuple[list[Act], tuple[tuple[str, str], ...]]:
-    """What can go, with how, and the runs that still need what is theirs, with why."""
+    """Return what can be removed, with how, and the runs that still need what is theirs, with why."""
     acts, kept = removables(project, now)
-    return [*acts, *_copies(caller, now), *_hubs(caller)], kept
+    return [*acts, *_copies(caller, now), *_hubs(caller, project)], kept
 
 
 def _copies(caller: Caller, now: datetime) -> Iterator[Act]:
@@ -26,7 +29,24 @@ def _copies(caller: Caller, now: datetime) -> Iterator[Act]:
         yield what, partial(remove_tree, place)
 
 
-def _hubs(caller: Caller) -> Iterator[Act]:
-    for place in gone_databases(caller.folders.cache / "hub"):
+def is_hub_in_use(caller: Caller, project: Project) -> bool:
+    """True if a process writes the project's Hub database or answers from it: `clean` keeps it."""
+    db = hub_places(caller.folders, project.root).db
+    return db.exists() and not is_idle(db)
+
+
+def _hubs(caller: Caller, project: Project) -> Iterator[Act]:
+    """The project's own database holds source text; the next question to the Hub makes it again."""
+    own = hub_places(caller.folders, project.root).db
+    places = [*orphaned_databases(caller.folders.cache / "hub")]
+    if own.exists() and is_idle(own):
+        places.append(own.parent)
+    for place in places:
         what = Removable(kind="hub", name=str(place), bytes=size_of(place))
-        yield what, partial(remove_tree, place)
+        yield what, partial(_remove_hub, place)
+
+
+def _remove_hub(place: Path) -> None:
+    if not is_idle(place / "hub.db"):
+        raise DiskError("a process uses it now")
+    remove_tree(place)

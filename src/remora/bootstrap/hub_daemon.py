@@ -1,4 +1,4 @@
-"""The Hub's daemon, wired, in this process."""
+"""Run the Hub's daemon in this process."""
 
 import asyncio
 import logging
@@ -13,23 +13,23 @@ from functools import partial
 
 from remora.bootstrap.hub_index_writer import indexer_of, store_when_free
 from remora.bootstrap.hub_start import READY
-from remora.bootstrap.hub_target import HubWish, http_address, places_of
+from remora.bootstrap.hub_target import HubTarget, http_address, places_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.config.schema import Config
 from remora.errors import HubLocked
 from remora.hub.daemon.daemon import Daemon, Parts, Settings
 from remora.hub.daemon.link_scheduler import QUIET_S
 from remora.hub.daemon.logfile import log_to
-from remora.hub.daemon.query_threads import LANE
-from remora.hub.gc_tuning import collect_seldom
+from remora.hub.daemon.query_threads import THREAD_NAME
+from remora.hub.gc_tuning import tune_gc
 from remora.hub.index import script_runner
-from remora.hub.index.affected import reached
+from remora.hub.index.affected import affected_nodes
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import HubPlaces
 from remora.hub.process.spawn import environment
 from remora.hub.protocol import StatusResult
-from remora.hub.store.owner_lock import Ownership
+from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.factory import open_watcher
 
 _RESTARTED = "REMORA_HUB_RESTARTED"
@@ -40,7 +40,7 @@ _SWITCH_S = 0.001
 
 
 def run_hub(
-    caller: Caller, wish: HubWish, *, ready: Callable[[StatusResult], None], log_file: bool
+    caller: Caller, wish: HubTarget, *, ready: Callable[[StatusResult], None], log_file: bool
 ) -> bool:
     """The daemon in this process, until it is stopped; False where one runs already.
 
@@ -49,13 +49,13 @@ def run_hub(
     places = places_of(caller, wish)
     settings, config = _settings(caller, places, wish)
     try:
-        ownership = Ownership(places.lock)
+        ownership = OwnerLock(places.lock)
     except HubLocked:
         return False
     log_to(places.log if log_file else None)
     _allow_many_descriptors()
     sys.setswitchinterval(_SWITCH_S)
-    collect_seldom()
+    tune_gc()
     daemon = Daemon(places, settings, ownership)
     outcome = asyncio.run(daemon.run(_opened(places, config), ready))
     ownership.close()
@@ -67,7 +67,7 @@ def run_hub(
 
 def _end_unfinished() -> None:
     """Nobody waits any more for an answer that a thread is still making: Python would, at its end."""
-    if any(thread.name.startswith(LANE) for thread in threading.enumerate()):
+    if any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
         logging.shutdown()
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -75,7 +75,7 @@ def _end_unfinished() -> None:
 
 
 def _opened(places: HubPlaces, config: Config) -> Parts:
-    members = Members(places.root, config.exclude)
+    members = Members(places.root, config.exclude, file_limit=config.hub.file_limit)
     store = store_when_free(places)
     script_runner.load_all()
     analysis = ScriptedAnalysis()
@@ -83,11 +83,11 @@ def _opened(places: HubPlaces, config: Config) -> Parts:
         store=store,
         indexer=indexer_of(places, store, members, analysis),
         open_watcher=lambda: open_watcher(places.root, members, marker=places.marker),
-        newest_changes=lambda: partial(reached, analysis.taken()),
+        newest_changes=lambda: partial(affected_nodes, analysis.taken()),
     )
 
 
-def _settings(caller: Caller, places: HubPlaces, wish: HubWish) -> tuple[Settings, Config]:
+def _settings(caller: Caller, places: HubPlaces, wish: HubTarget) -> tuple[Settings, Config]:
     config = open_config(caller, places.root)
     quiet_s = _seconds(caller, _QUIET)
     settings = Settings(

@@ -1,4 +1,4 @@
-"""Where a run's agents have their facts from: the Hub as far as it may be asked, else nobody."""
+"""Source of Hub facts for the agents of a run."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,6 +9,7 @@ from typing import Literal
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.bootstrap.invocation import Caller
 from remora.errors import OutsideError
+from remora.hub.file_rules import FileRules
 from remora.hub.process.hub_paths import HubPlaces, hub_places
 from remora.runs.project import Project
 
@@ -22,12 +23,12 @@ _READY_S = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class FactSource:
-    """Which hub is asked, and how."""
+    """Target and settings of the Hub client."""
 
     root: Path
     enabled: Literal["auto"] | bool
     places: HubPlaces
-    exclude: tuple[str, ...]
+    files: FileRules
     deadline: float
 
     @asynccontextmanager
@@ -42,12 +43,15 @@ class FactSource:
         from remora.hub.client import HubClient  # with all that analysis needs
 
         async with HubClient(
-            self.root, places=self.places, deadline=self.deadline, exclude=self.exclude
+            self.root,
+            places=self.places,
+            deadline=self.deadline,
+            files=self.files,
         ) as client:
             if self.enabled is True and not await client.is_served(_READY_S):
                 raise OutsideError(
-                    f"no hub answers for {self.root}, and hub.enabled is true",
-                    hint="`remora hub start` starts one; hub.enabled: auto does without",
+                    f"no daemon answers for {self.root}, and hub.enabled is true",
+                    hint="run `remora hub start`, or set hub.enabled: auto to work without one",
                 )
             await client.prepare(_READY_S)
             yield client
@@ -60,6 +64,6 @@ def fact_source(caller: Caller, project: Project) -> FactSource:
         root=project.root,
         enabled=config.hub.enabled,
         places=hub_places(caller.folders, project.root),
-        exclude=tuple(config.exclude),
+        files=FileRules(tuple(config.exclude), config.hub.file_limit),
         deadline=EXACT_S if config.model.exact else TURN_S,
     )

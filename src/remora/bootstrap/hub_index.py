@@ -1,4 +1,4 @@
-"""The Hub's index, brought up to date by whoever may write it: the daemon, else this process."""
+"""Update the Hub's index: by the daemon if one runs, else in this process."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.bootstrap.hub_index_writer import indexer_of, store_or_daemon
-from remora.bootstrap.hub_target import HubWish, places_of
+from remora.bootstrap.hub_target import HubTarget, places_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.errors import OutsideError
 from remora.hub.daemon.link_round import begin_round, find_links
-from remora.hub.gc_tuning import collect_seldom
+from remora.hub.gc_tuning import tune_gc
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.index.indexer import FileError, Indexer, Refreshed
 from remora.hub.index_check import Verified, verify
@@ -23,14 +23,14 @@ from remora.hub.process.request import ask
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
-from remora.hub.store.reader import open_view
+from remora.hub.store.reader import open_snapshot
 
 _AT_ONCE = 100
 _LOOK_S = 0.1
 _ANSWER_S = 60.0
 
 Progress = Callable[[int, int], None]
-"""How many files are done, and of how many."""
+"""Called with the number of finished files and of all files."""
 
 
 class Links(NamedTuple):
@@ -54,7 +54,7 @@ class Indexed(NamedTuple):
 
 
 def index_hub(
-    caller: Caller, wish: HubWish, progress: Progress, *, links: Progress | None = None
+    caller: Caller, wish: HubTarget, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
     """Look at all files and store what changed; with `links` also the links of all nodes. A daemon
     finds these by itself, while nobody edits, and is not waited for. Raises OutsideError, DiskError, HubLocked."""
@@ -73,15 +73,15 @@ def index_hub(
                 failed = _find_links(places, store, links)
             files, nodes = store.counts()
         errors = {**_partial(places), **unreadable}
-    told = [FileError(path, errors[path]) for path in sorted(errors)]
+    listed = [FileError(path, errors[path]) for path in sorted(errors)]
     linked = None if links is None else Links(_is_linked(places), failed)
     by = writer if isinstance(writer, int) else None
-    return Indexed(files, nodes, changed, told, time.monotonic() - began, by, linked)
+    return Indexed(files, nodes, changed, listed, time.monotonic() - began, by, linked)
 
 
 def _find_links(places: HubPlaces, store: HubStore, progress: Progress) -> list[Unlinked]:
     """Those that are missing, or rest on what changed; the nodes of which that fails."""
-    collect_seldom()
+    tune_gc()
     about = begin_round(places.db)
     found, stored = 0, store.links()
     failed: list[Unlinked] = []
@@ -103,7 +103,7 @@ class Collected(NamedTuple):
     by: int | None = None
 
 
-def collect_hub(caller: Caller, wish: HubWish) -> Collected:
+def collect_hub(caller: Caller, wish: HubTarget) -> Collected:
     """Forget files that are gone or ignored, and what was kept for too long."""
     places = places_of(caller, wish)
     writer = store_or_daemon(places)
@@ -115,13 +115,13 @@ def collect_hub(caller: Caller, wish: HubWish) -> Collected:
         return Collected(store.gc(path for path in store.files() if path not in there))
 
 
-def verify_hub(caller: Caller, wish: HubWish) -> Verified:
+def verify_hub(caller: Caller, wish: HubTarget) -> Verified:
     """Compare what is stored, brought up to date, with what a cold look at the files gives."""
     places = places_of(caller, wish)
     index_hub(caller, wish, lambda _done, _all: None)
-    view = open_view(places.db)
+    view = open_snapshot(places.db)
     if view is None:
-        raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` makes it anew")
+        raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` rebuilds it")
     try:
         return verify(places.root, _members(caller, places), view)
     finally:
@@ -129,8 +129,8 @@ def verify_hub(caller: Caller, wish: HubWish) -> Verified:
 
 
 def is_readable(places: HubPlaces) -> bool:
-    """Whether the database can be asked as it is."""
-    view = open_view(places.db)
+    """True if the database can be read."""
+    view = open_snapshot(places.db)
     if view is None:
         return False
     view.close()
@@ -138,8 +138,8 @@ def is_readable(places: HubPlaces) -> bool:
 
 
 def is_indexed(caller: Caller, places: HubPlaces) -> bool:
-    """Whether the database can be asked and was filled: `hub observe` makes one too."""
-    view = open_view(places.db)
+    """True if the database can be read and has been filled; `hub observe` makes an empty one."""
+    view = open_snapshot(places.db)
     if view is None:
         return False
     try:
@@ -149,7 +149,8 @@ def is_indexed(caller: Caller, places: HubPlaces) -> bool:
 
 
 def _members(caller: Caller, places: HubPlaces) -> Members:
-    return Members(places.root, open_config(caller, places.root).exclude)
+    config = open_config(caller, places.root)
+    return Members(places.root, config.exclude, file_limit=config.hub.file_limit)
 
 
 def _refreshed(
@@ -189,7 +190,7 @@ def _counted(places: HubPlaces) -> tuple[int, int]:
 
 def _partial(places: HubPlaces) -> dict[str, str]:
     """By raw path, why a file that is stored could only be read in part."""
-    view = open_view(places.db)
+    view = open_snapshot(places.db)
     if view is None:
         return {}
     try:
@@ -199,7 +200,7 @@ def _partial(places: HubPlaces) -> dict[str, str]:
 
 
 def _is_linked(places: HubPlaces) -> bool:
-    view = open_view(places.db)
+    view = open_snapshot(places.db)
     if view is None:
         return False
     try:
@@ -220,4 +221,4 @@ def _caught_up(places: HubPlaces) -> int:
         if answer.error is None or answer.error.code != "busy":
             break
         time.sleep(_LOOK_S)
-    raise OutsideError("the daemon did not bring the index up to date", hint=f"see {places.log}")
+    raise OutsideError("the daemon did not update the index", hint=f"see {places.log}")

@@ -1,4 +1,4 @@
-"""The Hub's database and its indexer, wired for whoever may write."""
+"""Open the Hub's database and its indexer for writing."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from remora.errors import HubLocked
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.index.indexer import Indexer
-from remora.hub.index.user_scripts import OwnScripts
+from remora.hub.index.user_scripts import UserScripts
 from remora.hub.members.members import Members
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPlaces
@@ -63,7 +63,7 @@ def indexer_of(
         store,
         members,
         analyse=analysis,
-        extras=OwnScripts(places.root),
+        extras=UserScripts(places.root),
         clock=_now,
     )
 

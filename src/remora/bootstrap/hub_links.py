@@ -1,10 +1,10 @@
-"""How far the links of a project are found, and why some are not known."""
+"""Progress of precomputed links, and why some links are unknown."""
 
 from typing import NamedTuple
 
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPlaces
-from remora.hub.store.reader import open_view
+from remora.hub.store.reader import open_snapshot
 
 
 class LinkCount(NamedTuple):
@@ -16,8 +16,8 @@ class LinkCount(NamedTuple):
 
 
 def linked(places: HubPlaces) -> LinkCount | None:
-    """How far the links are; None where the database cannot be read."""
-    view = open_view(places.db)
+    """Return the progress of links; None where the database cannot be read."""
+    view = open_snapshot(places.db)
     if view is None:
         return None
     try:
@@ -31,11 +31,11 @@ def why_unknown(places: HubPlaces) -> str:
     known = linked(places)
     if known is None:
         return (
-            "only the file itself could be looked at: there is no index that can be read, and none "
-            "could be made where it should be (`--db FILE` names another place)"
+            "only the file itself could be read: there is no index, and none could be made "
+            "(`--db FILE` names another place)"
         )
     if known.complete and control.running(places) is not None:
-        return "finding them takes too long just now: ask again"
+        return "finding them takes too long at the moment: retry"
     if known.complete:
         return (
             "finding them takes too long, since files have changed: `remora hub index --links` "

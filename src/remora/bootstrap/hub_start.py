@@ -1,4 +1,4 @@
-"""A daemon in a process of its own, which outlives the command that starts it."""
+"""Start a daemon in a process of its own, which outlives the command."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import select
 import subprocess
 import time
 
-from remora.bootstrap.hub_target import HubWish, http_address, places_of
+from remora.bootstrap.hub_target import HubTarget, http_address, places_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.errors import OutsideError, RemoraError
 from remora.hub.process import control
@@ -16,22 +16,22 @@ from remora.hub.protocol import StatusResult
 
 _START_S = 60.0
 READY = b"ready\n"
-"""What a daemon says to the command that started it."""
+"""Message of a daemon to the command that started it."""
 _LOOK_S = 0.05
 _MOST_STARTS = 3
 """One that was killed holds its lock a moment longer: who starts meanwhile gives way to it."""
 
 
-def start_hub(caller: Caller, wish: HubWish) -> StatusResult:
+def start_hub(caller: Caller, wish: HubTarget) -> StatusResult:
     """A daemon in the background, or the one that runs. Raises OutsideError with its reason."""
     places = places_of(caller, wish)
     _check(caller, places, wish)
     until = time.monotonic() + _START_S
     started = 0
     while time.monotonic() < until:
-        said = control.told(places)
-        if said is not None:
-            return said
+        status = control.daemon_status(places)
+        if status is not None:
+            return status
         if control.running(places) is None:
             if started == _MOST_STARTS:
                 break
@@ -39,17 +39,17 @@ def start_hub(caller: Caller, wish: HubWish) -> StatusResult:
             started += 1
             continue
         time.sleep(_LOOK_S)
-    raise OutsideError("the hub does not answer", hint=_where_more_is_said(places))
+    raise OutsideError("the daemon does not answer", hint=_where_to_look(places))
 
 
-def _check(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
-    """What is wrong is told before anything is started."""
+def _check(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
+    """Check the configuration and options before anything is started."""
     open_config(caller, places.root)
     if wish.http is not None:
         http_address(wish.http)
 
 
-def _spawn(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
+def _spawn(caller: Caller, places: HubPlaces, wish: HubTarget) -> None:
     """Start it, and wait until it says that it can be asked, or why not."""
     words = command("remora.cli.main:main", *_words(caller, places, wish))
     with subprocess.Popen(
@@ -61,12 +61,12 @@ def _spawn(caller: Caller, places: HubPlaces, wish: HubWish) -> None:
         stderr=subprocess.DEVNULL,
     ) as starter:
         assert starter.stdout is not None
-        said = _first_words(starter.stdout.fileno())
-    if said not in (READY, b""):  # nothing: another one was quicker
-        raise _failed(said, places)
+        output = _first_words(starter.stdout.fileno())
+    if output not in (READY, b""):  # nothing: another one was quicker
+        raise _failed(output, places)
 
 
-def _words(caller: Caller, places: HubPlaces, wish: HubWish) -> list[str]:
+def _words(caller: Caller, places: HubPlaces, wish: HubTarget) -> list[str]:
     words = ["hub", "start", "--foreground", "--detached", "--json", "--root", str(places.root)]
     words += ["--socket", str(places.socket)]
     if wish.db is not None:
@@ -80,26 +80,26 @@ def _words(caller: Caller, places: HubPlaces, wish: HubWish) -> list[str]:
 
 def _first_words(pipe: int) -> bytes:
     """What comes until it is ready or ends, or takes too long."""
-    said = b""
+    output = b""
     until = time.monotonic() + _START_S
-    while said != READY:
+    while output != READY:
         readable, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
         part = os.read(pipe, 1 << 16) if readable else b""
         if not part:
             break
-        said += part
-    return said
+        output += part
+    return output
 
 
-def _failed(said: bytes, places: HubPlaces) -> RemoraError:
+def _failed(output: bytes, places: HubPlaces) -> RemoraError:
     try:
-        error = json.loads(said)["error"]
+        error = json.loads(output)["error"]
         return OutsideError(error["message"], hint=error["hint"])
     except (ValueError, KeyError, TypeError):
-        return OutsideError("the hub could not start", hint=_where_more_is_said(places))
+        return OutsideError("the daemon could not start", hint=_where_to_look(places))
 
 
-def _where_more_is_said(places: HubPlaces) -> str:
+def _where_to_look(places: HubPlaces) -> str:
     if places.log.exists():
         return f"{places.log} says more"
     return "`remora hub start --foreground` shows what it says"

@@ -1,26 +1,26 @@
-"""Which hub a command is about: what was said on the command line, and where that one is."""
+"""Target hub of a command: its command-line options and paths."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from remora.bootstrap.invocation import Caller
 from remora.errors import UsageError
-from remora.hub.process.foreign_files import foreign_beside
+from remora.hub.process.foreign_files import foreign_file
 from remora.hub.process.hub_paths import HubPlaces, hub_places
 
 _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class HubWish:
-    """What was said on the command line."""
+class HubTarget:
+    """Options of the command line."""
 
     db: Path | None = None
     socket: Path | None = None
     http: str | None = None
 
 
-def places_of(caller: Caller, wish: HubWish) -> HubPlaces:
+def places_of(caller: Caller, wish: HubTarget) -> HubPlaces:
     """Where the hub of this caller's root is.
 
     Raises UsageError, also where a database is named and other files stand there or beside it:
@@ -28,15 +28,15 @@ def places_of(caller: Caller, wish: HubWish) -> HubPlaces:
     """
     if wish.db is not None and _is_foreign(wish.db):
         raise UsageError(
-            f"--db {wish.db}: this is no database of the Hub, and is left as it is",
-            hint="name another file; one that is not there is made",
+            f"--db {wish.db}: this is not a database of the Hub",
+            hint="use another path; a missing file is created",
         )
     places = hub_places(caller.folders, caller.find_root(), db=wish.db, socket=wish.socket)
-    foreign = foreign_beside(places) if wish.db is not None else None
+    foreign = foreign_file(places) if wish.db is not None else None
     if foreign is not None:
         raise UsageError(
-            f"--db {wish.db}: {foreign} is not the Hub's, and is left as it is",
-            hint="name a database where no other program's files are",
+            f"--db {wish.db}: {foreign} does not belong to the Hub",
+            hint="use a folder without files of other programs",
         )
     return places
 
@@ -72,9 +72,9 @@ def http_address(said: str) -> tuple[str, int]:
     host = host or "127.0.0.1"
     if host not in _LOOPBACK:
         raise UsageError(
-            f"--http {said}: {host} is not this machine's loopback",
-            hint="the hub answers on 127.0.0.1 or [::1] only",
+            f"--http {said}: {host} is not a loopback address",
+            hint="use 127.0.0.1 or [::1]",
         )
     if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
-        raise UsageError(f"--http {said}: expected [HOST:]PORT", hint="port 0 takes a free one")
+        raise UsageError(f"--http {said}: expected [HOST:]PORT", hint="port 0 picks a free one")
     return _LOOPBACK[host], int(port)

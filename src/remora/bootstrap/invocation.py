@@ -5,15 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import lexists, realpath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from remora.bootstrap.operations import BUILT_IN
-from remora.config.loading import load_config
-from remora.config.schema import Config
+from remora.config.pyproject import has_settings, read_settings
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, UsageError
-from remora.files.project_files import find_root
+from remora.files.project_root import find_root
 from remora.operations.base import Operations
+
+if TYPE_CHECKING:
+    from remora.config.schema import Config
+    from remora.config.yaml_positions import KeyPath
+
+_NOT_SETTINGS = {"REMORA_API_KEY", "REMORA_SIGNING_KEY", "REMORA_ROOT", "REMORA_CONFIG"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +61,30 @@ def instead_of(absent: Path, folder: Path) -> str:
     return "name a file or folder of the project"
 
 
-def open_config(caller: Caller, root: Path) -> Config:
-    """The configuration that holds for `root`. Raises ConfigError."""
+def is_configured(caller: Caller, root: Path) -> bool:
+    """Return True if a file, a variable or a flag may set something.
+
+    Reading a configuration takes longer than most questions that need one of its defaults.
+    """
+    return (
+        caller.config_file is not None
+        or any(value is not None for value in caller.flags.values())
+        or any(name.startswith("REMORA_") and name not in _NOT_SETTINGS for name in caller.environ)
+        or lexists(caller.folders.config_file)
+        or lexists(root / "remora.yaml")
+        or has_settings(root)
+    )
+
+
+def open_config(caller: Caller, root: Path) -> "Config":
+    """Return the configuration for `root`. Raises ConfigError."""
+    return open_with_places(caller, root)[0]
+
+
+def open_with_places(caller: Caller, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
+    """Return the configuration for `root`, and where each setting is that is not a default."""
+    from remora.config.loading import load_with_places
+
     user = caller.folders.config_file
     project = caller.config_file or root / "remora.yaml"
     if caller.config_file is not None and not project.is_file():
@@ -65,9 +92,10 @@ def open_config(caller: Caller, root: Path) -> Config:
     if caller.config_file is None and not Path(realpath(project)).is_relative_to(root):
         # an error quotes what it complains of: no clone may have it quote a file from elsewhere
         raise ConfigError(f"{project} is a link out of the project", hint="put the file there")
-    return load_config(
+    return load_with_places(
         user_file=user if lexists(user) else None,
         project_file=project if lexists(project) else None,
         environ=caller.environ,
         flags=caller.flags,
+        project_table=None if caller.config_file is not None else read_settings(root),
     )

@@ -1,11 +1,11 @@
-"""Tests run under observation, wired: consent, interpreter, files, and who stores what was seen."""
+"""Run tests under observation: consent, interpreter, files, and storing what was observed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from remora.bootstrap.hub_index_writer import open_store
-from remora.bootstrap.hub_target import HubWish, places_of
+from remora.bootstrap.hub_target import HubTarget, places_of
 from remora.bootstrap.invocation import Caller, open_config
 from remora.errors import HubLocked, RemoraError
 from remora.hub.members.members import Members
@@ -23,8 +23,8 @@ from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPlaces, hub_places
 from remora.hub.process.request import ask
 from remora.hub.protocol import Invalidate
-from remora.hub.query.fresh_read import read_cold
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.fresh_read import read_all
+from remora.hub.query.snapshots import MemorySnapshot
 from remora.runs.project import Project
 from remora.sandbox.interpreters import is_activated
 from remora.sandbox.isolation import best_level, require_level
@@ -37,7 +37,7 @@ class ObserveWish:
     """What was said on the command line. `stdout`: a descriptor for the tests' output, if not
     ours."""
 
-    hub: HubWish
+    hub: HubTarget
     words: Sequence[str]
     seconds: float = SECONDS
     stdout: int | None = None
@@ -82,10 +82,11 @@ class Prepared:
         ran = run_tests(self.places.root, self.python, asked, self._look)
         return Observed(ran=ran, waits=_keep(self.places, ran.read.observation))
 
-    def _look(self, paths: frozenset[str]) -> MemoryView:
+    def _look(self, paths: frozenset[str]) -> MemorySnapshot:
         """The files that belong to the project, as they are now: no index is needed for it."""
-        members = Members(self.places.root, self._config.exclude)
-        return MemoryView(read_cold(self.places.root, members.belonging(paths)))
+        limit = self._config.hub.file_limit
+        members = Members(self.places.root, self._config.exclude, file_limit=limit)
+        return MemorySnapshot(read_all(self.places.root, members.belonging(paths), limit=limit))
 
 
 def keep_witnessed(caller: Caller, project: Project, observation: Observation | None) -> str:
@@ -110,12 +111,12 @@ def _keep(places: HubPlaces, observation: Observation) -> bool:
         with open_store(places) as store:
             collect(spool, store.record_observed)
     except HubLocked:
-        _tell(places)
+        _notify(places)
         return True
     return False
 
 
-def _tell(places: HubPlaces) -> None:
+def _notify(places: HubPlaces) -> None:
     """Let the daemon look at what waits; else it does so at its next sweep."""
     try:
         ask(places.socket, Invalidate(path="."), seconds=_ANSWER_S)

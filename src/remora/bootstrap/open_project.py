@@ -1,25 +1,35 @@
 """From who asks to the project and the model that the configuration names."""
 
-import hmac
 from collections.abc import Sequence
 from os.path import lexists
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from remora.bootstrap.invocation import Caller, open_config
-from remora.config.loading import api_key
-from remora.config.schema import Config
+from remora.bootstrap.invocation import Caller, is_configured, open_config
 from remora.errors import ConfigError
-from remora.models.protocol import Model
-from remora.models.provider import Status, open_model, status
-from remora.runs.project import Project, root_name
-from remora.runs.provenance import install_key
-from remora.sandbox.interpreters import ProjectPython
-from remora.sandbox.isolation import require_level
-from remora.trace.redact.redactor import Redactor
-from remora.trace.redact.rule import OwnRule
+from remora.runs.project import Project, RecordedProject, root_name
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.head_signatures import load_signer
+
+if TYPE_CHECKING:  # a command that only reads records loads none of these
+    from remora.config.schema import Config
+    from remora.models.protocol import Model
+    from remora.models.provider import ModelStatus
+    from remora.sandbox.interpreters import ProjectPython
+    from remora.trace.redact.redactor import Redactor
+
+
+def open_records(caller: Caller) -> Project:
+    """Return the project here for a command that reads records. Raises as `open_project` does.
+
+    Where nothing is configured, the defaults are loaded only if something asks for them.
+    """
+    root = caller.find_root()
+    if is_configured(caller, root):
+        return open_project(caller)
+    trace = TraceFolder(root)
+    trace.check()
+    state = caller.folders.state / "roots" / root_name(root)
+    return RecordedProject(root, caller.operations, trace, state, lambda: open_project(caller))
 
 
 def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
@@ -27,6 +37,10 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
 
     No agent is loaded: a wrong definition is in nobody's way who only looks back or decides.
     """
+    from remora.runs.provenance import install_key
+    from remora.sandbox.isolation import require_level
+    from remora.trace.verify.head_signatures import load_signer
+
     root = caller.find_root(paths)
     config = open_config(caller, root)
     _refuse_missing(config)
@@ -49,18 +63,24 @@ def open_project(caller: Caller, paths: Sequence[Path] = ()) -> Project:
     )
 
 
-def _interpreter(caller: Caller, root: Path, config: Config) -> ProjectPython:
+def _interpreter(caller: Caller, root: Path, config: "Config") -> "ProjectPython":
     from remora.bootstrap.test_interpreter import interpreter_for
 
     return interpreter_for(caller, root, config)
 
 
-def _redactor(caller: Caller, config: Config, key: bytes) -> Redactor:
+def _redactor(caller: Caller, config: "Config", key: bytes) -> "Redactor":
     """Fingerprints are this installation's: nobody can try out guesses on a stream."""
+    import hmac
+
+    from remora.trace.redact.redactor import Redactor
+    from remora.trace.redact.rule import OwnRule
+
     environ = dict(caller.environ)
-    key_of_model = model_key(caller)
-    if key_of_model is not None:  # it may stand in the user's file
-        environ["REMORA_API_KEY"] = key_of_model
+    in_user_file = _keys(caller).get("user")
+    if in_user_file is not None:
+        taken = environ.get("REMORA_API_KEY", "").strip()
+        environ["MODEL_API_KEY" if taken else "REMORA_API_KEY"] = in_user_file
     try:
         return Redactor(
             hmac.digest(key, b"redaction", "sha256"),
@@ -71,7 +91,7 @@ def _redactor(caller: Caller, config: Config, key: bytes) -> Redactor:
         raise ConfigError(f"redaction.rules: {error}", hint="patterns are RE2's") from error
 
 
-def _refuse_missing(config: Config) -> None:
+def _refuse_missing(config: "Config") -> None:
     """A setting that this version cannot keep is an error, never silently something else."""
     missing = {
         "escalation.enabled": config.escalation.enabled,
@@ -91,17 +111,40 @@ def model_flags(model: str | None) -> dict[str, Any]:
     return {"model.name": model}
 
 
-def connect_model(caller: Caller, config: Config) -> Model:
+def connect_model(caller: Caller, config: "Config") -> "Model":
     """The configured model. Raises ModelError; never falls through to another one."""
-    return open_model(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+    from remora.models.provider import open_model
+
+    key = model_key(caller, config)
+    return open_model(config.model, cache=caller.folders.cache, api_key=key)
 
 
-def model_status(caller: Caller, config: Config) -> Status:
+def model_status(caller: Caller, config: "Config") -> "ModelStatus":
     """Whether the configured model could be asked now. Starts nothing. Raises ConfigError."""
-    return status(config.model, cache=caller.folders.cache, api_key=model_key(caller))
+    from remora.models.provider import check_model
+
+    key = model_key(caller, config)
+    return check_model(config.model, cache=caller.folders.cache, api_key=key)
 
 
-def model_key(caller: Caller) -> str | None:
-    """The key for the configured server: the environment's, else the user's file's."""
+def model_key(caller: Caller, config: "Config") -> str | None:
+    """Return the key that may go to the configured address: never one to a project's address."""
+    from remora.config.loading import api_key
+
+    return api_key(_keys(caller), config.layer_of("model", "base_url"))
+
+
+def withheld_key(caller: Caller, config: "Config") -> str:
+    """Return why a key that is set is not sent to the configured address, else an empty text."""
+    from remora.config.loading import why_no_key
+
+    if config.model.base_url is None or config.model.provider == "embedded":
+        return ""
+    return why_no_key(_keys(caller), config.layer_of("model", "base_url"))
+
+
+def _keys(caller: Caller) -> dict[str, str]:
+    from remora.config.loading import api_keys
+
     user = caller.folders.config_file
-    return api_key(caller.environ, user if lexists(user) else None)
+    return api_keys(caller.environ, user if lexists(user) else None)

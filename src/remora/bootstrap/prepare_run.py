@@ -12,7 +12,7 @@ from remora.bootstrap.invocation import Caller, instead_of
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.run_factory import listeners_for
 from remora.bootstrap.test_interpreter import python_for
-from remora.errors import NotFound, UsageError
+from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
 from remora.runs.execution.run import Run
@@ -22,10 +22,10 @@ from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_leftovers
 from remora.runs.retention.orphaned_copies import note_root
-from remora.sandbox.rmtree import discard
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.driver_choice import require_driver
-from remora.workspaces.copy.scan import is_junk
+from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import take_base
 
 
@@ -35,6 +35,7 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
     `project` is what `open_project(caller, wish.paths)` gave, where that was called before.
     """
     project = project or open_project(caller, wish.paths)
+    _refuse_whole_disk(project.root)
     require_driver(project.config.workspace.driver, project.cache)
     agents = agents_for(project, wish.operations or project.operations.defaults)
     run_id = new_run_id()
@@ -58,7 +59,7 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
             )
         plan = make_plan(run_id, base.folder, source, agents, project.operations.needs, selection)
     except BaseException:
-        discard(base.folder)
+        try_remove_tree(base.folder)
         raise
     return Run(
         run_id=run_id,
@@ -73,12 +74,19 @@ def prepare(caller: Caller, wish: RunRequest, project: Project | None = None) ->
     )
 
 
+def _refuse_whole_disk(root: Path) -> None:
+    """Raise UsageError for the root of the file system, unless something says it is a project."""
+    marks = (".git", "remora.yaml", "pyproject.toml")
+    if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
+        raise UsageError(
+            f"{root} is the whole file system, not a project",
+            hint="name a folder of your project, or its root with --root",
+        )
+
+
 def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
-    """The agents of these operations. Raises UsageError for one that is not there."""
-    try:
-        known = load_agents(project.root, project.operations, names)
-    except NotFound as error:
-        raise UsageError(error.message, hint=error.hint) from error
+    """Return the agents of these operations. Raises NotFound for an unknown one."""
+    known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]
     return tuple({agent.definition.operation: agent for agent in named}.values())
 
@@ -109,11 +117,11 @@ def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
     return [
         path
         for path in paths
-        if (root / path).is_file() and not (root / path).is_symlink() and not is_junk(path)
+        if (root / path).is_file() and not (root / path).is_symlink() and not is_in_tool_cache(path)
     ]
 
 
 def _included(paths: Iterable[str], exclude: Sequence[str]) -> list[str]:
     rules = IgnoreRules()
     rules.add("", "\n".join(exclude))
-    return [path for path in paths if not rules.cover(path)]
+    return [path for path in paths if not rules.ignores(path)]

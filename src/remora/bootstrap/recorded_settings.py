@@ -40,12 +40,13 @@ def as_begun(config: Config, start: RunStart) -> Config:
                 place = place[key]
             place[last] = recorded
     try:
-        return Config.model_validate_json(json.dumps(merged))
+        begun = Config.model_validate_json(json.dumps(merged))
     except pydantic.ValidationError as error:
         raise StreamDamaged(
             f"the configuration that the run recorded cannot be used: {error.errors()[0]['msg']}",
             hint="begin a new run",
         ) from error
+    return begun.record_layers(config.layers)
 
 
 class _Recorded(msgspec.Struct):

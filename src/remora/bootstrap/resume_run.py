@@ -106,7 +106,8 @@ def connect_models(caller: Caller, project: Project, names: Iterable[str]) -> di
     found: dict[str, Model] = {}
     for name in dict.fromkeys(names):
         settings = project.config.model.model_copy(update={"name": name})
-        model = open_model(settings, cache=caller.folders.cache, api_key=model_key(caller))
+        key = model_key(caller, project.config)
+        model = open_model(settings, cache=caller.folders.cache, api_key=key)
         if model.name != name:
             raise ModelError(
                 f"the agents were asking the model {name}, and the configured server has "

@@ -28,10 +28,11 @@ def connect_own_models(caller: Caller, prepared: Run, model: Model) -> dict[str,
     for agent in prepared.agents.values():
         name = agent.definition.model
         if name is not None and name != model.name:
-            settings = prepared.project.config.model.model_copy(update={"name": name})
+            config = prepared.project.config
+            settings = config.model.model_copy(update={"name": name})
             folder = caller.folders.cache
             own[agent.definition.operation] = open_model(
-                settings, cache=folder, api_key=model_key(caller)
+                settings, cache=folder, api_key=model_key(caller, config)
             )
     return own
 

@@ -51,7 +51,9 @@ def fork_agent(
         config = as_begun(project.config, start)
         return with_model(found, model, asking_for(config, agent, model, wish_of(start, caller)))
 
-    return forks.fork(project, wish.agent_id, wish.turn, as_now, files=wish.files)
+    return forks.fork(
+        project, wish.agent_id, wish.turn, as_now, files=wish.files, trusted=wish.trusted
+    )
 
 
 def retry_models(

@@ -8,7 +8,7 @@ from pathlib import Path
 from remora.agents.definition.agent import Found, read_definitions
 from remora.agents.definition.agent_yaml import ToolDefinition, uses
 from remora.code.syntax.node_patterns import nearest
-from remora.errors import UsageError
+from remora.errors import NotFound, UsageError
 from remora.operations.base import Operations
 from remora.pym import ScriptChecks
 from remora.tools.script_check import ScriptCheck, check_script
@@ -45,8 +45,10 @@ def known_tools(root: Path, operations: Operations) -> list[KnownTool]:
 
 
 def tool_named(root: Path, operations: Operations, name: str) -> KnownTool:
-    """The tool that `tool` or `agent/tool` means; a wrong definition of another agent is in
-    nobody's way. Raises UsageError for a name that none has, or several."""
+    """Return the tool that `tool` or `agent/tool` means; other agents may be wrong.
+
+    Raises NotFound for an unknown name, UsageError for one that several tools have.
+    """
     found, wrong = read_definitions(root, operations)
     tools = _tools(found)
     meant = [tool for tool in tools if name in (tool.name, tool.definition.name)]
@@ -64,8 +66,8 @@ def tool_named(root: Path, operations: Operations, name: str) -> KnownTool:
     meant_perhaps = f"did you mean {near}? " if near else ""
     listed = ", ".join(sorted(tool.name for tool in tools)[:_LISTED])
     more = f" and {len(tools) - _LISTED} more" if len(tools) > _LISTED else ""
-    hint = f"{meant_perhaps}there is {listed}{more}; `remora tools list` tells about them"
-    raise UsageError(f"no tool {name!r}", hint=hint)
+    hint = f"{meant_perhaps}there is {listed}{more}; `remora tools list` describes them"
+    raise NotFound(f"no tool {name!r}", hint=hint)
 
 
 def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> list[ScriptCheck]:

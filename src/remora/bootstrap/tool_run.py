@@ -27,7 +27,7 @@ from remora.pym import InputSpec, Script, load
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_leftovers
 from remora.runs.retention.orphaned_copies import note_root
-from remora.sandbox.rmtree import discard
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.tool import Tool, ToolRun, not_run, run_tool
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.changes import diff
@@ -185,12 +185,19 @@ def _workspace(project: Project) -> Iterator[Workspace]:
         with closing(driver), driver.open() as workspace:
             yield workspace
     finally:
-        discard(folder)
+        try_remove_tree(folder)
 
 
 def _diffs(workspace: Workspace) -> Iterator[str]:
-    for path in workspace.snapshot():
-        yield diff(path, workspace.base_bytes(path), workspace.read(path))
+    for path, state in workspace.snapshot().items():
+        known = workspace.base.files.get(path)
+        yield diff(
+            path,
+            workspace.base_bytes(path),
+            workspace.read(path),
+            mode=state.mode,
+            old_mode=None if known is None else known.mode,
+        )
 
 
 def _tried(project: Project, name: str, run: ToolRun, diffs: tuple[str, ...] = ()) -> Tried:

@@ -1,24 +1,30 @@
-"""The `remora` command: its front page comes at once, everything else loads what it needs."""
+"""The `remora` command: the front page and the version come at once, the rest is loaded on demand."""
 
+import gc
 import sys
 
 from remora.cli.app.command_list import front_page
+from remora.version import __version__
 
 
 def main() -> None:
-    """The entry point: runs the command of `sys.argv` and exits with its code."""
+    """Run the command in `sys.argv` and exit with its code."""
     args = sys.argv[1:]
     if args in (["--help"], ["-h"]) and sys.stdout is not None:
-        _print_front_page()
+        _print(front_page())
         return
+    if args in (["--version"], ["-V"]) and sys.stdout is not None:
+        _print(f"remora {__version__}\n")
+        return
+    gc.set_threshold(50_000)  # importing makes many objects and next to no garbage
     from remora.cli.app.entry import start
 
     sys.exit(start(args))
 
 
-def _print_front_page() -> None:
+def _print(text: str) -> None:
     try:
-        sys.stdout.write(front_page())
+        sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
         from remora.cli.app.entry import output_lost

@@ -25,7 +25,7 @@ from remora.code.syntax.signature import (
 from remora.code.syntax.source import Source, Unreadable, read_source, read_with_recovery
 from remora.code.syntax.spans import Span, module_span, span_of
 from remora.ids import MODULE, NodeKey, node_key, spell_path
-from remora.text import REPORT, fault
+from remora.text import REPORT, bug_report_line
 
 
 class FileAnalysis(NamedTuple):
@@ -58,9 +58,15 @@ def analyze_file(path: str, source: bytes) -> FileAnalysis:
             empty.facts,
             file_hash=sha256(source).hexdigest(),
             partial=True,
-            detail=f"{fault(error)}; {REPORT}",
+            detail=_why_unread(error),
         )
         return empty._replace(facts=facts)
+
+
+def _why_unread(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "analysing it takes too much memory"
+    return f"{bug_report_line(error)}; {REPORT}"
 
 
 def _analyze_file(path: str, source: bytes) -> FileAnalysis:

@@ -1,1 +1,1 @@
-"""Configuration: defaults, two files, the environment and flags become one frozen record."""
+"""Configuration from defaults, files, environment variables and flags."""

@@ -1,4 +1,4 @@
-"""Defaults, the user's file, the project's file, the environment and flags become one Config."""
+"""Loading of configuration: defaults, user file, project file, environment, flags."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -6,23 +6,26 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from remora.config.messages import explain
+from remora.config.messages import describe_errors
 from remora.config.schema import Config
-from remora.config.trust import check_escalation, check_project
-from remora.config.yaml_positions import Marked, Where, read_yaml, read_yaml_file
+from remora.config.trust import check_escalation, check_project_file
+from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
 
 _PREFIX = "REMORA_"
 _API_KEY = ("model", "api_key")
+_RECEIVERS = {"environment": ("user", "environment", "flag"), "user": ("user",)}
+"""By the layer of a key, the layers whose address may receive it. A project's never does."""
 _SCALARS = (str, int, float, bool, type(None))
 
 
 class _Layers(NamedTuple):
-    """What has been read so far: plain values and, for each, who set it last."""
+    """Merged layers: plain values, their Config, and who set each value last."""
 
     values: dict[str, Any]
     config: Config
-    set_by: dict[Where, str]
+    set_by: dict[KeyPath, str]
+    places: dict[KeyPath, str]
 
 
 def load_config(
@@ -31,53 +34,103 @@ def load_config(
     project_file: Path | None,
     environ: Mapping[str, str],
     flags: Mapping[str, Any],
+    project_table: ParsedYaml | None = None,
 ) -> Config:
-    """The configuration after all layers; a file that is None is absent, a named one must exist.
+    """Return the configuration from all layers. A file of None is skipped; others must exist.
 
-    `flags` have dotted keys (`runner.max_turns`); a flag of None was not given. Raises ConfigError,
-    which names the place of everything that is wrong in the first layer that has a fault, and
-    DiskError for a file that cannot be read.
+    `project_table` is `[tool.remora]` of pyproject.toml, in place of a project's file. `flags`
+    have dotted keys (`runner.max_turns`); a value of None means not given. Raises
+    ConfigError with the position of every error of the first invalid layer, DiskError for an
+    unreadable file.
     """
+    config, _ = load_with_places(
+        user_file=user_file,
+        project_file=project_file,
+        environ=environ,
+        flags=flags,
+        project_table=project_table,
+    )
+    return config
+
+
+def load_with_places(
+    *,
+    user_file: Path | None,
+    project_file: Path | None,
+    environ: Mapping[str, str],
+    flags: Mapping[str, Any],
+    project_table: ParsedYaml | None = None,
+) -> tuple[Config, dict[KeyPath, str]]:
+    """Return what `load_config` returns, and the place of each setting that is not a default."""
     defaults = Config()
-    layers = _Layers(defaults.model_dump(), defaults, {})
+    layers = _Layers(defaults.model_dump(), defaults, {}, {})
     if user_file is not None:
-        marked = read_yaml_file(user_file)
-        layers = _add(layers, _without_api_key(marked), "user")
-    if project_file is not None:
-        marked = read_yaml_file(project_file)
-        check_project(marked)
-        layers = _add(layers, _raised_isolation(marked, layers.config), "project")
-    for layer in (_from_environ(environ), _from_flags(flags)):
+        parsed = read_yaml_file(user_file)
+        layers = _add(layers, _without_api_key(parsed), "user")
+    if project_file is not None or project_table is not None:
+        parsed = _project_layer(project_file, project_table)
+        check_project_file(parsed)
+        layers = _add(layers, _raised_isolation(parsed, layers.config), "project")
+    for name, layer in (("environment", _from_environ(environ)), ("flag", _from_flags(flags))):
         if _holds_api_key(layer):
             place = layer.places[_API_KEY]
             raise ConfigError(
-                f"{place}: a key is not set like this",
-                hint="put it in REMORA_API_KEY or in model.api_key of the user's file",
+                f"{place}: an API key cannot be set here",
+                hint="set REMORA_API_KEY, or model.api_key in the user's file",
             )
-        layers = _add(layers, layer, "caller")
+        layers = _add(layers, layer, name)
     check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
-    return layers.config
+    return layers.config.record_layers(layers.set_by), layers.places
 
 
-def api_key(environ: Mapping[str, str], user_file: Path | None) -> str | None:
-    """The model's key: REMORA_API_KEY, else OPENAI_API_KEY, else model.api_key of the user's file.
+def _project_layer(file: Path | None, table: ParsedYaml | None) -> ParsedYaml:
+    """Return the project's settings. Raises ConfigError if they are in two places."""
+    if table is None or file is None:
+        return table or read_yaml_file(file or Path())
+    raise ConfigError(
+        f"{file} and {table.places[()]} both configure this project",
+        hint="keep one: move all settings into the one and remove the other",
+    )
 
-    It is never part of a Config. Raises ConfigError (which does not show the key) and DiskError.
+
+def api_keys(environ: Mapping[str, str], user_file: Path | None) -> dict[str, str]:
+    """Return the model's keys by layer: REMORA_API_KEY or OPENAI_API_KEY, and model.api_key.
+
+    They are never part of a Config. Raises ConfigError (which does not show a key) and DiskError.
     """
-    for name in ("REMORA_API_KEY", "OPENAI_API_KEY"):
-        if key := environ.get(name, "").strip():
-            return key
-    marked = Marked(None, {}, {}) if user_file is None else read_yaml_file(user_file)
-    if not _holds_api_key(marked):
+    variables = ("REMORA_API_KEY", "OPENAI_API_KEY")
+    values = (environ.get(name, "").strip() for name in variables)
+    found = {"environment": next(filter(None, values), None), "user": _key_in(user_file)}
+    return {layer: key for layer, key in found.items() if key}
+
+
+def api_key(keys: Mapping[str, str], address_layer: str | None) -> str | None:
+    """Return the first key that may go to an address that `address_layer` set."""
+    return next((key for layer, key in keys.items() if address_layer in _RECEIVERS[layer]), None)
+
+
+def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
+    """Return why none of `keys` is sent to the configured address; empty if one is, or if there
+    is no key or no address."""
+    if not keys or address_layer is None or api_key(keys, address_layer) is not None:
+        return ""
+    if address_layer == "project":
+        return "the project sets model.base_url, and a key goes only to an address that you set"
+    return f"the key is in your own file, but model.base_url comes from the {address_layer}"
+
+
+def _key_in(user_file: Path | None) -> str | None:
+    parsed = ParsedYaml(None, {}, {}) if user_file is None else read_yaml_file(user_file)
+    if not _holds_api_key(parsed):
         return None
-    found = marked.value["model"]["api_key"]
+    found = parsed.value["model"]["api_key"]
     if found is not None and not isinstance(found, str):
-        message = f"{marked.places[_API_KEY]}: model.api_key: expected text"
+        message = f"{parsed.places[_API_KEY]}: model.api_key: expected text"
         raise ConfigError(message, hint="put it in quotes")
     return found
 
 
-def _add(layers: _Layers, layer: Marked, name: str) -> _Layers:
+def _add(layers: _Layers, layer: ParsedYaml, name: str) -> _Layers:
     above = {} if layer.value is None else layer.value
     if not isinstance(above, dict):
         message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"
@@ -86,15 +139,16 @@ def _add(layers: _Layers, layer: Marked, name: str) -> _Layers:
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
-        raise ConfigError("\n".join(explain(error, Config, layer)), hint=_SEE) from error
-    return _Layers(values, config, layers.set_by | dict.fromkeys(layer.places, name))
+        raise ConfigError("\n".join(describe_errors(error, Config, layer)), hint=_SEE) from error
+    set_by = layers.set_by | dict.fromkeys(layer.places, name)
+    return _Layers(values, config, set_by, layers.places | dict(layer.places))
 
 
-_SEE = "`remora schema config` lists every key"
+_SEE = "`remora schema config` lists all keys"
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` over `below`, mapping by mapping; a section with nothing in it changes nothing."""
+    """Merge `above` over `below`, mapping by mapping; an empty section changes nothing."""
     merged = dict(below)
     for key, value in above.items():
         section = merged.get(key)
@@ -107,19 +161,19 @@ def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _holds_api_key(layer: Marked) -> bool:
+def _holds_api_key(layer: ParsedYaml) -> bool:
     return _API_KEY in layer.places
 
 
-def _without_api_key(layer: Marked) -> Marked:
+def _without_api_key(layer: ParsedYaml) -> ParsedYaml:
     if not _holds_api_key(layer):
         return layer
     model = {key: value for key, value in layer.value["model"].items() if key != "api_key"}
     return layer._replace(value={**layer.value, "model": model})
 
 
-def _raised_isolation(layer: Marked, user: Config) -> Marked:
-    """A project may ask for more isolation than its user, never for less."""
+def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:
+    """Keep the user's isolation level if the project's file has a lower one."""
     where = ("workspace", "require_isolation")
     if where not in layer.places:
         return layer
@@ -131,18 +185,31 @@ def _raised_isolation(layer: Marked, user: Config) -> Marked:
     return layer._replace(value={**layer.value, "workspace": workspace})
 
 
-def _from_environ(environ: Mapping[str, str]) -> Marked:
-    """REMORA_SECTION__KEY, values as YAML. Other REMORA_ names without `__` are not ours."""
-    ours = []
+def _from_environ(environ: Mapping[str, str]) -> ParsedYaml:
+    """Read REMORA_SECTION__KEY variables, with YAML values; ignore other names without `__`.
+
+    REMORA_MODEL is a model's name or a server's address, as `--model` takes them.
+    """
+    ours: list[tuple[tuple[str, ...], Any, str]] = []
     for name in sorted(environ):
         path = tuple(name.removeprefix(_PREFIX).lower().split("__"))
         if name.startswith(_PREFIX) and (len(path) > 1 or path[0] in Config.model_fields):
             value = read_yaml(environ[name].encode("utf-8", "surrogateescape"), name).value
-            ours.append((path, value, name))
+            if name == "REMORA_MODEL" and not isinstance(value, dict):
+                named = _named_model(environ[name])
+                ours.extend((("model", key), found, name) for key, found in named.items())
+            else:
+                ours.append((path, value, name))
     return _nested(ours)
 
 
-def _from_flags(flags: Mapping[str, Any]) -> Marked:
+def _named_model(name: str) -> dict[str, str]:
+    if not name:
+        return {}
+    return {"base_url": name, "provider": "openai"} if "://" in name else {"name": name}
+
+
+def _from_flags(flags: Mapping[str, Any]) -> ParsedYaml:
     return _nested(
         (tuple(key.split(".")), _plain(value, key), f"flag {key}")
         for key, value in flags.items()
@@ -151,7 +218,7 @@ def _from_flags(flags: Mapping[str, Any]) -> Marked:
 
 
 def _plain(value: Any, key: str) -> Any:
-    """A flag's value as YAML would have given it."""
+    """Convert a flag's value to what YAML would yield."""
     if isinstance(value, _SCALARS):
         return value
     if isinstance(value, Mapping):
@@ -161,10 +228,10 @@ def _plain(value: Any, key: str) -> Any:
     return str(value)
 
 
-def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> Marked:
-    """Settings with a path each become one mapping; all places within one are its own."""
+def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> ParsedYaml:
+    """Build one mapping from settings with paths; nested values get their setting's position."""
     values: dict[str, Any] = {}
-    places: dict[Where, str] = {}
+    places: dict[KeyPath, str] = {}
     for path, value, place in settings:
         tree: Any = value
         for key in reversed(path):
@@ -172,7 +239,7 @@ def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> Marked:
         values = _overlay(values, tree)
         places.update((path[:n], place) for n in range(1, len(path)))
         places.update((where, place) for where in _paths(value, path))
-    return Marked(values, places, places)
+    return ParsedYaml(values, places, places)
 
 
 def _paths(value: Any, where: tuple[str, ...]) -> Iterable[tuple[str, ...]]:

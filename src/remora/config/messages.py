@@ -1,4 +1,4 @@
-"""Validation errors of a file in words: the place, the key, what was expected, what is nearest."""
+"""Error messages for invalid configuration: position, key, expected value, nearest key."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from remora.config.yaml_positions import Marked, Where, place_of
+from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of
 
 _EXPECTED = {
     "missing": "this key",
@@ -26,25 +26,27 @@ _EXPECTED = {
 }
 
 
-def explain(error: ValidationError, model: type[BaseModel], marked: Marked) -> list[str]:
-    """One line per wrong place, in the order of `marked`: `FILE:LINE:COLUMN: key: what is wrong`."""
-    found: dict[Where, list[ErrorDetails]] = {}
+def describe_errors(
+    error: ValidationError, model: type[BaseModel], parsed: ParsedYaml
+) -> list[str]:
+    """Return one line per error, in file order: `FILE:LINE:COLUMN: key: what is wrong`."""
+    found: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False, include_context=False):
-        path, _ = place_of(marked, detail["loc"])
+        path, _ = place_of(parsed, detail["loc"])
         if detail["type"] == "missing":
             path = tuple(detail["loc"])
         found.setdefault(path, []).append(detail)
-    return [_line(path, details, model, marked) for path, details in found.items()]
+    return [_line(path, details, model, parsed) for path, details in found.items()]
 
 
 def nearest_key(model: type[BaseModel], where: Sequence[str | int]) -> str:
-    """The known dotted key that is most like the unknown one at `where`."""
+    """Return the known dotted key most similar to the unknown one at `where`."""
     wanted = ".".join(map(str, where))
     return max(known_keys(model, where), key=lambda known: (_likeness(wanted, known), known))
 
 
 def known_keys(model: type[BaseModel], where: Sequence[str | int] = ()) -> Iterator[str]:
-    """Every dotted key of `model`; below a free mapping with the names that `where` uses."""
+    """Yield every dotted key of `model`; names in free mappings are taken from `where`."""
     for name, field in model.model_fields.items():
         yield name
         inner = _nested(field.annotation)
@@ -59,7 +61,7 @@ def known_keys(model: type[BaseModel], where: Sequence[str | int] = ()) -> Itera
 
 
 def _likeness(wanted: str, known: str) -> float:
-    """Of the last parts foremost, then of the whole: `max_turns` means `runner.max_turns`."""
+    """Compare mainly the last parts: `max_turns` should match `runner.max_turns`."""
     last = _ratio(wanted.rpartition(".")[2], known.rpartition(".")[2])
     return 2 * last + _ratio(wanted, known)
 
@@ -78,17 +80,19 @@ def _is_mapping(annotation: Any) -> bool:
     return getattr(annotation, "__origin__", None) is dict
 
 
-def _line(path: Where, details: list[ErrorDetails], model: type[BaseModel], marked: Marked) -> str:
+def _line(
+    path: KeyPath, details: list[ErrorDetails], model: type[BaseModel], parsed: ParsedYaml
+) -> str:
     key = ".".join(map(str, path)) or "the file"
     first = details[0]
     if first["type"] == "extra_forbidden":
-        place = marked.keys.get(path, place_of(marked, path)[1])
-        return f"{place}: unknown key {key}; the nearest known one is {nearest_key(model, path)}"
-    place = place_of(marked, path)[1]
+        place = parsed.keys.get(path, place_of(parsed, path)[1])
+        return f"{place}: unknown key {key} (did you mean {nearest_key(model, path)}?)"
+    place = place_of(parsed, path)[1]
     if first["type"] == "missing":
         return f"{place}: the key {key} is missing"
-    if path in marked.keys and first["loc"][-1] == "[key]":
-        return f"{marked.keys[path]}: {key} is not a valid name"
+    if path in parsed.keys and first["loc"][-1] == "[key]":
+        return f"{parsed.keys[path]}: {key} is not a valid name"
     expected = " or ".join(dict.fromkeys(_expected(detail) for detail in details))
     got = "" if first["type"] == "value_error" else f", got {_got(first['input'])}"
     return f"{place}: {key}: expected {expected}{got}"

@@ -1,14 +1,23 @@
-"""What can be configured: one frozen record with the meaning of every key under it."""
+"""Configuration schema: frozen records with a description under each key."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictStr,
+)
 
-MOST = 1_000_000
-"""The largest count: what is set is recorded, and other programs are told of it."""
-Count = Annotated[int, Field(ge=0, le=MOST)]
-Positive = Annotated[int, Field(ge=1, le=MOST)]
+MAX_COUNT = 1_000_000
+"""The largest count: settings are recorded and passed to other programs."""
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Seconds = Annotated[float, Field(gt=0)]
 # lists come from YAML and JSON; a frozen record holds tuples
 Patterns = Annotated[tuple[StrictStr, ...], Field(strict=False)]
@@ -50,147 +59,156 @@ class Section(BaseModel):
 
 
 class RetentionConfig(Section):
-    """What `remora trace compact` does with what is old. Nothing is done without that command, and
-    never to a run that goes on, can be resumed or waits for a verdict."""
+    """What `remora trace compact` compresses and deletes. Only that command does it, and never to a
+    run that is running, resumable or unreviewed."""
 
     keep_days: Count | None = 30
-    """Days after a run's last event after which its streams expire; null: never."""
+    """Delete streams this many days after a run's last event; null: never."""
     compress_after_days: Count | None = 2
-    """Days after a run's last event after which its streams are sealed; null: never."""
+    """Compress streams this many days after a run's last event; null: never."""
     keep_mb: Count | None = None
-    """The most MiB of streams and contents: the oldest runs expire until it fits; null: no limit."""
+    """Maximum MiB of streams and contents; the oldest runs are deleted first. null: no limit."""
 
 
 class MemoryConfig(Section):
-    """The Decision Packet and the stream behind it."""
+    """The decision packet and its event stream."""
 
     enabled: bool = True
-    """Send the packet; false sends the raw history, for comparisons only."""
+    """Send the packet to the model; false sends the raw history, for comparisons only."""
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
-    """The most tokens of a whole request; the embedded model takes at most 600."""
+    """Maximum tokens of a whole request; at most 600 for the embedded model."""
     trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
-    """Where streams live: jsonl (files alone) or kv (files, and an index that can be deleted).
-    postgres is not in this version."""
+    """How streams are stored: jsonl (files only) or kv (files and a disposable index). postgres is not
+    available in this version."""
     summarizer_mode: Literal["tool_side", "tool_specific", "default"] = "tool_specific"
-    """Who summarizes a tool's output: tool_side, tool_specific or default."""
+    """What summarizes a tool's output: tool_side, tool_specific or default."""
     trace_indexing: Annotated[
         tuple[Literal["node", "run", "operation"], ...], Field(strict=False)
     ] = ("node", "run", "operation")
-    """What the index can be asked by."""
+    """What the index can be queried by."""
     durability: Literal["event", "turn", "none"] = "turn"
-    """When a stream is synced to disk: after each event, at turn ends, or never."""
+    """When streams are synced to disk: after each event, after each turn, or never (none)."""
     global_events: bool = False
-    """Write every event to events.jsonl in the user's cache too. Not in a project's file."""
+    """Also write every event to events.jsonl in the user's cache. Not allowed in a project's file."""
     signing_key_file: Annotated[str, Field(min_length=1)] | None = None
-    """A file of mode 0600 with a key of at least 16 characters, which signs the anchors of new runs
-    (REMORA_SIGNING_KEY holds the key itself). Not in a project's file."""
+    """File of mode 0600 with a key of at least 16 characters that signs the anchors of new runs
+    (REMORA_SIGNING_KEY contains the key itself). Not allowed in a project's file."""
     retention: RetentionConfig = RetentionConfig()
-    """How long streams stay."""
+    """How long streams are kept."""
 
 
 class RunnerConfig(Section):
-    """How an agent works through its turns."""
+    """Turns of an agent."""
 
     max_turns: Positive = 12
-    """The most turns of one agent."""
+    """Maximum turns of one agent."""
     memory: MemoryConfig = MemoryConfig()
-    """The Decision Packet and the stream behind it."""
+    """The decision packet and its event stream."""
 
 
 class ModelConfig(Section):
-    """The model that decides."""
+    """The model that makes decisions."""
 
     provider: Literal["auto", "openai", "embedded", "none"] = "auto"
-    """auto: the configured address, else the embedded model; openai: the address only."""
+    """auto: the server at base_url, else the embedded model; openai: only the server; embedded: only
+    the embedded model."""
     base_url: Address | None = None
-    """Address of an OpenAI-compatible server. In a project's file: this machine's only."""
+    """Address of an OpenAI-compatible server. A project's file can only name this machine."""
     name: ModelName | None = None
-    """The model's name on that server; null takes the one it serves."""
+    """The model's name on that server; null: the one it serves."""
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
-    """How the packet becomes text."""
+    """Format of the packet in the prompt."""
     decoding: Literal["auto", "rank", "grammar", "tool_call"] = "auto"
-    """How an answer is taken: ranked candidates, a grammar, or the server's own tool calls."""
+    """How a decision is read: ranked candidates, a grammar, or the server's tool calls."""
     margin: Annotated[float, Field(ge=0)] = 1.0
-    """Distance in nat between the two best candidates below which the first candidate is taken."""
+    """Take the first candidate if the two best differ by less than this many nats."""
     exact: bool = False
-    """Repeat runs exactly: no prompt cache, one request at a time."""
+    """Make runs repeatable: no prompt cache, one request at a time."""
     timeout_s: Seconds = 60.0
-    """Seconds to wait for one answer; five times as long for the embedded model's."""
+    """Seconds to wait for a response; five times as long for the embedded model."""
     retries: Count = 4
-    """How often a request is tried again when the server is busy or gone."""
+    """Maximum retries of a request if the server is busy or unreachable."""
     max_concurrency: Annotated[int, Field(ge=1, le=256)] = 2
-    """The most requests at a time."""
+    """Maximum concurrent requests."""
 
 
 class EscalationConfig(Section):
-    """A larger model that is asked when the first one cannot decide (not in this version)."""
+    """A larger model for undecided turns (not available in this version)."""
 
     enabled: bool = False
-    """Ask it (not in this version). A project's file may say so only for this machine's address."""
+    """Use the larger model (not available in this version). A project's file can enable it only for an
+    address on this machine."""
     base_url: Address | None = None
-    """Its address. In a project's file: this machine's only."""
+    """Address of its server. A project's file can only name this machine."""
     name: ModelName | None = None
-    """Its name on that server."""
+    """The model's name on that server."""
 
 
 class HubConfig(Section):
-    """Facts about the code that surrounds a node, and the daemon that keeps them."""
+    """The Node State Hub: facts about the code around a function, and the daemon that keeps them."""
 
     enabled: Literal["auto"] | bool = "auto"
-    """auto asks a running daemon, else looks itself; true asks for a running daemon: without one
-    nothing is begun; false never asks."""
+    """auto: use a running daemon, else read the files; true: require a running daemon; false: do not
+    use the hub."""
     sweep_seconds: Positive = 30
-    """Seconds between two looks at all files, beside what the system tells of changes."""
+    """Seconds between full scans, in addition to change notifications."""
     idle_stop_minutes: Count = 0
-    """Minutes without a question after which the daemon stops; 0: never."""
-    memory_mb: Annotated[int, Field(ge=16, le=MOST)] = 512
-    """The most memory of the daemon, in MiB; beyond it, it begins anew."""
+    """Stop the daemon after this many minutes without a query; 0: never."""
+    memory_mb: Annotated[int, Field(ge=16, le=MAX_COUNT)] = 512
+    """Maximum memory of the daemon in MiB; it restarts when it exceeds it."""
+    max_file_mb: Annotated[int, Field(ge=1, le=64)] = 1
+    """Maximum size of a source file, in MiB; larger files are skipped."""
+
+    @property
+    def file_limit(self) -> int:
+        """Maximum size of a source file, in bytes."""
+        return self.max_file_mb * 1024**2
 
 
 class WorkspaceConfig(Section):
-    """The private copies that agents work on."""
+    """Private copies of the project for agents."""
 
     driver: Literal["auto", "slot", "overlay"] = "auto"
-    """How a copy is made: slot (copied files; works everywhere) or overlay (a layer in memory over one
-    frozen copy; Linux with user namespaces). Where overlay does not work nothing is started, and
-    `remora doctor` tells why. auto is slot."""
+    """How copies are made: slot (copied files; works everywhere) or overlay (an in-memory layer over
+    one frozen copy; needs Linux with user namespaces). auto: slot. A run does not start if overlay
+    does not work; `remora doctor` shows why."""
     require_isolation: Annotated[int, Field(ge=0, le=3)] = 0
-    """The least isolation of subprocesses, 0 to 3: on a machine that gives less nothing is started.
-    `remora doctor` tells what it gives. A project's file can only raise the user's."""
+    """Minimum isolation level of subprocesses, 0 to 3; a run does not start on a machine with a lower
+    one. `remora doctor` shows the level. A project's file can only raise the user's value."""
     allow_unsandboxed: bool = False
-    """Consent to run the project's code where its isolation is below level 2. True is not for a
-    project's file."""
+    """Consent to run the project's code below isolation level 2. A project's file cannot set it to
+    true."""
     include: Patterns = ()
-    """Globs of ignored files that a copy needs all the same; never .env files."""
+    """Globs of ignored files to copy too; never .env files."""
 
 
 class RedactionRule(Section):
-    """What else is a secret."""
+    """A pattern of additional secrets."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
-    """Stands in the placeholder: `<secret:NAME:FINGERPRINT>`."""
+    """Name in the placeholder: `<secret:NAME:FINGERPRINT>`."""
     pattern: Annotated[str, Field(min_length=1, max_length=1000)]
-    """A regular expression of RE2; of a group named `secret`, else the first one, only that."""
+    """RE2 regular expression. If it has groups, only `secret`, else the first group, is replaced."""
 
 
 class RedactionConfig(Section):
-    """What never enters a stream, beside the credentials and environment variables known anyway."""
+    """Secrets to keep out of streams, besides known credentials and environment variables."""
 
     rules: Annotated[tuple[RedactionRule, ...], Field(strict=False)] = ()
-    """Rules of your own, such as [{name: badge, pattern: "B-[0-9]{8}"}]; patterns are RE2's."""
+    """Additional rules, such as [{name: badge, pattern: "B-[0-9]{8}"}]; patterns use RE2 syntax."""
 
 
 class OperationConfig(Section):
     """Settings of one operation."""
 
     max_turns: Positive | None = None
-    """The most turns of an agent of this operation; null takes runner.max_turns."""
+    """Maximum turns of an agent of this operation; null: runner.max_turns."""
     style: Literal["google", "numpy", "rest"] | None = None
-    """How the docstring operation writes docstrings; null goes by what the project's look like."""
+    """Docstring style of the docstring operation; null: the project's own style."""
 
 
 def _or_empty(value: object) -> object:
-    """`lint:` with nothing after it means `lint: {}`."""
+    """Treat `lint:` without a value as `lint: {}`."""
     return {} if value is None else value
 
 
@@ -198,36 +216,58 @@ Operation = Annotated[OperationConfig, BeforeValidator(_or_empty)]
 
 
 class Config(Section):
-    """Everything that can be configured, after all layers. Holds no secret: it is recorded."""
+    """The whole configuration after all layers. It is recorded, so it contains no secret."""
 
     runner: RunnerConfig = RunnerConfig()
-    """How an agent works through its turns."""
+    """Turns of an agent."""
     model: ModelConfig = ModelConfig()
-    """The model that decides. Its key comes from REMORA_API_KEY or OPENAI_API_KEY."""
+    """The model that makes decisions. Its API key comes from REMORA_API_KEY or OPENAI_API_KEY, and is
+    never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
-    """A larger model that is asked when the first one cannot decide (not in this version)."""
+    """A larger model for undecided turns (not available in this version)."""
     hub: HubConfig = HubConfig()
-    """Facts about the code that surrounds a node, and the daemon that keeps them."""
+    """The Node State Hub: facts about the code around a function, and the daemon that keeps them."""
     redaction: RedactionConfig = RedactionConfig()
-    """What never enters a stream, beside the credentials and environment variables known anyway."""
+    """Secrets to keep out of streams, besides known credentials and environment variables."""
     workspace: WorkspaceConfig = WorkspaceConfig()
-    """The private copies that agents work on."""
+    """Private copies of the project for agents."""
     python: Annotated[str, Field(min_length=1)] | None = None
-    """Interpreter for the project's tests, which `-o test` and `remora hub observe` run; null takes
-    the root's .venv, else the active one."""
+    """Python interpreter for the project's tests, used by `-o test` and `remora hub observe`; null: the
+    project's .venv, else the active environment."""
     exclude: Patterns = ()
-    """Globs of files, relative to the root, that are left alone."""
+    """Globs of files to skip, relative to the project's root."""
     operations: dict[OperationName, Operation] = {
         "lint": OperationConfig(),
         "docstring": OperationConfig(),
         "test": OperationConfig(),
     }
-    """Settings by operation; each takes max_turns, which overrides runner.max_turns, and docstring
-    takes style (google, numpy or rest). Built in are lint, docstring and test."""
+    """Settings per operation: max_turns overrides runner.max_turns; docstring also has style (google,
+    numpy or rest). Built-in operations: lint, docstring and test."""
+    _set_by: Mapping[tuple[str | int, ...], str] = PrivateAttr(default_factory=dict)
+
+    def layer_of(self, *where: str) -> str | None:
+        """Return the layer that set a value: user, project, environment, flag; None by default."""
+        return self._set_by.get(where)
+
+    @property
+    def layers(self) -> Mapping[tuple[str | int, ...], str]:
+        """The layer of each value that a layer set, by its path."""
+        return self._set_by
+
+    def record_layers(self, set_by: Mapping[tuple[str | int, ...], str]) -> "Config":
+        """Record which layer set each value of this new configuration, and return it."""
+        self._set_by = set_by
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """True if every value is the same, whichever layer set it."""
+        return isinstance(other, Config) and self.__dict__ == other.__dict__
+
+    __hash__ = Section.__hash__
 
 
 def config_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of a configuration file."""
+    """Return the JSON Schema (2020-12) of a configuration file."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Config.model_json_schema(),

@@ -1,4 +1,4 @@
-"""The commented `remora.yaml` that `remora init` writes: every key, its meaning, its default."""
+"""Commented `remora.yaml` of `remora init`: every key with description and default."""
 
 import textwrap
 from collections.abc import Iterator
@@ -9,16 +9,16 @@ from pydantic import BaseModel
 from remora.config.schema import Config
 
 _WIDTH = 76
-"""Of 80 columns: each line is a comment in what is commented out."""
+"""Text width: 80 columns minus the two comment marks."""
 _HEAD = """\
 ## Remora's settings for this project. Every line that begins with "# " shows a
-## default: remove the "# " to change it. Your own settings for all projects,
-## and what a project cannot decide, go in ~/.config/remora/config.yaml.
+## default: remove the "# " to change it. Settings for all your projects, and
+## those that a project cannot make, belong in ~/.config/remora/config.yaml.
 """
 
 
 def commented_yaml() -> str:
-    """All keys with their defaults, commented out; without its `# ` it is the default Config."""
+    """Return all keys with their defaults, commented out; uncommented, it is the default Config."""
     lines = [f"# {line}".rstrip() for line in _section(Config(), "")]
     return _HEAD + "\n" + "\n".join(lines) + "\n"
 

@@ -1,10 +1,10 @@
-"""What a project's own file may not decide: a cloned repository must not grant itself anything."""
+"""Settings that a project's file cannot make: a cloned repository must not grant itself rights."""
 
 import re
 from typing import Any
 
 from remora.config.schema import Config
-from remora.config.yaml_positions import Marked, Where
+from remora.config.yaml_positions import KeyPath, ParsedYaml
 from remora.errors import ConfigError
 
 # a pattern, not a parser: whatever two parsers could read differently does not match
@@ -16,7 +16,7 @@ _SECRETS = (("model", "api_key"), ("escalation", "api_key"))
 _GRANTS = (("workspace", "allow_unsandboxed"), ("runner", "memory", "global_events"))
 _SIGNING = ("runner", "memory", "signing_key_file")
 _WHY: dict[tuple[str, ...], str] = {
-    **dict.fromkeys(_ADDRESSES, "an address other than this machine's"),
+    **dict.fromkeys(_ADDRESSES, "an address on another machine"),
     **dict.fromkeys(_SECRETS, "a key"),
     _GRANTS[0]: "consent to run code without isolation",
     _GRANTS[1]: "a stream outside the project",
@@ -25,12 +25,12 @@ _WHY: dict[tuple[str, ...], str] = {
 
 
 def is_loopback(address: str) -> bool:
-    """Whether `address` certainly means this machine."""
+    """Return True if `address` certainly names this machine."""
     return _LOOPBACK.fullmatch(address) is not None
 
 
-def check_project(layer: Marked) -> None:
-    """Raises ConfigError if the project's file sets what only its user may set."""
+def check_project_file(layer: ParsedYaml) -> None:
+    """Raise ConfigError if the project's file has a setting reserved for the user."""
     for where, why in _WHY.items():
         found = _at(layer.value, where)
         if found is None or (where in _GRANTS and found is False):
@@ -44,17 +44,17 @@ def check_project(layer: Marked) -> None:
 
 
 def check_escalation(config: Config, set_by: str | None) -> None:
-    """Raises ConfigError if a project's file switched on an escalation that leaves the machine."""
+    """Raise ConfigError if a project's file enables escalation to another machine."""
     if set_by != "project" or not config.escalation.enabled:
         return
     if not is_loopback(config.escalation.base_url or ""):
         raise ConfigError(
-            "escalation.enabled: a project can switch it on only for an address on this machine",
+            "escalation.enabled: a project can enable it only for an address on this machine",
             hint=_instead(("escalation", "enabled")),
         )
 
 
-def _at(value: Any, where: Where) -> Any:
+def _at(value: Any, where: KeyPath) -> Any:
     for key in where:
         value = value.get(key) if isinstance(value, dict) else None
     return value
@@ -63,6 +63,6 @@ def _at(value: Any, where: Where) -> Any:
 def _instead(where: tuple[str, ...]) -> str:
     variable = "REMORA_API_KEY" if where in _SECRETS else f"REMORA_{'__'.join(where).upper()}"
     return (
-        f"remove it there; if you want it, set {variable} or put {'.'.join(where)} "
-        "in your own file, $XDG_CONFIG_HOME/remora/config.yaml (~/.config/remora/config.yaml)"
+        f"remove it there; to use it, set {variable} or put {'.'.join(where)} "
+        "in the user's file, $XDG_CONFIG_HOME/remora/config.yaml (~/.config/remora/config.yaml)"
     )

@@ -1,4 +1,4 @@
-"""Where a user's own files lie: configuration, cache, state, runtime."""
+"""Per-user folders: configuration, cache, state, runtime."""
 
 import os
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from remora.errors import ConfigError
 
 
 def make_private(folder: Path) -> None:
-    """Make `folder` and what is missing above it, each for its user alone whatever the umask.
+    """Create `folder` and missing parents with mode 0700, whatever the umask.
 
-    What is there already stays as it is. Raises OSError.
+    Existing folders keep their mode. Raises OSError.
     """
     missing = []
     while not folder.exists():
@@ -25,9 +25,9 @@ def make_private(folder: Path) -> None:
 
 
 class UserFolders(NamedTuple):
-    """Remora's folders of one user, all absolute; none of them is made here.
+    """Remora's absolute folders of one user; nothing is created here.
 
-    `cache` can be deleted, `state` must not be, `runtime` lasts as long as a login.
+    `cache` is disposable, `state` is not, `runtime` lasts as long as a login.
     """
 
     config: Path
@@ -37,14 +37,14 @@ class UserFolders(NamedTuple):
 
     @property
     def config_file(self) -> Path:
-        """The user's configuration file, whether or not there is one."""
+        """The user's configuration file, which may not exist."""
         return self.config / "config.yaml"
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> "UserFolders":
-        """By the XDG specification: variables that are not absolute paths are ignored.
+        """Return the folders by the XDG specification; relative paths are ignored.
 
-        Without a runtime folder it lies in the cache. Raises ConfigError without a home.
+        Without XDG_RUNTIME_DIR the runtime folder is in the cache. Raises ConfigError without HOME.
         """
 
         def folder(variable: str, below_home: str) -> Path:
@@ -63,8 +63,10 @@ class UserFolders(NamedTuple):
 
     @classmethod
     def of_this_process(cls) -> "UserFolders":
-        """Those of the user as whom this process runs: for what is used as a library, where no
-        composition root hands them down. Raises ConfigError without a home."""
+        """Return the folders of the current user, for library use without a composition root.
+
+        Raises ConfigError without HOME.
+        """
         return cls.from_environ(os.environ)
 
 

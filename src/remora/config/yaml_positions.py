@@ -1,4 +1,4 @@
-"""YAML that people wrote, with the line and column of every value, and errors that point there."""
+"""YAML parser that keeps the line and column of every value for error messages."""
 
 import stat
 from collections.abc import Hashable, Mapping, Sequence
@@ -10,41 +10,41 @@ import yaml
 from remora.errors import ConfigError, DiskError
 
 SIZE_LIMIT = 1 << 20
-_HINT = "correct it there: UTF-8 text, plain YAML without aliases and tags"
-Where = tuple[str | int, ...]
+_HINT = "use UTF-8 text and plain YAML without aliases and tags"
+KeyPath = tuple[str | int, ...]
 
 
-class Marked(NamedTuple):
-    """A YAML document's plain value.
+class ParsedYaml(NamedTuple):
+    """A YAML document's plain value with positions.
 
-    `places` maps the path of each value to `FILE:LINE:COLUMN`, `keys` that of each mapping key.
+    `places` maps the path of each value to `FILE:LINE:COLUMN`, `keys` the path of each mapping key.
     Lines and columns count from 1. The empty path is the document.
     """
 
     value: Any
-    places: Mapping[Where, str]
-    keys: Mapping[Where, str]
+    places: Mapping[KeyPath, str]
+    keys: Mapping[KeyPath, str]
 
 
-def read_yaml_file(path: Path) -> Marked:
-    """The one document in `path`. Raises ConfigError (wrong) or DiskError (cannot be read)."""
-    name = shown(path)
+def read_yaml_file(path: Path) -> ParsedYaml:
+    """Parse the single document in `path`. Raises ConfigError (invalid) or DiskError (unreadable)."""
+    name = printable_path(path)
     try:
-        if not path.is_file():  # opening a pipe would wait for somebody to write
+        if not path.is_file():  # opening a pipe would block
             raise ConfigError(
-                f"{name}: {_instead(path)}", hint="it must be a YAML file, or not there"
+                f"{name}: {_instead(path)}", hint="replace it with a YAML file, or remove it"
             )
         with path.open("rb") as stream:
             source = stream.read(SIZE_LIMIT + 1)
     except OSError as error:
         raise DiskError(f"{name}: {error.strerror}", hint="check its permissions") from error
     if len(source) > SIZE_LIMIT:
-        raise ConfigError(f"{name}: larger than 1 MiB", hint="this is no configuration file")
+        raise ConfigError(f"{name}: larger than 1 MiB", hint="this is not a configuration file")
     return read_yaml(source, name)
 
 
 def _instead(path: Path) -> str:
-    """What is there where no file is."""
+    """Describe what is there instead of a file."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -53,15 +53,15 @@ def _instead(path: Path) -> str:
     return f"{kinds.get(stat.S_IFMT(mode), 'a device')}, not a file"
 
 
-def shown(path: Path) -> str:
-    """A path as it can be printed, whatever its bytes."""
+def printable_path(path: Path) -> str:
+    """Return a path as printable text, whatever its bytes."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-def read_yaml(source: bytes, name: str) -> Marked:
-    """The one document in `source`, null if there is none; `name` is how errors call it.
+def read_yaml(source: bytes, name: str) -> ParsedYaml:
+    """Parse the single document in `source`, null if it is empty; `name` is the file in errors.
 
-    Aliases, tags, keys that are not text and repeated keys are errors: ConfigError.
+    Raises ConfigError, also for aliases, tags, keys that are not text and repeated keys.
     """
     try:
         text = source.decode()
@@ -87,7 +87,7 @@ def _place_after(text: str, name: str) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Without aliases: a file that names itself ten times over could fill the memory."""
+    """SafeLoader without aliases: nested aliases could fill the memory."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -97,21 +97,21 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Reader:
-    """Turns one node tree into a plain value and remembers where each part stood."""
+    """Converts a node tree to a plain value and keeps the position of each part."""
 
     def __init__(self, loader: _Loader, name: str) -> None:
         self.loader = loader
         self.name = name
-        self.places: dict[Where, str] = {}
-        self.keys: dict[Where, str] = {}
+        self.places: dict[KeyPath, str] = {}
+        self.keys: dict[KeyPath, str] = {}
 
-    def read(self) -> Marked:
+    def read(self) -> ParsedYaml:
         node = self.loader.get_single_node()
         value = None if node is None else self._value(node, ())
         self.places.setdefault((), f"{self.name}:1:1")
-        return Marked(value, self.places, self.keys)
+        return ParsedYaml(value, self.places, self.keys)
 
-    def _value(self, node: yaml.Node, where: Where) -> Any:
+    def _value(self, node: yaml.Node, where: KeyPath) -> Any:
         self.places[where] = self._place(node)
         match node:
             case yaml.MappingNode(tag="tag:yaml.org,2002:map"):
@@ -123,13 +123,13 @@ class _Reader:
         message = f"{self._place(node)}: the tag {node.tag} is not supported"
         raise ConfigError(message, hint=_HINT)
 
-    def _mapping(self, node: yaml.MappingNode, where: Where) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, where: KeyPath) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key, place = self._key(key_node), self._place(key_node)
             inner = (*where, key)
             if key in found:
-                message = f"{place}: the key {key} is here twice, first {self.keys[inner]}"
+                message = f"{place}: duplicate key {key}, first at {self.keys[inner]}"
                 raise ConfigError(message, hint="remove one of them")
             self.keys[inner] = place
             found[key] = self._value(value_node, inner)
@@ -147,7 +147,7 @@ class _Reader:
         try:
             value: Hashable = self.loader.construct_object(node)
         except ValueError as error:
-            message = f"{self._place(node)}: {node.value[:40]!r} is no value"
+            message = f"{self._place(node)}: {node.value[:40]!r} is not a valid value"
             raise ConfigError(message, hint="put it in quotes") from error
         return value
 
@@ -155,9 +155,9 @@ class _Reader:
         return f"{self.name}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
 
 
-def place_of(marked: Marked, where: Sequence[str | int]) -> tuple[Where, str]:
-    """The longest known beginning of `where`, and its place."""
+def place_of(parsed: ParsedYaml, where: Sequence[str | int]) -> tuple[KeyPath, str]:
+    """Return the longest known prefix of `where`, and its position."""
     path = tuple(where)
-    while path not in marked.places and path:
+    while path not in parsed.places and path:
         path = path[:-1]
-    return path, marked.places.get(path, "")
+    return path, parsed.places.get(path, "")

@@ -1,18 +1,18 @@
-"""The values in a call's arguments, and whether a packet held them."""
+"""Coverage of call arguments: which of their values the packet contained."""
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from remora.memory.canonical import plain
+from remora.memory.canonical import to_packet_value
 from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import shown_context
+from remora.memory.prompt.base import prompt_context
 from remora.trace.read.reader import event_data
 
-SMALL = 10
-"""Integers nearer to zero stand in any text by chance, and are passed over."""
-Place = Literal["given", "memory", "candidates"]
+SMALL_INTEGER = 10
+"""Integers closer to zero occur in any text by chance, and are ignored."""
+ValueOrigin = Literal["given", "memory", "candidates"]
 _GIVEN = ("goal", "operation", "node_id", "node_type", "node_summary")
 _MEMORY = (
     "state_summary",
@@ -26,33 +26,32 @@ _MEMORY = (
 _APART = "\0"
 
 
-def values(arguments: Any) -> list[str]:
-    """The texts and numbers in `arguments`, in order, each as often as it is there.
+def argument_values(arguments: Any) -> list[str]:
+    """Return the texts and numbers in `arguments`, in order, with repeats.
 
     White space in a text is folded. Booleans, nulls, texts of less than two characters and
-    integers nearer to zero than `SMALL` are passed over: they could be in any packet.
+    integers closer to zero than `SMALL_INTEGER` are ignored: they could be in any packet.
     """
     return [text for leaf in _leaves(arguments) if (text := _value(leaf))]
 
 
-class Shown:
-    """What a decision could see, to be asked for values."""
+class VisibleText:
+    """The text that a decision could see."""
 
     def __init__(self, packet: DecisionPacket, history: Sequence[Event] | None = None) -> None:
-        """With `history` it is shown as `history/1` does: raw outputs, and no memory."""
-        shown = shown_context(packet)
-        told = _told(history) if history is not None else _remembered(shown)
-        self._places: dict[Place, str] = {
+        """With `history`, the text of `history/1`: raw outputs and no memory."""
+        shown = prompt_context(packet)
+        remembered = _history_values(history) if history is not None else _packet_values(shown)
+        self._places: dict[ValueOrigin, str] = {
             "given": _joined(shown[key] for key in _GIVEN),
-            "memory": _joined(told),
+            "memory": _joined(remembered),
             "candidates": _joined(shown["candidate_actions"]),
         }
 
-    def place(self, value: str) -> Place | None:
-        """Where one of `values` stands as a whole: not within a longer word or number.
+    def origin_of(self, value: str) -> ValueOrigin | None:
+        """Return where a value occurs as a whole word or number, or None.
 
-        Of several places the first: what the agent was given at its start, what its packet
-        remembers, what it was offered as next actions.
+        The first of: the agent's start values, the memory of its packet, its candidate actions.
         """
         pattern: re.Pattern[str] | None = None
         for place, text in self._places.items():
@@ -63,14 +62,14 @@ class Shown:
         return None
 
 
-def _remembered(shown: dict[str, Any]) -> Iterator[Any]:
-    """All that changes from turn to turn, but for counters and the numbers of turns."""
+def _packet_values(shown: dict[str, Any]) -> Iterator[Any]:
+    """Yield everything that changes between turns, except counters and turn numbers."""
     yield from (shown[key] for key in _MEMORY)
     for action in shown["recent_actions"]:
         yield [action[key] for key in ("tool", "args", "summary")]
 
 
-def _told(history: Sequence[Event]) -> Iterator[Any]:
+def _history_values(history: Sequence[Event]) -> Iterator[Any]:
     keys = {ToolCalled.type: "args", ToolResulted.type: "raw_output", AgentError.type: "message"}
     for event in history:
         yield event_data(event).get(keys[event.type])
@@ -81,7 +80,7 @@ def _joined(parts: Iterator[Any]) -> str:
 
 
 def _leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
-    """Whatever is no list and no mapping, in order; `keys` of mappings too, if wanted."""
+    """Yield all values except lists and mappings, in order; with `keys` the keys of mappings too."""
     left = [value]
     while left:
         item = left.pop()
@@ -97,14 +96,14 @@ def _leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
 def _value(leaf: Any) -> str | None:
     if leaf is None or isinstance(leaf, bool):
         return None
-    if isinstance(leaf, int) and abs(leaf) < SMALL:
+    if isinstance(leaf, int) and abs(leaf) < SMALL_INTEGER:
         return None
     text = _folded(_text(leaf))
     return text if len(text) > 1 else None
 
 
 def _text(leaf: Any) -> str:
-    return leaf if isinstance(leaf, str) else str(plain(leaf))
+    return leaf if isinstance(leaf, str) else str(to_packet_value(leaf))
 
 
 def _folded(text: str) -> str:

@@ -1,17 +1,17 @@
-"""What folding again came to: by setting and by tool, as records that can be added up."""
+"""Results of an evaluation, by setting and tool."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from remora.evals.argument_coverage import Shown
-from remora.evals.variant import Setting
-from remora.memory.budget import Fit
+from remora.evals.argument_coverage import VisibleText
+from remora.evals.variant import EvalSetting
+from remora.memory.budget import FittedPacket
 
 
-class Tally(msgspec.Struct):
-    """Of one tool's calls and results, under one setting."""
+class ToolCounts(msgspec.Struct):
+    """Counts of one tool's calls and results under one setting."""
 
     calls: int = 0
     values: int = 0
@@ -25,34 +25,34 @@ class Tally(msgspec.Struct):
     facts: int = 0
     dropped: int = 0
 
-    def called(self, fitted: Fit, shown: Shown, values: Iterable[str]) -> None:
-        """A call with these values in its arguments was decided on this packet."""
+    def count_call(self, fitted: FittedPacket, shown: VisibleText, values: Iterable[str]) -> None:
+        """Count a call with these argument values, decided on this packet."""
         self.calls += 1
         self.tokens += fitted.tokens
         self.most_tokens = max(self.most_tokens, fitted.tokens)
         self.trims += fitted.trim
         self.too_large += not fitted.fits
         for value in values:
-            place = shown.place(value)
+            place = shown.origin_of(value)
             self.values += 1
             self.covered += place is not None
             self.given += place == "given"
             self.remembered += place == "memory"
 
-    def learned(self, facts: Iterable[str], shown: Shown) -> None:
-        """A result held these facts, and this is what the next decision saw."""
+    def count_facts(self, facts: Iterable[str], shown: VisibleText) -> None:
+        """Count the facts of a result, and those that the next decision did not see."""
         for fact in facts:
             self.facts += 1
-            self.dropped += shown.place(fact) is None
+            self.dropped += shown.origin_of(fact) is None
 
-    def add(self, other: "Tally") -> None:
-        """Count another one's too."""
+    def add(self, other: "ToolCounts") -> None:
+        """Add the counts of `other`."""
         for name in self.__struct_fields__:
             combine = max if name == "most_tokens" else int.__add__
             setattr(self, name, combine(getattr(self, name), getattr(other, name)))
 
     def as_json(self) -> dict[str, Any]:
-        """The tool's entry: shares are 1 where there was nothing to have a share of."""
+        """Return the tool's entry; the share of an empty total is 1."""
         return {
             "coverage": _share(self.covered, self.values),
             "packet_tokens": round(self.tokens / self.calls, 1) if self.calls else 0,
@@ -69,20 +69,20 @@ class Tally(msgspec.Struct):
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """A setting, and what came of it by tool."""
+    """A setting and its counts by tool."""
 
-    setting: Setting
-    tools: dict[str, Tally]
+    setting: EvalSetting
+    tools: dict[str, ToolCounts]
 
-    def total(self) -> Tally:
-        """Of all tools."""
-        total = Tally()
+    def total(self) -> ToolCounts:
+        """Return the counts of all tools."""
+        total = ToolCounts()
         for tally in self.tools.values():
             total.add(tally)
         return total
 
     def as_json(self) -> dict[str, Any]:
-        """The arm's entry."""
+        """Return the arm's entry."""
         return {
             "name": self.setting.name,
             "setting": self.setting.as_json(),
@@ -91,10 +91,10 @@ class Arm(msgspec.Struct, frozen=True):
         }
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """All arms over the same streams; the first is as recorded.
+class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
+    """All arms over the same streams; the first is the recorded setting.
 
-    `counters` tells how tokens were counted, `skipped` which streams were left out, and why.
+    `counters`: how tokens were counted; `skipped`: streams that were left out, with the reason.
     """
 
     arms: tuple[Arm, ...]
@@ -104,7 +104,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """`tools` is of the first setting that was asked for, else of what was recorded."""
+        """Return the document; `tools` is of the first requested setting, else the recorded one."""
         chosen = self.arms[min(1, len(self.arms) - 1)]
         return {
             "tools": _by_tool(chosen),

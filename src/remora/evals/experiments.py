@@ -1,6 +1,6 @@
-"""What other summarizers, limits or renderers would have made of recorded streams.
+"""Evaluation of other summarizers, limits or renderers on recorded streams.
 
-No model and no tool is asked: calls stay as they were, only what they were decided on is made anew.
+No model or tool is called: the recorded calls stay, only their packets are computed again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ from remora.agents.definition.agent import load_agents
 from remora.agents.definition.agent_yaml import SUMMARIZERS as NAMED
 from remora.agents.summarizers import summarizer_named, summarizers_in
 from remora.errors import ConfigError, NotFound, RemoraError, StreamDamaged
-from remora.evals.argument_coverage import Shown, values
-from remora.evals.eval_report import Arm, Report, Tally
-from remora.evals.packet_replay import Refold
-from remora.evals.tokens import Tokenizers
-from remora.evals.variant import RECORDED, Setting
-from remora.memory.decode_values import unstorable
+from remora.evals.argument_coverage import VisibleText, argument_values
+from remora.evals.eval_report import Arm, EvalReport, ToolCounts
+from remora.evals.packet_replay import PacketReplay
+from remora.evals.tokens import TokenRates
+from remora.evals.variant import RECORDED, EvalSetting
+from remora.memory.decode_values import decode_value
 from remora.memory.events import (
     AgentStart,
     Event,
@@ -33,22 +33,22 @@ from remora.trace.blobs import resolved_payload
 from remora.trace.read.reader import list_streams, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
-_SEEN = frozenset({AgentStart.type, ToolCalled.type, ToolResulted.type})
+_READ_TYPES = frozenset({AgentStart.type, ToolCalled.type, ToolResulted.type})
 
 
-def what_if(
+def compare_settings(
     folder: TraceFolder,
     root: Path,
     operations: Operations,
     agents: Sequence[str],
-    asked: Sequence[Setting],
-) -> Report:
-    """Fold these agents' streams as recorded, and by each setting that is asked for.
+    asked: Sequence[EvalSetting],
+) -> EvalReport:
+    """Fold the agents' streams as recorded, and under each requested setting.
 
-    A stream that cannot be read, or whose packets are not those that were recorded, is left out
-    of every arm. Raises ConfigError where an agent's own summarizer is wrong.
+    A stream that cannot be read, or whose packets differ from the recorded ones, is left out of
+    every arm. Raises ConfigError if an agent's own summarizer is invalid.
     """
-    evaluation = _Evaluation(folder, _Speakers(root, operations), (RECORDED, *asked))
+    evaluation = _Evaluation(folder, _SummarizerLookup(root, operations), (RECORDED, *asked))
     for agent in agents:
         evaluation.calibrate(agent)
     for agent in agents:
@@ -56,10 +56,10 @@ def what_if(
     return evaluation.report()
 
 
-def agents_of(folder: TraceFolder, names: Sequence[str]) -> list[str]:
-    """The agents that are meant: of runs all that they had; without names all there are.
+def select_agents(folder: TraceFolder, names: Sequence[str]) -> list[str]:
+    """Return the named agents, all agents of named runs, or all agents without names.
 
-    Raises as `stream_named`.
+    Raises like `stream_named`.
     """
     known = {stream.agent_id: stream.run_id for stream in list_streams(folder)}
     if not names:
@@ -69,38 +69,38 @@ def agents_of(folder: TraceFolder, names: Sequence[str]) -> list[str]:
 
 
 class _Evaluation:
-    """The arms so far, and what is known of tokens and agents."""
+    """The arms of an evaluation, with token rates and summarizers."""
 
     def __init__(
-        self, folder: TraceFolder, speakers: "_Speakers", asked: Sequence[Setting]
+        self, folder: TraceFolder, summarizers: "_SummarizerLookup", asked: Sequence[EvalSetting]
     ) -> None:
         self._folder = folder
-        self._speakers = speakers
-        self._tokenizers = Tokenizers()
+        self._summarizers = summarizers
+        self._tokenizers = TokenRates()
         self._arms = [Arm(setting, {}) for setting in asked]
         self._counters: dict[str, None] = {}
         self._skipped: dict[str, str] = {}
         self._streams = 0
 
     def calibrate(self, agent: str) -> None:
-        """Read how many tokens its requests were."""
+        """Read the recorded token counts of an agent's requests."""
         counter = ""
         try:
             for event in read_events(self._folder.existing_agent(agent)):
-                said = (
+                payload = (
                     typed_payload(event)
                     if event.type in (AgentStart.type, ModelRequest.type)
                     else None
                 )
-                if isinstance(said, AgentStart):
-                    counter = said.counter
-                elif isinstance(said, ModelRequest):
-                    self._tokenizers.see(counter, said)
+                if isinstance(payload, AgentStart):
+                    counter = payload.counter
+                elif isinstance(payload, ModelRequest):
+                    self._tokenizers.add_request(counter, payload)
         except RemoraError as error:
             self._skipped[agent] = error.message
 
     def evaluate(self, agent: str) -> None:
-        """Fold its stream in every arm; only a stream that can be read to its end counts."""
+        """Fold an agent's stream in every arm; only a stream that can be read to its end counts."""
         if agent in self._skipped:
             return
         try:
@@ -113,69 +113,75 @@ class _Evaluation:
         self._streams += 1
         for arm, tools in zip(self._arms, found, strict=True):
             for tool, tally in tools.items():
-                arm.tools.setdefault(tool, Tally()).add(tally)
+                arm.tools.setdefault(tool, ToolCounts()).add(tally)
 
-    def report(self) -> Report:
-        """Everything so far."""
-        return Report(
+    def report(self) -> EvalReport:
+        """Return the report of all evaluated agents."""
+        return EvalReport(
             arms=tuple(self._arms),
             streams=self._streams,
             counters=tuple(self._counters),
             skipped=tuple(self._skipped.items()),
-            notes=tuple(self._speakers.notes),
+            notes=tuple(self._summarizers.notes),
         )
 
-    def _folded(self, agent: str) -> list[dict[str, Tally]]:
-        # before `agent_start` a writer may have been killed within its very first line
-        told = _told(self._folder, agent)
-        events = dropwhile(lambda pair: pair[0].type == Recovered.type, told)
+    def _folded(self, agent: str) -> list[dict[str, ToolCounts]]:
+        # before `agent_start`, `recovered` may report a writer killed within its first line
+        decoded = _events_with_payloads(self._folder, agent)
+        events = dropwhile(lambda pair: pair[0].type == Recovered.type, decoded)
         first, start = next(events, (None, None))
         if first is None or not isinstance(start, AgentStart):
-            raise StreamDamaged("it does not begin with agent_start")
+            raise StreamDamaged("the stream does not begin with agent_start")
         counter = self._tokenizers.counter(start)
         self._counters[counter.name] = None
         readings = [
-            _Reading(Refold(first, start, arm.setting, counter, self._said(start, arm.setting)))
+            _StreamCount(
+                PacketReplay(
+                    first, start, arm.setting, counter, self._summarizers_for(start, arm.setting)
+                )
+            )
             for arm in self._arms
         ]
-        for event, said in events:
+        for event, payload in events:
             for reading in readings:
-                reading.see(event, said)
+                reading.count_event(event, payload)
         return [reading.tools for reading in readings]
 
-    def _said(self, start: AgentStart, setting: Setting) -> Mapping[str, Summarizer] | None:
+    def _summarizers_for(
+        self, start: AgentStart, setting: EvalSetting
+    ) -> Mapping[str, Summarizer] | None:
         if setting.summarizers is None:
             return None
-        return self._speakers.of(start, setting.summarizers)
+        return self._summarizers.of(start, setting.summarizers)
 
 
-class _Reading:
-    """One stream in one arm, counted by tool."""
+class _StreamCount:
+    """Counts of one stream in one arm, by tool."""
 
-    def __init__(self, fold: Refold) -> None:
-        self.tools: dict[str, Tally] = {}
+    def __init__(self, fold: PacketReplay) -> None:
+        self.tools: dict[str, ToolCounts] = {}
         self._fold = fold
-        self._fresh: list[tuple[str, list[str]]] = []
+        self._unseen_facts: list[tuple[str, list[str]]] = []
 
-    def see(self, event: Event, said: Payload | None) -> None:
-        if isinstance(said, ToolCalled):
-            self._called(said)
-        self._fold.take(event, said)
-        if isinstance(said, ToolResulted):
-            self._fresh.append((said.tool, _facts(said)))
+    def count_event(self, event: Event, payload: Payload | None) -> None:
+        if isinstance(payload, ToolCalled):
+            self._count_call(payload)
+        self._fold.apply_event(event, payload)
+        if isinstance(payload, ToolResulted):
+            self._unseen_facts.append((payload.tool, _facts(payload)))
 
-    def _called(self, call: ToolCalled) -> None:
-        fitted = self._fold.decided(call)
-        shown = Shown(fitted.packet, self._fold.shown_history)
-        for tool, facts in self._fresh:
-            self.tools.setdefault(tool, Tally()).learned(facts, shown)
-        self._fresh.clear()
-        tally = self.tools.setdefault(call.tool, Tally())
-        tally.called(fitted, shown, values(unstorable(call.args)))
+    def _count_call(self, call: ToolCalled) -> None:
+        fitted = self._fold.packet_for_call(call)
+        shown = VisibleText(fitted.packet, self._fold.shown_history)
+        for tool, facts in self._unseen_facts:
+            self.tools.setdefault(tool, ToolCounts()).count_facts(facts, shown)
+        self._unseen_facts.clear()
+        tally = self.tools.setdefault(call.tool, ToolCounts())
+        tally.count_call(fitted, shown, argument_values(decode_value(call.args)))
 
 
-class _Speakers:
-    """Who summarizes for an agent's tools: as it is defined today, else as it was recorded."""
+class _SummarizerLookup:
+    """Summarizers of an agent's tools: of its current definition, else of the recorded one."""
 
     def __init__(self, root: Path, operations: Operations) -> None:
         self.notes: dict[str, None] = {}
@@ -184,7 +190,7 @@ class _Speakers:
         self._known: dict[str, Mapping[str, Summarizer] | None] = {}
 
     def of(self, start: AgentStart, mode: str) -> Mapping[str, Summarizer]:
-        """By tool, for results that do not speak for themselves."""
+        """Return the summarizers by tool, for results without a summary."""
         tools = [tool.name for tool in start.tools]
         return summarizers_in(mode, self._named(start), tools)
 
@@ -201,23 +207,27 @@ class _Speakers:
         return self._recorded(start, operation) if found is None else found
 
     def _recorded(self, start: AgentStart, operation: str) -> dict[str, Summarizer]:
-        said = {}
+        summarizers = {}
         for tool in start.definition.get("tools", []):
             name, summarizer = str(tool.get("name")), tool.get("summarizer")
             if summarizer in NAMED:
-                said[name] = summarizer_named(summarizer, name, self._root)
+                summarizers[name] = summarizer_named(summarizer, name, self._root)
             elif summarizer is not None:
-                self.notes[f"{operation} is no longer here: the default speaks for {name}"] = None
-        return said
+                self.notes[
+                    f"the agent {operation} no longer exists: {name} uses the default summarizer"
+                ] = None
+        return summarizers
 
 
-def _told(folder: TraceFolder, agent: str) -> Iterator[tuple[Event, Payload | None]]:
-    """The events, with what those say that are looked at, blobs resolved."""
+def _events_with_payloads(
+    folder: TraceFolder, agent: str
+) -> Iterator[tuple[Event, Payload | None]]:
+    """Yield the events, with payloads of the types that are read, blobs resolved."""
     for event in read_events(folder.existing_agent(agent)):
-        yield event, resolved_payload(event, folder.blobs) if event.type in _SEEN else None
+        yield event, resolved_payload(event, folder.blobs) if event.type in _READ_TYPES else None
 
 
 def _facts(result: ToolResulted) -> list[str]:
-    """What of a result's value is short enough to be a fact, each once."""
-    found = dict.fromkeys(values(unstorable(result.parsed_output)))
+    """Return the distinct values of a result that are short enough to be facts."""
+    found = dict.fromkeys(argument_values(decode_value(result.parsed_output)))
     return [text for text in found if len(text) <= FACT_LIMIT][:MAX_FACTS]

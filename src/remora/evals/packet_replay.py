@@ -1,4 +1,4 @@
-"""A recorded stream folded again by another setting: the packets that its calls would have seen."""
+"""Replay of a recorded stream under another setting: the packets that its calls would have seen."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from msgspec import UNSET
 from remora.agents.builtin_tools import RECALL, SUBMIT
 from remora.agents.decision.candidates import declared_tools
 from remora.errors import StreamDamaged
-from remora.evals.variant import Setting
-from remora.memory.budget import Fit, fit, trim
+from remora.evals.variant import EvalSetting
+from remora.memory.budget import FittedPacket, fit, trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
-from remora.memory.decode_values import unstorable
+from remora.memory.decode_values import decode_value
 from remora.memory.delta import PacketDelta, error_text
 from remora.memory.events import AgentStart, Event, Payload, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
@@ -26,21 +26,21 @@ from remora.tools.contract import ToolResult, as_result, is_contract
 
 _NATIVE, _COMPLETION, _WRITTEN = "tool_call", "completion", "grammar"
 _NO_LIMIT = 2**53
-_SAID = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
+_RESULT_KEYS = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 
 
-class Refold:
-    """One stream under one setting; shows each decision as it would have been shown."""
+class PacketReplay:
+    """Fold of one stream under one setting, with the packet of each decision."""
 
     def __init__(
         self,
         first: Event,
         start: AgentStart,
-        setting: Setting,
+        setting: EvalSetting,
         counter: TokenCounter,
         summarizers: Mapping[str, Summarizer] | None,
     ) -> None:
-        """`summarizers` speak for results, by tool; None keeps what was said when recorded."""
+        """`summarizers` by tool; None keeps the recorded summaries."""
         self.packet = first_packet(first)
         self._history: list[Event] = []
         self._renderer = setting.renderer or start.renderer
@@ -48,62 +48,66 @@ class Refold:
         self._strategy = _strategy(start, self._renderer)
         self._limit = setting.limit or start.limit or _NO_LIMIT
         self._fits_rules = setting.limit is not None
-        self._as_recorded = setting == Setting()
-        self._says = summarizers
+        self._as_recorded = setting == EvalSetting()
+        self._summarizers = summarizers
         self._cuts_excerpts = setting.limit not in (None, start.limit)
         self._counter = counter
 
     @property
     def shown_history(self) -> list[Event] | None:
-        """The events that are shown in place of memory; None where the packet is."""
+        """The events that are shown instead of the packet, or None."""
         return self._history if self._renderer == HISTORY else None
 
-    def decided(self, call: ToolCalled) -> Fit:
-        """The packet that a recorded call would have been decided on, trimmed, and its tokens.
+    def packet_for_call(self, call: ToolCalled) -> FittedPacket:
+        """Return the trimmed packet that a recorded call would have been decided on.
 
-        A rule looks at the whole packet, unless the setting has a limit. Raises StreamDamaged
-        where the recorded setting gives another packet than was recorded.
+        A rule reads the whole packet, unless the setting has a limit. Raises StreamDamaged if
+        the recorded setting does not give the recorded packet.
         """
         if self._as_recorded:
             shown = trim(self.packet, call.trim)
             if call.packet_sha256 and canonical_sha256(shown) != call.packet_sha256:
                 raise StreamDamaged(
-                    f"turn {self.packet.turn}'s packet is not the recorded one",
-                    hint="`remora trace verify` tells what happened",
+                    f"the packet of turn {self.packet.turn} differs from the recorded one",
+                    hint="run `remora trace verify` for details",
                 )
             tokens = self._measure(shown)
-            return Fit(packet=shown, trim=call.trim, tokens=tokens, fits=tokens <= self._limit)
-        asked = call.decided_by != "rule" or self._fits_rules
-        return fit(self.packet, self._limit if asked else _NO_LIMIT, self._measure)
+            return FittedPacket(
+                packet=shown, trim=call.trim, tokens=tokens, fits=tokens <= self._limit
+            )
+        limited = call.decided_by != "rule" or self._fits_rules
+        return fit(self.packet, self._limit if limited else _NO_LIMIT, self._measure)
 
-    def take(self, event: Event, said: Payload | None) -> None:
-        """Apply an event's delta; a tool result's is made anew where the setting asks for it."""
+    def apply_event(self, event: Event, payload: Payload | None) -> None:
+        """Apply an event's delta; that of a tool result is computed again if the setting needs it."""
         if self._renderer == HISTORY and event.type in HISTORY_TYPES:
             self._history.append(event)
         delta = event.packet_delta
-        if isinstance(said, ToolResulted) and delta is not None:
-            delta = self._made_anew(delta, said)
+        if isinstance(payload, ToolResulted) and delta is not None:
+            delta = self._remade_delta(delta, payload)
         self.packet = apply(self.packet, delta)
 
-    def _made_anew(self, recorded: PacketDelta, result: ToolResulted) -> PacketDelta:
-        if self._says is None and not self._cuts_excerpts:
+    def _remade_delta(self, recorded: PacketDelta, result: ToolResulted) -> PacketDelta:
+        if self._summarizers is None and not self._cuts_excerpts:
             return recorded
-        made = self._context(self._says or {}).delta_for(told(result))
+        made = self._context(self._summarizers or {}).delta_for(
+            recorded_result(result), strict=False
+        )
         changes: dict[str, Any] = {}
         if recorded.excerpt is not UNSET and made.excerpt is not UNSET:
             changes["excerpt"] = made.excerpt
-        if self._says is not None and recorded.add_action is not UNSET:
-            changes |= _said(recorded, made, recorded.add_action.summary)
+        if self._summarizers is not None and recorded.add_action is not UNSET:
+            changes |= _summarizer_changes(recorded, made, recorded.add_action.summary)
         return msgspec.structs.replace(recorded, **changes)
 
-    def _context(self, says: Mapping[str, Summarizer]) -> ContextManager:
+    def _context(self, summarizers: Mapping[str, Summarizer]) -> ContextManager:
         context = ContextManager(
             {},
             packet_size_limit=self._limit,
             token_counter=self._counter.count_text,
         )
         context.packet = self.packet
-        for tool, summarizer in says.items():
+        for tool, summarizer in summarizers.items():
             context.register_summarizer(tool, summarizer)
         return context
 
@@ -116,9 +120,9 @@ class Refold:
         return self._counter.count_text(rendered.prompt or "")
 
 
-def told(result: ToolResulted) -> dict[str, Any]:
-    """What a recorded tool said, as the ContextManager was given it when it was recorded."""
-    raw = unstorable(result.raw_output)
+def recorded_result(result: ToolResulted) -> dict[str, Any]:
+    """Return a recorded tool result in the form that the ContextManager was given."""
+    raw = decode_value(result.raw_output)
     if result.tool in (RECALL, SUBMIT) and isinstance(raw, dict):
         return {"tool": result.tool, "args": result.args, **raw, "raw_output": raw.get("result")}
     contract = _contract(result, raw)
@@ -129,10 +133,10 @@ def told(result: ToolResulted) -> dict[str, Any]:
         "knowledge_delta": contract.knowledge_delta if speaks else None,
         "outcome": result.outcome,
         "error": result.error,
-        **{key: getattr(contract, key) for key in _SAID},
+        **{key: getattr(contract, key) for key in _RESULT_KEYS},
     }
-    said = {key: value for key, value in given.items() if value is not None}
-    return {"tool": result.tool, "args": result.args, **said}
+    stated = {key: value for key, value in given.items() if value is not None}
+    return {"tool": result.tool, "args": result.args, **stated}
 
 
 def _contract(result: ToolResulted, raw: Any) -> ToolResult:
@@ -141,9 +145,9 @@ def _contract(result: ToolResulted, raw: Any) -> ToolResult:
     return ToolResult(summary=f"{result.tool} failed", outcome="error", error=result.error)
 
 
-def _said(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, Any]:
-    """Of a delta made anew what a summarizer decides: its words, its facts, and the error where
-    that was its words."""
+def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, Any]:
+    """Return the parts of a recomputed delta that a summarizer decides: summary, facts, and an
+    error that was the summary."""
     changes: dict[str, Any] = {"update_knowledge": made.update_knowledge}
     if recorded.add_action is not UNSET and made.add_action is not UNSET:
         words = made.add_action.summary
@@ -154,7 +158,7 @@ def _said(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, A
 
 
 def _strategy(start: AgentStart, renderer: str) -> str:
-    """How the model answers: as recorded, but for what only one renderer can do."""
+    """Return the decoding strategy: the recorded one, unless only one renderer supports it."""
     recorded = str(start.model.get("strategy") or _WRITTEN)
     if renderer.startswith("functiongemma"):
         return _COMPLETION

@@ -1,4 +1,4 @@
-"""Tokens of a request where no model server is asked: the recorded counter, or an estimate."""
+"""Token counts without a model server: the recorded counter, or an estimate."""
 
 import math
 
@@ -12,14 +12,14 @@ from remora.models.token_counters import UpperBound
 _GUESSED = 0.5
 
 
-class Estimate:
-    """UTF-8 bytes times a ratio, rounded up: that of the recorded requests which were counted by
-    the same tokenizer, else one half, as `ContextManager` guesses."""
+class EstimatedCounter:
+    """Estimates UTF-8 bytes times a ratio, rounded up: the ratio of recorded requests that the same
+    tokenizer counted, else one half, like `ContextManager`."""
 
     exact = False
 
     def __init__(self, of: str, tokens: int = 0, size: int = 0) -> None:
-        """`tokens` of requests that were `size` bytes; of none, they are guessed."""
+        """`tokens`: of recorded requests of `size` bytes; zero if there are none."""
         known = tokens > 0 and size > 0
         self.ratio = tokens / size if known else _GUESSED
         how = f"{tokens} tokens in {size} recorded bytes" if known else "a guess"
@@ -28,11 +28,11 @@ class Estimate:
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Of a chat request."""
+        """Return the tokens of a chat request."""
         return self._tokens(messages_size(messages) + tools_size(tools))
 
     def count_text(self, prompt: str) -> int:
-        """Of a finished prompt."""
+        """Return the tokens of a finished prompt."""
         return self._tokens(len(prompt.encode()))
 
     def _tokens(self, size: int) -> int:
@@ -40,31 +40,31 @@ class Estimate:
 
 
 def messages_size(messages: tuple[Message, ...]) -> int:
-    """UTF-8 bytes of the messages' contents."""
+    """Return the UTF-8 bytes of the messages' contents."""
     return sum(len(message.content.encode()) for message in messages)
 
 
 def tools_size(tools: tuple[ToolSchema, ...]) -> int:
-    """UTF-8 bytes of tools that are declared natively."""
+    """Return the UTF-8 bytes of natively declared tools."""
     return len(msgspec.json.encode(tools)) if tools else 0
 
 
-class Tokenizers:
-    """What the recorded requests say of each tokenizer's tokens a byte."""
+class TokenRates:
+    """Tokens per byte of each tokenizer, from recorded requests."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, int]] = {}
 
-    def see(self, counter: str, request: ModelRequest) -> None:
-        """A request that was counted by the counter of that name."""
+    def add_request(self, counter: str, request: ModelRequest) -> None:
+        """Add a request that the counter of that name counted."""
         tokens, size = self._seen.get(counter, (0, 0))
         self._seen[counter] = tokens + request.prompt_tokens, size + _size(request)
 
     def counter(self, start: AgentStart) -> TokenCounter:
-        """For an agent's requests: its own where that needs no server, else an estimate."""
+        """Return an agent's own counter if it needs no server, else an estimate."""
         if start.counter == UpperBound.name:
             return UpperBound()
-        return Estimate(start.counter, *self._seen.get(start.counter, ()))
+        return EstimatedCounter(start.counter, *self._seen.get(start.counter, ()))
 
 
 def _size(request: ModelRequest) -> int:

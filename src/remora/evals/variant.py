@@ -1,4 +1,4 @@
-"""A setting to fold recorded streams with: summarizers, limit, renderer."""
+"""Evaluation settings: summarizers, limit, renderer."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -11,13 +11,13 @@ from remora.memory.prompt.history import HISTORY
 from remora.memory.prompt.render import RENDERERS
 
 SUMMARIZERS: tuple[str, ...] = get_args(MemoryConfig.model_fields["summarizer_mode"].annotation)
-"""As `runner.memory.summarizer_mode` has them."""
+"""Values of `runner.memory.summarizer_mode`."""
 RENDERER_NAMES = {name.partition("/")[0]: name for name in (*RENDERERS, HISTORY)}
-"""The newest version of each renderer, by its name without one."""
+"""The newest version of each renderer, by name without version."""
 
 
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """What is changed; None is as it was recorded. `limit` is in tokens of the whole request."""
+class EvalSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """Changed settings; None means as recorded. `limit` is in tokens of the whole request."""
 
     summarizers: str | None = None
     limit: int | None = None
@@ -25,22 +25,24 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """`recorded`, or what is changed: `default, 600 tokens, json/1`."""
+        """`recorded`, or the changes: `default, 600 tokens, json/1`."""
         limit = None if self.limit is None else f"{self.limit} tokens"
         return ", ".join(filter(None, (self.summarizers, limit, self.renderer))) or "recorded"
 
     def as_json(self) -> dict[str, Any]:
-        """Its entry in the report."""
+        """Return the entry in the report."""
         return msgspec.structs.asdict(self)
 
 
-RECORDED = Setting()
+RECORDED = EvalSetting()
 
 
-def settings(
+def setting_combinations(
     summarizers: Sequence[str], limits: Sequence[int], renderers: Sequence[str]
-) -> tuple[Setting, ...]:
-    """Every combination of what was named, in that order; none where nothing was."""
+) -> tuple[EvalSetting, ...]:
+    """Return every combination of the given values, in order; none without values."""
     every = product(summarizers or (None,), limits or (None,), renderers or (None,))
-    made = [Setting(summarizers=s, limit=n, renderer=r and RENDERER_NAMES[r]) for s, n, r in every]
+    made = [
+        EvalSetting(summarizers=s, limit=n, renderer=r and RENDERER_NAMES[r]) for s, n, r in every
+    ]
     return tuple(setting for setting in dict.fromkeys(made) if setting != RECORDED)

@@ -1,1 +1,1 @@
-"""Which files belong to a project, and how git is asked about it."""
+"""Project file discovery, ignore rules and read-only git queries."""

@@ -1,21 +1,24 @@
-"""How git is asked: the user's own git, with nothing of the repository's run."""
+"""Git commands that run no program which a repository configures."""
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 from remora.errors import OutsideError
+from remora.files.git_stall import StallDetector, has_stalled, remember_stall
 
 _NEVER = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSignature=false")
 _GIT = ("git", *(word for setting in _NEVER for word in ("-c", setting)))
 _GIT_SECONDS = 120
 _QUICK = frozenset({"rev-parse", "config"})
 _QUICK_SECONDS = 10
-"""For what reads a few small files: longer than that takes only what has no end."""
+"""For commands that read a few small files: only an endless file takes longer."""
+_LOOK_SECONDS = 0.1
 
 
 def git_environment() -> dict[str, str]:
-    """What git gets: the user's own settings, but no variable that redirects it."""
+    """Return git's environment: the user's settings, without variables that redirect it."""
     return {
         "PATH": os.defpath + ":/usr/local/bin",
         "HOME": str(Path.home()),
@@ -23,14 +26,14 @@ def git_environment() -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
-        # an older git does not know the line above: a repository's configuration says by which
-        # command what it lacks is fetched
+        # for older versions of git: without it they fetch missing objects by a command that the
+        # repository's configuration names
         "GIT_ALLOW_PROTOCOL": "none",
     }
 
 
 def git_command(*words: str) -> list[str]:
-    """A git command that runs no hook, file monitor or reader of signatures of the repository."""
+    """Return a git command line with hooks, file monitor and signature checks disabled."""
     return [*_GIT, *words]
 
 
@@ -41,21 +44,59 @@ def git_output(
     succeeds: tuple[int, ...] = (0,),
     index: Path | None = None,
 ) -> bytes:
-    """What git prints, run in `root`, with another `index` than the user's. Raises OutsideError
-    where it is missing or fails: ends with another status than those of `succeeds`."""
+    """Run git in `root` and return its output. `index` replaces the user's index file.
+
+    Raises OutsideError if git is missing, waits for ever, or exits with a status not in `succeeds`.
+    """
+    check_not_stalled(root)
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             git_command(*words),
             cwd=root,
             env=git_environment() | ({"GIT_INDEX_FILE": str(index)} if index else {}),
-            input=stdin,
-            capture_output=True,
-            timeout=_QUICK_SECONDS if words[0] in _QUICK else _GIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            try:
+                output, problem = _communicate(process, root, words[0], stdin)
+            finally:
+                process.kill()
+    except OSError as error:
         raise OutsideError(f"git {words[0]} could not run: {error}") from error
-    if done.returncode not in succeeds:
-        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise OutsideError(f"git {words[0]} failed: {said or f'exit {done.returncode}'}")
-    return done.stdout
+    if process.returncode not in succeeds:
+        line = problem.decode(errors="replace").strip().partition("\n")[0]
+        raise OutsideError(f"git {words[0]} failed: {line or f'exit {process.returncode}'}")
+    return output
+
+
+def _communicate(
+    process: subprocess.Popen[bytes], root: Path, word: str, stdin: bytes
+) -> tuple[bytes, bytes]:
+    limit = _QUICK_SECONDS if word in _QUICK else _GIT_SECONDS
+    deadline = time.monotonic() + limit
+    detector = StallDetector(process.pid)
+    given: bytes | None = stdin
+    while True:
+        try:
+            return process.communicate(given, timeout=_LOOK_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            given = None  # `communicate` keeps the rest of it
+            if detector.is_stalled():
+                remember_stall(root)
+                raise _stall_error(f"git {word}", root) from error
+            if time.monotonic() >= deadline:
+                raise OutsideError(f"git {word} did not end within {limit:g} s") from error
+
+
+def check_not_stalled(root: Path) -> None:
+    """Raise OutsideError if git stalled in this folder just now."""
+    if has_stalled(root):
+        raise _stall_error("git", root)
+
+
+def _stall_error(command: str, root: Path) -> OutsideError:
+    return OutsideError(
+        f"{command} waits for a pipe or a device in {root}",
+        hint="`find .git -type p` lists the pipes of a repository",
+    )

@@ -1,5 +1,4 @@
-"""What git would read for ever: a pipe or a device where a file should be, in a repository that came
-from somewhere."""
+"""Check for pipes and devices that git would read for ever in an untrusted repository."""
 
 import os
 import re
@@ -14,15 +13,14 @@ _CONFIGS = ("config", "config.worktree")
 _NAMED = re.compile(
     rb'^[^#;\n]*?\b(?:path|excludesfile)[ \t]*=[ \t]*"?([^"\n#;]+)', re.IGNORECASE | re.MULTILINE
 )
-_MOST = 1 << 20
-_MOST_CONFIGS = 100
+_MAX_BYTES = 1 << 20
+_MAX_CONFIGS = 100
 
 
-def check_has_an_end(root: Path) -> None:
-    """Look at what git reads first of the repository around `root`, and at the files that its
-    configuration plainly names. Raises OutsideError.
+def check_git_files(root: Path) -> None:
+    """Check the files that git reads first around `root`, and those its configuration names.
 
-    What is written so that only git understands it costs the time that git is given.
+    Names that only git can parse are not found: `git_stall` detects these. Raises OutsideError.
     """
     resolved = root.resolve()
     places = (place / ".git" for place in (resolved, *resolved.parents))
@@ -35,15 +33,14 @@ def check_has_an_end(root: Path) -> None:
 
 
 def check_excludes(root: Path, top: Path) -> None:
-    """Look at the file of patterns that the configuration names, as git reads it. Raises
-    OutsideError."""
-    said = git_output(root, "config", "--path", "-z", "core.excludesFile", succeeds=(0, 1))
-    if said:
-        _check(top / os.fsdecode(said.removesuffix(b"\0")))
+    """Check the excludes file that the configuration names. Raises OutsideError."""
+    output = git_output(root, "config", "--path", "-z", "core.excludesFile", succeeds=(0, 1))
+    if output:
+        _check(top / os.fsdecode(output.removesuffix(b"\0")))
 
 
 def check_ignore_file(root: Path) -> None:
-    """Look at the ignore file in `root`, where git reads no link. Raises OutsideError."""
+    """Check the ignore file in `root`; git ignores it if it is a link. Raises OutsideError."""
     path = root / ".gitignore"
     if not path.is_symlink():
         _check(path)
@@ -51,14 +48,14 @@ def check_ignore_file(root: Path) -> None:
 
 def _check(path: Path) -> None:
     if path.exists() and not (path.is_file() or path.is_dir() or str(path) == os.devnull):
-        raise OutsideError(f"{path} is no regular file")
+        raise OutsideError(f"{path} is not a regular file")
 
 
 def _check_named(configs: list[Path], top: Path) -> None:
-    """Of these files, of those that they include, and of what these include."""
+    """Check the files that configurations name, following includes."""
     waiting = [*configs]
     seen: set[Path] = set()
-    while waiting and len(seen) < _MOST_CONFIGS:
+    while waiting and len(seen) < _MAX_CONFIGS:
         config = waiting.pop()
         if config in seen or not config.is_file():
             continue
@@ -69,10 +66,10 @@ def _check_named(configs: list[Path], top: Path) -> None:
 
 
 def _named(config: Path, top: Path) -> Iterator[Path]:
-    """Files that a configuration names; included ones lie beside it, others below the top."""
+    """Yield files that a configuration names: included ones beside it, others below `top`."""
     try:
         with config.open("rb") as file:
-            text = file.read(_MOST)
+            text = file.read(_MAX_BYTES)
     except OSError:
         return
     for found in _NAMED.findall(text):

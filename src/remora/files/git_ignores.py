@@ -1,48 +1,52 @@
-"""One git process that says again and again which paths its rules ignore."""
+"""Long-lived `git check-ignore` process."""
 
 import os
 import select
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from remora.errors import OutsideError
-from remora.files.git import git_command, git_environment
+from remora.files.git import check_not_stalled, git_command, git_environment
+from remora.files.git_stall import StallDetector
 
-_SILENT_S = 15.0
-"""Git answers path by path: if nothing comes for so long, it reads what has no end."""
+_SILENT_SECONDS = 15.0
+"""Git answers path by path: a longer silence means that it reads an endless file."""
 _WORDS = ("check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
 _FIELDS = 4
-"""Of an answer: the file that has the rule, its line, the pattern, the path; empty but for the path
-where no rule fits."""
+"""Fields of an answer: file of the rule, line, pattern, path. Without a matching rule only the path
+is not empty."""
 _PART = 1 << 16
+_LOOK_MS = 100
 
 
-class Told(NamedTuple):
-    """What git said of some paths, up to the one that it refuses since it is no more what it was:
-    behind a link, in a repository of its own."""
+class IgnoreAnswer(NamedTuple):
+    """Ignored paths, up to the first path that git refuses.
+
+    Git refuses a path behind a link or in another repository.
+    """
 
     ignored: set[str]
     refused: str | None
 
 
 class GitIgnores:
-    """Asks about paths below a root, tracked or not.
+    """Ignore queries for paths below a root, tracked or not.
 
-    A process is started by the first question and kept until `close`, so that many small questions
-    cost no more than one large one. What a folder's ignore file says is read when a path in it is
-    asked about for the first time.
+    The first query starts a process that is kept until `close`, so that many small queries cost no
+    more than a large one. Git reads a folder's ignore file once, at the first query in that folder.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ignored(self, paths: Sequence[str]) -> Told:
-        """Which of `paths` are ignored. Raises OutsideError where git cannot be asked."""
+    def ignored(self, paths: Sequence[str]) -> IgnoreAnswer:
+        """Return which of `paths` are ignored. Raises OutsideError if git does not answer."""
         if not paths:
-            return Told(set(), None)
+            return IgnoreAnswer(set(), None)
         # `./`: a name that begins with a colon would be taken for a pathspec
         asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
         fields = self._exchange(self._running(), asked, _FIELDS * len(paths)).split(b"\0")
@@ -51,11 +55,11 @@ class GitIgnores:
         ignored = {path for path, rule in rules if rule and not rule.startswith(b"!")}
         if answered < len(paths):
             self.close()
-            return Told(ignored, paths[answered])
-        return Told(ignored, None)
+            return IgnoreAnswer(ignored, paths[answered])
+        return IgnoreAnswer(ignored, None)
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """End the process, if any."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -63,6 +67,7 @@ class GitIgnores:
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:
+            check_not_stalled(self._root)
             try:
                 self._process = subprocess.Popen(
                     git_command(*_WORDS),
@@ -80,20 +85,34 @@ class GitIgnores:
                 os.set_blocking(stream.fileno(), False)
         return self._process
 
+    def _check_alive(self, detector: StallDetector, until: float) -> None:
+        """Raise OutsideError if git cannot answer any more."""
+        if detector.is_stalled():
+            self.close()
+            raise OutsideError(
+                f"git check-ignore waits for a pipe or a device in {self._root}",
+                hint="`find . -type p` lists the pipes of a folder",
+            )
+        if time.monotonic() >= until:
+            self.close()
+            raise OutsideError(f"git check-ignore wrote nothing for {_SILENT_SECONDS:g} s")
+
     def _exchange(self, process: subprocess.Popen[bytes], asked: bytes, ends: int) -> bytes:
-        """What git says until so many fields have ended, or until it ends itself."""
+        """Write `asked` and read until `ends` fields are complete or git ends."""
         assert process.stdin is not None
         assert process.stdout is not None
         into, out = process.stdin.fileno(), process.stdout.fileno()
         poll = select.poll()
         poll.register(out, select.POLLIN)
         poll.register(into, select.POLLOUT)
-        said, rest = bytearray(), memoryview(asked)
+        output, rest = bytearray(), memoryview(asked)
+        detector, until = StallDetector(process.pid), time.monotonic() + _SILENT_SECONDS
         while ends > 0:
-            ready = dict(poll.poll(_SILENT_S * 1000))
+            ready = dict(poll.poll(_LOOK_MS))
             if not ready:
-                self.close()
-                raise OutsideError(f"git check-ignore said nothing for {_SILENT_S:.0f} s")
+                self._check_alive(detector, until)
+                continue
+            until = time.monotonic() + _SILENT_SECONDS
             if into in ready:
                 rest = rest[_write(into, rest) :]
                 if not rest:
@@ -102,13 +121,13 @@ class GitIgnores:
                 part = os.read(out, _PART)
                 if not part:
                     break
-                said += part
+                output += part
                 ends -= part.count(b"\0")
-        return bytes(said)
+        return bytes(output)
 
 
 def _write(into: int, rest: memoryview) -> int:
-    """How much of it went in; all of it where nobody reads any more."""
+    """Return the bytes written; all of them if git has closed its input."""
     try:
         return os.write(into, rest[:_PART])
     except BlockingIOError:

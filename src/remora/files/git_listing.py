@@ -1,4 +1,4 @@
-"""What git knows of a folder: from which files it takes its rules, what it tracks and ignores."""
+"""Git's view of a folder: tracked files, and the files that define its ignore rules."""
 
 import os
 from pathlib import Path
@@ -6,33 +6,36 @@ from typing import NamedTuple
 
 from remora.errors import OutsideError
 from remora.files.git import git_output
-from remora.files.git_guard import check_excludes, check_has_an_end
+from remora.files.git_guard import check_excludes, check_git_files
 
 _LINK = b"160000"  # the mode of a submodule in the index
 
 
-class GitPlaces(NamedTuple):
-    """Where a repository keeps what decides which files belong."""
+class GitPaths(NamedTuple):
+    """Files of a repository that decide which project files belong to it."""
 
     top: Path
     index_file: Path
     sources: tuple[Path, ...]
-    """Configuration and patterns outside the project's folder, whether they exist or not."""
+    """Configuration and ignore files outside the project's folder, existing or not."""
 
 
 class GitIndex(NamedTuple):
-    """Root-relative paths that git tracks, and the folders of submodules among them."""
+    """Root-relative paths of tracked files, and of submodules."""
 
     tracked: tuple[str, ...]
     submodules: tuple[str, ...]
 
 
-def git_top(root: Path) -> Path:
-    """The root of the repository around `root`. Raises OutsideError where git's view is not to be
-    taken: no repository, no git, somebody else's, or `root` is ignored by the repository."""
-    check_has_an_end(root)
+def git_root(root: Path) -> Path:
+    """Return the root of the repository around `root`.
+
+    Raises OutsideError if git's view cannot be used: there is no git, no repository, one of another
+    user, or one that ignores `root`.
+    """
+    check_git_files(root)
     try:
-        top = _said(root, "rev-parse", "--show-toplevel")
+        top = _output_path(root, "rev-parse", "--show-toplevel")
         check_excludes(root, top)
     except OutsideError as error:
         raise OutsideError(f"no git view of {root}: {error.message}") from error
@@ -41,25 +44,27 @@ def git_top(root: Path) -> Path:
     return top
 
 
-def git_places(root: Path) -> GitPlaces:
-    """The places of the repository around `root`. Raises OutsideError as `git_top` does."""
-    top = git_top(root)
+def git_paths(root: Path) -> GitPaths:
+    """Return the paths of the repository around `root`. Raises OutsideError as `git_root` does."""
+    top = git_root(root)
     names = ("config", "info/exclude", "index")
-    # one answer for each line; a path with a line break in it is asked for by itself
+    # one path per line; if a path contains a line break, each is queried alone
     words = [word for name in names for word in ("--git-path", name)]
     lines = git_output(root, "rev-parse", *words).removesuffix(b"\n").split(b"\n")
     if len(lines) == len(names):
         config, exclude, index = (root / os.fsdecode(line) for line in lines)
     else:
-        config, exclude, index = (_said(root, "rev-parse", "--git-path", name) for name in names)
+        config, exclude, index = (
+            _output_path(root, "rev-parse", "--git-path", name) for name in names
+        )
     above = [place / ".gitignore" for place in root.resolve().parents if place.is_relative_to(top)]
-    return GitPlaces(
+    return GitPaths(
         top=top, index_file=index, sources=(config, exclude, *above, *_configured(root, top))
     )
 
 
 def git_index(root: Path) -> GitIndex:
-    """What is tracked beneath `root`. Raises OutsideError."""
+    """Return the files tracked beneath `root`. Raises OutsideError."""
     tracked: list[str] = []
     submodules: list[str] = []
     for entry in git_output(root, "ls-files", "-s", "-z").split(b"\0"):
@@ -69,7 +74,7 @@ def git_index(root: Path) -> GitIndex:
     return GitIndex(tuple(tracked), tuple(submodules))
 
 
-def _said(root: Path, *words: str) -> Path:
+def _output_path(root: Path, *words: str) -> Path:
     return root / os.fsdecode(git_output(root, *words).removesuffix(b"\n"))
 
 
@@ -82,11 +87,11 @@ def _is_ignored(root: Path) -> bool:
 
 
 def _configured(root: Path, top: Path) -> set[Path]:
-    """Files that configure git, also those that are not there, and the user's own excludes."""
+    """Return git's configuration files, existing or not, and the user's excludes file."""
     found = {Path.home() / ".gitconfig", Path.home() / ".config/git/config", Path("/etc/gitconfig")}
     excludes = Path.home() / ".config/git/ignore"
-    said = git_output(root, "config", "--list", "--show-origin", "-z").split(b"\0")
-    for origin, entry in zip(said[::2], said[1::2], strict=False):
+    fields = git_output(root, "config", "--list", "--show-origin", "-z").split(b"\0")
+    for origin, entry in zip(fields[::2], fields[1::2], strict=False):
         name, _, value = os.fsdecode(entry).partition("\n")
         if origin.startswith(b"file:"):
             found.add(top / os.fsdecode(origin[5:]))

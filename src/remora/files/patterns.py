@@ -1,16 +1,16 @@
-"""Globs, and the patterns of ignore files, over root-relative POSIX paths."""
+"""Globs and ignore-file patterns over root-relative POSIX paths."""
 
 import functools
 import re
 from pathlib import Path
 
-_MOST = 1 << 24
-"""Bytes of an ignore file."""
+_MAX_BYTES = 1 << 24
+"""The largest ignore file that is read, in bytes."""
 
 
 @functools.lru_cache(maxsize=512)
 def glob_regex(pattern: str) -> re.Pattern[str]:
-    """The regular expression of a glob over root-relative POSIX paths, for `fullmatch`.
+    """Return a regular expression for a glob over root-relative POSIX paths, for `fullmatch`.
 
     `*`, `?` and `[…]` stay within one folder; `**` as a whole part means any number of folders.
     """
@@ -29,7 +29,7 @@ def glob_regex(pattern: str) -> re.Pattern[str]:
     out.append(_section(start, section, last=True))
     try:
         return re.compile("".join(out), re.DOTALL)
-    except re.error:  # such as [z-a]: it can only mean itself
+    except re.error:  # such as [z-a]: taken literally
         return re.compile(re.escape(pattern), re.DOTALL)
 
 
@@ -37,13 +37,16 @@ _PIECE = re.compile(r"\\.|\[[!^]?\]?[^]]*\]|\*+|\?|.", re.DOTALL)
 
 
 def _section(start: str, parts: str, *, last: bool) -> str:
-    """What stands between one `**` and the next. The first place where it fits is as good as any
-    other: trying them all would take a pattern of a foreign tree for ever."""
+    """Return the expression between two `**`, as an atomic group.
+
+    The first match is as good as any other, and backtracking into a hostile pattern could take
+    exponential time.
+    """
     return start + parts if last or not start else f"(?>{start}?{parts})"
 
 
 def _part_regex(part: str) -> str:
-    """Likewise between one star and the next."""
+    """Return the expression of one path part, with an atomic group between two stars."""
     first, *middle = _between_stars(part)
     last = [f"[^/]*{middle.pop()}"] if middle else []
     return "".join([first, *(f"(?>[^/]*?{fixed})" for fixed in middle), *last])
@@ -71,30 +74,32 @@ def _piece_regex(piece: str) -> str:
 
 
 class IgnoreRules:
-    """Patterns of `.gitignore` files, the last match deciding.
+    """Patterns of `.gitignore` files; the last match decides.
 
-    Nearly git's own rules; what differs: a file's own folder is the only place patterns come
-    from (no global or per-repository excludes), and case is always significant.
+    Differences from git: patterns come only from `.gitignore` files (no global or per-repository
+    excludes), and case is always significant.
     """
 
     def __init__(self) -> None:
         self._rules: list[tuple[str, re.Pattern[str], bool, bool]] = []
 
     def read(self, root: Path, prefix: str) -> None:
-        """Add the `.gitignore` in the folder `prefix` (empty, or ending in `/`), if readable and
-        not so large that it is none."""
+        """Add the `.gitignore` in the folder `prefix` (empty, or ending in `/`).
+
+        It is skipped if it is unreadable, a link, or larger than 16 MiB.
+        """
         path = root / prefix / ".gitignore"
         if path.is_file() and not path.is_symlink():
             try:
                 with path.open("rb") as file:
-                    text = file.read(_MOST + 1)
+                    text = file.read(_MAX_BYTES + 1)
             except OSError:
                 return
-            if len(text) <= _MOST:
+            if len(text) <= _MAX_BYTES:
                 self.add(prefix, text.decode("utf-8", "surrogateescape"))
 
     def add(self, prefix: str, text: str) -> None:
-        """Add the lines of `text` as they stand in a `.gitignore` of the folder `prefix`."""
+        """Add the lines of a `.gitignore` in the folder `prefix`."""
         for line in text.split("\n"):
             pattern = re.sub(r"(?<!\\) +$", "", line.rstrip("\r"))
             if not pattern.strip("/") or pattern.startswith("#"):
@@ -107,8 +112,8 @@ class IgnoreRules:
             glob = glob_regex("**/" + pattern if anywhere else pattern.lstrip("/"))
             self._rules.append((prefix, glob, negated, folders_only))
 
-    def match(self, path: str, *, folder: bool) -> bool:
-        """Whether the last rule that names this very path ignores it."""
+    def matches(self, path: str, *, folder: bool) -> bool:
+        """Return True if the last rule that matches exactly this path ignores it."""
         for prefix, glob, negated, folders_only in reversed(self._rules):
             if folders_only and not folder:
                 continue
@@ -116,10 +121,10 @@ class IgnoreRules:
                 return not negated
         return False
 
-    def cover(self, path: str) -> bool:
-        """Whether a file is ignored itself or lies in an ignored folder."""
+    def ignores(self, path: str) -> bool:
+        """Return True if a file or a folder above it is ignored."""
         parts = path.split("/")
         above = ("/".join(parts[:count]) for count in range(1, len(parts)))
-        return any(self.match(folder, folder=True) for folder in above) or self.match(
+        return any(self.matches(folder, folder=True) for folder in above) or self.matches(
             path, folder=False
         )

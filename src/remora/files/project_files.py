@@ -1,4 +1,4 @@
-"""Which files belong to a project: git's view, else a walk."""
+"""Files of a project: from git, or from a walk."""
 
 import os
 import stat as st
@@ -11,17 +11,17 @@ import msgspec
 from remora.errors import OutsideError
 from remora.files.git import git_output
 from remora.files.git_guard import check_ignore_file
-from remora.files.git_listing import git_top
+from remora.files.git_listing import git_root
 from remora.files.patterns import IgnoreRules
-from remora.files.walk import OWN_RECORDS, included, is_made_by_tools, walk
+from remora.files.walk import RESERVED_FOLDERS, included_files, is_dependency_folder, walk
 
 
 class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The project's regular files as sorted root-relative POSIX paths.
 
-    Bytes of a name that are not UTF-8 are surrogate escapes. `commit` is what HEAD names, None
-    without git or commits. `skipped`: path and reason of entries left out that someone may miss.
-    `note` says why git's view was not taken, empty if it was.
+    Bytes of a name that are not UTF-8 are surrogate escapes. `commit` is HEAD, None without git or
+    commits. `skipped`: path and reason of omitted entries that a user may expect. `note`: why
+    git's view was not used, empty if it was.
     """
 
     paths: tuple[str, ...]
@@ -34,19 +34,18 @@ class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
 def project_files(
     root: Path, *, exclude: Sequence[str] = (), include: Sequence[str] = ()
 ) -> ProjectFiles:
-    """The files of the project at `root`, which may be a folder within a git repository.
+    """Return the files of the project at `root`, which may be a folder within a git repository.
 
-    `exclude` holds patterns as in a `.gitignore`; `include` globs of ignored files that belong
-    all the same. Links are never followed and never belong, nor do `.agentfs/` and `.env*`, nor
-    what stands in a virtual environment or in `node_modules` and is not tracked.
-    Raises ConfigError for an `include` that leaves the root.
+    `exclude` are patterns as in a `.gitignore`; `include` are globs of ignored files to add. Links
+    are never followed or included, nor are `.agentfs/`, `.env*`, and untracked files in a virtual
+    environment or `node_modules`. Raises ConfigError for an `include` that leaves the root.
     """
     try:
         listed, commit = _from_git(root)
         note = ""
     except OutsideError as error:
         listed, commit, note = walk(root), None, error.message
-    wanted = {*listed, *included(root, include)}
+    wanted = {*listed, *included_files(root, include)}
     excluded = IgnoreRules()
     excluded.add("", "\n".join(exclude))
     paths: list[str] = []
@@ -56,7 +55,7 @@ def project_files(
         reason = kinds.why_not(path)
         if reason:
             skipped.append((path, reason))
-        elif reason is None and not is_private(path) and not excluded.cover(path):
+        elif reason is None and not is_private(path) and not excluded.ignores(path):
             paths.append(path)
     vcs: Literal["git", "walk"] = "walk" if note else "git"
     return ProjectFiles(
@@ -64,70 +63,50 @@ def project_files(
     )
 
 
-def find_root(start: Path) -> Path:
-    """The project's root for a target file or folder.
-
-    The folder of `remora.yaml`, searched upwards to the git root only; else the git root; else
-    the target folder. Without git nothing above the target folder is looked at.
-    """
-    target = start.resolve()
-    folder = target if target.is_dir() else target.parent
-    upwards = [folder, *folder.parents]
-    git = next((place for place in upwards if (place / ".git").exists()), None)
-    if git is None:
-        return folder
-    for place in upwards[: upwards.index(git) + 1]:
-        if (place / "remora.yaml").is_file():
-            return place
-    return git
-
-
 def is_private(path: str) -> bool:
-    """Whether a path is never copied: our own records, version control, environment files."""
-    return any(part in OWN_RECORDS or part.startswith(".env") for part in path.split("/"))
+    """Return True for paths that are never copied: recordings, version control, `.env*` files."""
+    return any(part in RESERVED_FOLDERS or part.startswith(".env") for part in path.split("/"))
 
 
 def _from_git(root: Path) -> tuple[list[str], str | None]:
-    git_top(root)
+    git_root(root)
     check_ignore_file(root)
     listing = git_output(root, "ls-files", "-co", "-t", "--exclude-standard", "-z")
-    try:
-        head = git_output(root, "rev-parse", "--verify", "-q", "HEAD^{commit}")
-    except OutsideError:  # a repository without a commit
-        return _names(root, listing), None
-    return _names(root, listing), head.decode().strip()
+    # 1 and 128: a repository without a commit
+    head = git_output(root, "rev-parse", "--verify", "-q", "HEAD^{commit}", succeeds=(0, 1, 128))
+    return _names(root, listing), head.decode().strip() or None
 
 
 def _names(root: Path, listing: bytes) -> list[str]:
-    """What is tracked, and what is not but no tool put there."""
+    """Return tracked files, and untracked ones outside folders that tools fill."""
     made = _MadeByTools(root)
     named = [(entry[:1], os.fsdecode(entry[2:])) for entry in listing.split(b"\0") if entry]
-    return [path for tag, path in named if tag != b"?" or not made.cover(path)]
+    return [path for tag, path in named if tag != b"?" or not made.contains(path)]
 
 
 class _MadeByTools:
-    """Whether a path lies in a virtual environment or in `node_modules`, ignored or not."""
+    """Paths in a virtual environment or `node_modules`, ignored or not."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._folders: dict[str, bool] = {"": False}
 
-    def cover(self, path: str) -> bool:
+    def contains(self, path: str) -> bool:
         for folder in _unknown(path, self._folders):
             above = self._folders[folder.rpartition("/")[0]]
-            self._folders[folder] = above or is_made_by_tools(self._root, folder)
+            self._folders[folder] = above or is_dependency_folder(self._root, folder)
         return self._folders[path.rpartition("/")[0]]
 
 
 class _Kinds:
-    """What stands at a path, without following a link anywhere on the way."""
+    """Kinds of files, without following links on the way."""
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
         self._folders: dict[str, bool] = {"": True}
 
     def why_not(self, path: str) -> str | None:
-        """None for a regular file; else why it does not belong, empty if it is just not there."""
+        """Return None for a regular file, else why it is skipped; empty if it is missing."""
         if path.endswith("/"):
             return "another repository"
         try:
@@ -138,7 +117,7 @@ class _Kinds:
             return "behind a symbolic link"
         if st.S_ISREG(mode):
             return None
-        return "symbolic link" if st.S_ISLNK(mode) else "no regular file"
+        return "symbolic link" if st.S_ISLNK(mode) else "not a regular file"
 
     def _is_below_folders(self, path: str) -> bool:
         for folder in _unknown(path, self._folders):
@@ -149,7 +128,7 @@ class _Kinds:
 
 
 def _unknown(path: str, known: Container[str]) -> list[str]:
-    """The folders above a path of which nothing is known yet, the highest first."""
+    """Return the folders above a path that are not in `known`, topmost first."""
     found: list[str] = []
     folder = path.rpartition("/")[0]
     while folder not in known:

@@ -1,4 +1,4 @@
-"""A project's files without git: a walk that prunes what tools put there."""
+"""Directory walk for projects without git; prunes folders that tools create."""
 
 import os
 import re
@@ -8,13 +8,13 @@ from pathlib import Path
 from remora.errors import ConfigError
 from remora.files.patterns import IgnoreRules, glob_regex
 
-OWN_RECORDS = frozenset({".git", ".hg", ".svn", ".bzr", ".agentfs"})
-_PRUNED = frozenset({"venv", "node_modules", "__pycache__", "site-packages", *OWN_RECORDS})
-OUTPUT = frozenset({"build", "dist"})  # but a package may have such a name
+RESERVED_FOLDERS = frozenset({".git", ".hg", ".svn", ".bzr", ".agentfs"})
+_PRUNED = frozenset({"venv", "node_modules", "__pycache__", "site-packages", *RESERVED_FOLDERS})
+BUILD_FOLDERS = frozenset({"build", "dist"})  # unless they are packages
 
 
 def walk(root: Path) -> list[str]:
-    """Every file but those in folders that tools make and those that a `.gitignore` names."""
+    """Return every file except ignored ones and those in folders that tools create."""
     rules = IgnoreRules()
     found: list[str] = []
     waiting = [""]
@@ -28,8 +28,8 @@ def walk(root: Path) -> list[str]:
         for entry in entries:
             path = prefix + entry.name
             if not entry.is_dir(follow_symlinks=False):
-                found += [] if rules.match(path, folder=False) else [path]
-            elif not (is_output(root, path) or rules.match(path, folder=True)):
+                found += [] if rules.matches(path, folder=False) else [path]
+            elif not (is_tool_output(root, path) or rules.matches(path, folder=True)):
                 waiting.append(path + "/")
     return found
 
@@ -42,28 +42,28 @@ def _scan(root: Path, prefix: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def is_output(root: Path, folder: str) -> bool:
-    """Whether a folder has a name that tools give to what they make."""
+def is_tool_output(root: Path, folder: str) -> bool:
+    """Return True if a folder has a name that tools use for their output."""
     name = folder.rpartition("/")[2]
-    if name in OUTPUT:
+    if name in BUILD_FOLDERS:
         return not (root / folder / "__init__.py").exists()
     return name in _PRUNED or name.startswith(".") or name.endswith(".egg-info")
 
 
-def is_made_by_tools(root: Path, folder: str) -> bool:
-    """Whether a folder is a virtual environment or `node_modules`: never the project's own."""
+def is_dependency_folder(root: Path, folder: str) -> bool:
+    """Return True for a virtual environment or `node_modules`."""
     name = folder.rpartition("/")[2]
     return name == "node_modules" or os.path.lexists(root / folder / "pyvenv.cfg")
 
 
-def included(root: Path, include: Sequence[str]) -> Iterator[str]:
-    """Files that match one of the globs, ignored or not. Raises ConfigError: leaves the root."""
+def included_files(root: Path, include: Sequence[str]) -> Iterator[str]:
+    """Yield files that match a glob, ignored or not. Raises ConfigError if one leaves the root."""
     for pattern in include:
         *above, _ = parts = pattern.split("/")
         if pattern.startswith("/") or ".." in parts:
             raise ConfigError(
-                f"workspace.include: {pattern!r} leaves the project's root",
-                hint="name files by their paths relative to it",
+                f"workspace.include: {pattern!r} leads out of the project",
+                hint="use paths relative to the project's root",
             )
         fixed = 0
         while fixed < len(above) and not re.search(r"[*?\[\\]", above[fixed]):
@@ -80,5 +80,5 @@ def _everything(root: Path, start: str) -> Iterator[str]:
         for entry in _scan(root, prefix):
             if not entry.is_dir(follow_symlinks=False):
                 yield prefix + entry.name
-            elif entry.name not in OWN_RECORDS:
+            elif entry.name not in RESERVED_FOLDERS:
                 waiting.append(prefix + entry.name + "/")

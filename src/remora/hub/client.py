@@ -1,13 +1,14 @@
-"""HubClient: facts about nodes from whoever knows them best now, never late and never stale."""
+"""HubClient: facts about nodes from the best source that answers in time, never stale."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, NotFound
+from remora.hub.file_rules import FileRules
 from remora.hub.process.hub_paths import HubPlaces, hub_places
 from remora.hub.protocol import (
     AnsweredNode,
@@ -21,11 +22,13 @@ from remora.hub.protocol import (
     Search,
     Tests,
 )
-from remora.hub.sources.daemon_source import SocketRung
-from remora.hub.sources.source_answer import Budget, Busy, RungName, Told
+from remora.hub.sources.daemon_source import DaemonSource
+from remora.hub.sources.source_answer import Budget, Busy, SourceAnswer, SourceName
 
 if TYPE_CHECKING:
-    from remora.hub.sources.fallbacks import Below
+    from remora.hub.lookup.find import FoundNode
+    from remora.hub.sources.current_nodes import CurrentNodes
+    from remora.hub.sources.fallbacks import FallbackSources
 
 _T = TypeVar("_T")
 DEADLINE = 0.05
@@ -41,10 +44,10 @@ _TRIED_S = 8.0
 
 
 class Context(dict[str, AnsweredNode]):
-    """Nodes by key, with the rung that told of them (None: none did) and the generation that it
-    spoke of (null without a database)."""
+    """Nodes by key, with the source that answered (None: none did) and the generation of its answer
+    (None without a database)."""
 
-    rung: RungName | None = None
+    rung: SourceName | None = None
     generation: int | None = None
 
 
@@ -64,15 +67,15 @@ class HubClient:
         socket: str | Path | None = None,
         db: str | Path | None = None,
         deadline: float = DEADLINE,
-        exclude: Sequence[str] = (),
+        files: FileRules = FileRules(),  # noqa: B008 (immutable)
         places: HubPlaces | None = None,
     ) -> None:
         self.root = Path(root).resolve()
         self.deadline = deadline
         places = places or _places(self.root, db, socket)
-        self._daemon = SocketRung(self.root, places, named=socket is not None)
-        self._db, self._exclude = places and places.db, exclude
-        self._opened = None if deadline >= _UNHURRIED_S else self._open_below()
+        self._daemon = DaemonSource(self.root, places, named=socket is not None)
+        self._db, self._files = places and places.db, files
+        self._opened = None if deadline >= _UNHURRIED_S else self._open_fallbacks()
         # one thread: what the lower rungs keep is used by one question at a time
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
@@ -86,10 +89,10 @@ class HubClient:
         found = Context()
         if not wanted:
             return found
-        told = await self._ask(GetContext(nodes=wanted))
-        if isinstance(told, Told):
-            found.update({key: told.result[key] for key in wanted if key in told.result})
-            found.rung, found.generation = told.rung, told.generation
+        answer = await self._ask(GetContext(nodes=wanted))
+        if isinstance(answer, SourceAnswer):
+            found.update({key: answer.result[key] for key in wanted if key in answer.result})
+            found.rung, found.generation = answer.rung, answer.generation
         return found
 
     async def node(self, key: str) -> NodeState | None:
@@ -116,18 +119,37 @@ class HubClient:
         """`{query, nodes}`; None too where neither daemon nor database can be asked."""
         return await self._document(Search(query=query, limit=limit))
 
+    async def find(self, name: str, *, folder: str | Path | None = None) -> "FoundNode":
+        """Return the node that a name means, as the commands read names.
+
+        A name is a key (with or without `node:`), `path:qualname`, a path for its module, a
+        qualname or the end of one, a dotted name, a pytest id, or `path:LINE`. Paths are read from
+        the root and from `folder` (the root if not given). Raises NotFound, which names the
+        nearest, UsageError if several nodes have that name, and OutsideError where neither a
+        daemon nor an index can be asked within the deadline.
+        """
+        from remora.hub.lookup.find import Asked, find_node  # with all that reads names
+
+        place = self.root if folder is None else Path(folder)
+        return await find_node(Asked(name, self.root, place), self, self._ask_current)
+
+    async def constructor(self, key: str) -> str | None:
+        """Return the key of the `__init__` that makes instances of a class; None for another node,
+        or where the project has none."""
+        return await self._ask_current(lambda current: current.constructor(key))
+
     async def is_served(self, seconds: float) -> bool:
-        """Whether a daemon answers within `seconds`, be it that it is busy."""
-        return isinstance(await self._from_daemon(Health(), seconds), Told)
+        """True if a daemon answers within `seconds`, even if it is busy."""
+        return isinstance(await self._from_daemon(Health(), seconds), SourceAnswer)
 
     async def prepare(self, seconds: float) -> None:
         """Do for at most `seconds` what takes the lower rungs time once."""
         budget = Budget(seconds)
         if not await self.is_served(budget.left * _OF_SOCKET):
-            await self._aside(self._prepare_below, budget)
+            await self._aside(self._prepare_fallbacks, budget)
 
     def close(self) -> None:
-        """Let go of the database; from now on nobody is asked."""
+        """Close the database; later requests get no answer."""
         self._thread.shutdown(wait=True, cancel_futures=True)
         if self._opened is not None:
             self._opened.close()
@@ -139,53 +161,65 @@ class HubClient:
         self.close()
 
     @property
-    def _below(self) -> "Below":
+    def _fallbacks(self) -> "FallbackSources":
         """The rungs in this process; only its own thread makes them late."""
         if self._opened is None:
-            self._opened = self._open_below()
+            self._opened = self._open_fallbacks()
         return self._opened
 
-    def _prepare_below(self) -> None:
-        self._below.prepare()
+    def _prepare_fallbacks(self) -> None:
+        self._fallbacks.prepare()
 
-    def _open_below(self) -> "Below":
-        from remora.hub.sources.fallbacks import Below
+    def _open_fallbacks(self) -> "FallbackSources":
+        from remora.hub.sources.fallbacks import FallbackSources
 
-        return Below(self.root, self._db, self._exclude)
+        return FallbackSources(self.root, self._db, self._files)
+
+    async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
+        """Ask the current files, without a deadline."""
+
+        def ask() -> _T:
+            from remora.hub.sources.current_nodes import CurrentNodes  # with all that analyses
+
+            return question(CurrentNodes(self.root, self._db, self._files))
+
+        return await asyncio.to_thread(ask)
 
     async def _document(self, request: Request) -> dict[str, Any] | None:
         found: dict[str, Any] | None = await self._result(request)
         return found
 
     async def _result(self, request: Request) -> Any:
-        told = await self._ask(request)
-        if isinstance(told, NotFound):
-            raise told
-        return None if told is None else told.result
+        answer = await self._ask(request)
+        if isinstance(answer, NotFound):
+            raise answer
+        return None if answer is None else answer.result
 
-    async def _ask(self, request: Request) -> Told | NotFound | None:
-        """What the highest rung says that can be asked in time."""
+    async def _ask(self, request: Request) -> SourceAnswer | NotFound | None:
+        """Return the answer of the best source in time."""
         budget = Budget(self.deadline)
-        told = await self._from_daemon(request, budget.left * _OF_SOCKET)
-        if isinstance(told, Told | NotFound):
-            return told
-        links = told is None or not _has_tried(told)
-        return await self._aside(lambda: self._below.ask(request, budget, links=links), budget)
+        answer = await self._from_daemon(request, budget.left * _OF_SOCKET)
+        if isinstance(answer, SourceAnswer | NotFound):
+            return answer
+        links = answer is None or not _has_tried(answer)
+        return await self._aside(lambda: self._fallbacks.ask(request, budget, links=links), budget)
 
-    async def _from_daemon(self, request: Request, seconds: float) -> Told | NotFound | Busy | None:
+    async def _from_daemon(
+        self, request: Request, seconds: float
+    ) -> SourceAnswer | NotFound | Busy | None:
         try:
             async with asyncio.timeout(seconds):
-                told = await self._daemon.ask(request)
-                while self._may_ask_again(told):
+                answer = await self._daemon.ask(request)
+                while self._may_ask_again(answer):
                     await asyncio.sleep(_AGAIN_S)  # what takes it long now, it has ready soon
-                    told = await self._daemon.ask(request)
-                return told
+                    answer = await self._daemon.ask(request)
+                return answer
         except TimeoutError:
             return None
 
-    def _may_ask_again(self, told: Told | NotFound | Busy | None) -> bool:
+    def _may_ask_again(self, answer: SourceAnswer | NotFound | Busy | None) -> bool:
         is_patient = self.deadline >= _PATIENT_S
-        return isinstance(told, Busy) and not _has_tried(told) and is_patient
+        return isinstance(answer, Busy) and not _has_tried(answer) and is_patient
 
     async def _aside(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
         """A thread cannot be stopped: one that is late is left to its end, and not listened to."""
@@ -206,7 +240,7 @@ def _has_tried(daemon: Busy) -> bool:
 
 
 def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPlaces | None:
-    """Where this root's hub is, for the process's own user; None without a home folder."""
+    """Return the paths of this root's hub for the current user; None without a home folder."""
     try:
         folders = UserFolders.of_this_process()
     except ConfigError:
@@ -219,7 +253,7 @@ def _path(named: str | Path | None) -> Path | None:
 
 
 def _is_utf8(key: str) -> bool:
-    """Whether it can be sent; no node's key holds anything else."""
+    """True if the key can be sent; every node's key is UTF-8."""
     try:
         key.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""A file of the project read whole, with a Stamp that belongs to exactly these bytes."""
+"""Project files read whole, each with a Stamp of exactly these bytes and a size limit."""
 
 import errno
 import os
@@ -6,15 +6,19 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from remora.code.file_analysis import read_facts
+from remora.code.file_facts import FileFacts
+from remora.hub.file_rules import FILE_LIMIT, too_large
 from remora.hub.stamp import Stamp, racy, stamp_of
 from remora.workspaces.file_syscalls import openat2
-from remora.workspaces.rooted_files import walk_open
+from remora.workspaces.rooted_files import open_by_parts
 
-MOST = 64 * 1024 * 1024
-"""Bytes of a file that is read; a larger one is no source."""
 _TRIES = 5
 _TICK_NS = 100_000_000
 """Several times the longest tick of a kernel whose file systems count in nanoseconds."""
@@ -25,24 +29,47 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Content(NamedTuple):
-    """`stamp` is None where it proves nothing: the file is young, or changes all the time."""
+    """`stamp` is None where it proves nothing: the file is young, changes all the time, or was
+    skipped."""
 
     data: bytes
     stamp: Stamp | None
+    skipped: str = ""
+    """Why the file was not read; empty if it was."""
+
+    @property
+    def file_hash(self) -> str:
+        """SHA-256 of the bytes; of a skipped file a text that no hash equals."""
+        return self.skipped or sha256(self.data).hexdigest()
+
+
+def facts_of(path: str, content: Content) -> FileFacts:
+    """Return the facts of a file (raw path); a skipped one has no nodes."""
+    if content.skipped:
+        return facts_without_nodes(path, content.file_hash, content.skipped)
+    return read_facts(path, content.data)
+
+
+def facts_without_nodes(path: str, file_hash: str, detail: str) -> FileFacts:
+    """Return the facts of a file that was not analysed, with the reason."""
+    return msgspec.structs.replace(
+        read_facts(path, b""), file_hash=file_hash, partial=True, detail=detail, nodes=()
+    )
 
 
 class Reader:
     """Reads files beneath one folder, through no symbolic link."""
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, root: int, limit: int) -> None:
         self._root = root
+        self._limit = limit
         self._last = "", root
         """The folder of the file that was read last: mostly the next one's, too."""
 
     def read(self, path: str) -> Content:
-        """The regular file at a raw path; a file that changes meanwhile is read again.
+        """Return the regular file at a raw path; one that changes meanwhile is read again.
 
-        Raises OSError: not there, not readable, too large, a link.
+        A file above the size limit is skipped. Raises OSError: not there, not readable, a link.
         """
         data = b""
         for _ in range(_TRIES):
@@ -50,7 +77,10 @@ class Reader:
             file = self._open(path)
             try:
                 before = os.fstat(file)
-                _check(before)
+                if not stat.S_ISREG(before.st_mode):
+                    raise OSError(errno.EINVAL, "not a regular file")
+                if before.st_size > self._limit:
+                    return Content(b"", None, too_large(self._limit))
                 data = os.read(file, before.st_size + 1)
                 stamp, after = stamp_of(before), stamp_of(os.fstat(file))
             finally:
@@ -60,7 +90,7 @@ class Reader:
         return Content(data, None)
 
     def close(self) -> None:
-        """Let go of the folder that was read last."""
+        """Close the folder that was read last."""
         _, folder = self._last
         if folder != self._root:
             os.close(folder)
@@ -76,10 +106,13 @@ class Reader:
 
 
 @contextmanager
-def reading(root: Path) -> Iterator[Reader]:
-    """A reader of the files beneath `root`. Raises OSError where there is no such folder."""
+def open_reader(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
+    """Open a reader of the files beneath `root`; files of more than `limit` bytes are skipped.
+
+    Raises OSError where there is no such folder.
+    """
     folder = os.open(root, _FOLDER)
-    reader = Reader(folder)
+    reader = Reader(folder, limit)
     try:
         yield reader
     finally:
@@ -93,18 +126,11 @@ def _open(root: int, path: bytes, flags: int) -> int:
     except OSError as error:
         if error.errno not in _NO_SUCH_CALL:
             raise
-    return walk_open(root, path, flags | os.O_NOFOLLOW)
+    return open_by_parts(root, path, flags | os.O_NOFOLLOW)
 
 
 def _proves(stamp: Stamp, now_ns: int) -> bool:
-    """Whether every write after `now_ns`, when the file was read, gives it another Stamp."""
+    """True if every write after `now_ns`, when the file was read, changes the Stamp."""
     if stamp.ctime_ns % _COARSE_NS == 0:  # a file system that counts in seconds, perhaps
         return not racy(stamp, now_ns)
     return max(stamp.mtime_ns, stamp.ctime_ns) < now_ns - _TICK_NS
-
-
-def _check(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "not a regular file")
-    if status.st_size > MOST:
-        raise OSError(errno.EFBIG, f"larger than {MOST} bytes")

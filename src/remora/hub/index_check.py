@@ -1,4 +1,4 @@
-"""Verify: the whole stored state compared with one made now from nothing but the files."""
+"""Verify the index: compare the stored state with one made from the files alone."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,8 +10,8 @@ from remora.code.callgraph.linker import Linker
 from remora.code.ir.model import encode_lowered
 from remora.code.links import TIERS, Edge
 from remora.hub.members.members import Members
-from remora.hub.query.fresh_read import read_cold
-from remora.hub.query.snapshots import MemoryView, View
+from remora.hub.query.fresh_read import read_all
+from remora.hub.query.snapshots import MemorySnapshot, Snapshot
 from remora.ids import MODULE, node_key
 
 _OWN = (
@@ -51,12 +51,12 @@ class Verified(NamedTuple):
     differences: tuple[Difference, ...]
 
 
-def verify(root: Path, members: Members, view: View) -> Verified:
+def verify(root: Path, members: Members, view: Snapshot) -> Verified:
     """Compare; nothing is written. Raises DiskError where the root or the database cannot be read.
 
     A file that changes meanwhile may differ.
     """
-    cold = MemoryView(read_cold(root, members.sweep()))
+    cold = MemorySnapshot(read_all(root, members.sweep(), limit=members.file_limit))
     keys = sorted({*view.keys(), *cold.keys()})
     found = [*_files(view, cold), *(each for key in keys for each in _own(key, view, cold))]
     found += _links(keys, view, cold)
@@ -64,7 +64,7 @@ def verify(root: Path, members: Members, view: View) -> Verified:
     return Verified(not found, len(keys), tuple(found))
 
 
-def _files(view: View, cold: View) -> Iterator[Difference]:
+def _files(view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
     """What links are made from: where that is the same, a linker says the same."""
     names: set[str] = set()
     for path in sorted({*view.paths(), *cold.paths()}):
@@ -79,7 +79,7 @@ def _files(view: View, cold: View) -> Iterator[Difference]:
             yield Difference(node_key(path, MODULE), "mentions", path in mentioning, path in truly)
 
 
-def _own(key: str, view: View, cold: View) -> Iterator[Difference]:
+def _own(key: str, view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
     stored, now = view.node(key), cold.node(key)
     if stored is None or now is None:
         yield Difference(key, "key", stored and key, now and key)
@@ -90,25 +90,25 @@ def _own(key: str, view: View, cold: View) -> Iterator[Difference]:
     yield from _different(key, "partial", stored.partial, now.partial)
 
 
-def _links(keys: Iterable[str], view: View, cold: View) -> Iterator[Difference]:
+def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
     """Links that were found ahead, if all of them stand there."""
     links = view.links()
     if links is None:
         return
     now: _Cold | None = None
     for key in keys:
-        told = links.callers(key), links.callees(key), links.importers(key)
-        if None in told:
+        stored_links = links.callers(key), links.callees(key), links.importers(key)
+        if None in stored_links:
             return
         now = now or _Cold(cold)
-        for field, stored in zip(("callers", "callees", "importers"), told, strict=True):
+        for field, stored in zip(("callers", "callees", "importers"), stored_links, strict=True):
             yield from _different(key, field, stored, getattr(now, field)(key))
 
 
 class _Cold:
     """The links of all nodes, each found once, where it begins."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: Snapshot) -> None:
         linker = Linker(view)
         self._forward = {key: linker.links(key) for key in view.keys()}  # noqa: SIM118
         self._backward: dict[tuple[str, str], list[Edge]] = {}

@@ -42,7 +42,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     signature: str | None
     """`def foo(x: int) -> str`; null for modules."""
     docstring: str | None
-    """Its first line."""
+    """First line."""
     docstring_outdated: bool
     """What it documents is not what the code has; false without a docstring."""
     imports: tuple[str, ...] | None

@@ -1,4 +1,4 @@
-"""What was seen while tests ran, in terms of nodes, and what of it holds for the code as it is."""
+"""Observed calls and tests, and which of them still hold for the current code."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -64,7 +64,7 @@ class Seen(Protocol):
     """Whoever knows the nodes as they are now, and all that was ever seen of them."""
 
     def node(self, key: str) -> HasFacts | None:
-        """None for an unknown one."""
+        """Return a node; None for an unknown key."""
 
     def calls_to(self, key: str) -> Sequence[ObservedCall]:
         """Calls to the node."""

@@ -1,4 +1,4 @@
-"""Protocol 1 of the Hub: what is asked, what is answered, one JSON object per line."""
+"""Protocol 1 of the Hub: requests and answers, one JSON object per line."""
 
 from typing import Annotated, Any, Literal
 
@@ -80,21 +80,21 @@ class GetNode(_Asked, frozen=True, tag="get_node"):
 
 
 class Callers(_Asked, frozen=True, tag="callers"):
-    """Who calls a node; `depth` 1 is direct callers."""
+    """Callers of a node; `depth` 1 is direct callers."""
 
     node: str
     depth: Depth = 1
 
 
 class Callees(_Asked, frozen=True, tag="callees"):
-    """What a node calls."""
+    """Callees of a node."""
 
     node: str
     depth: Depth = 1
 
 
 class Tests(_Asked, frozen=True, tag="tests"):
-    """Which tests exercise a node."""
+    """Tests that exercise a node."""
 
     node: str
     depth: Depth = 1
@@ -114,7 +114,7 @@ class ChangedSince(_Asked, frozen=True, tag="changed_since"):
 
 
 class Subscribe(_Asked, frozen=True, tag="subscribe"):
-    """From now on a line on this connection for each generation."""
+    """Send a line on this connection for each generation."""
 
 
 class Invalidate(_Asked, frozen=True, tag="invalidate"):
@@ -124,11 +124,11 @@ class Invalidate(_Asked, frozen=True, tag="invalidate"):
 
 
 class Status(_Asked, frozen=True, tag="status"):
-    """What the daemon is doing: the same as `remora hub status --json`."""
+    """Status of the daemon, as `remora hub status --json` prints it."""
 
 
 class Health(_Asked, frozen=True, tag="health"):
-    """Whether the daemon answers."""
+    """Check that the daemon answers."""
 
 
 Request = (
@@ -180,7 +180,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="changed"):
-    """What a subscriber is told: these nodes may have changed."""
+    """Event for subscribers: these nodes may have changed."""
 
     generation: int
     changed: tuple[str, ...]
@@ -258,20 +258,20 @@ def decode_request(line: bytes) -> Request:
 def _what_is_wrong(line: bytes, message: str) -> Refused:
     """Of a line that is no request as declared, though the decoder stopped before its end."""
     try:
-        said = _anything.decode(line)
+        fields = _anything.decode(line)
     except RecursionError:
         return Refused("bad_request", "nested too deeply")
     except msgspec.DecodeError as error:
         return Refused("bad_json", f"not JSON: {error}")
-    if not isinstance(said, dict):
-        return Refused("bad_request", f"expected an object, got {type(said).__name__}")
+    if not isinstance(fields, dict):
+        return Refused("bad_request", f"expected an object, got {type(fields).__name__}")
     identity = _id.decode(line).id
-    kind = said.get("type")
+    kind = fields.get("type")
     if not isinstance(kind, str):
-        return Refused("bad_request", "`type` must say what is asked", id=identity)
+        return Refused("bad_request", "`type` must be the type of the request", id=identity)
     if kind not in TYPES:
         known = ", ".join(TYPES)
-        return Refused("unknown_type", f"no type {kind[:80]!r}; there is {known}", id=identity)
+        return Refused("unknown_type", f"unknown type {kind[:80]!r}; known: {known}", id=identity)
     return Refused("bad_request", f"{kind}: {message}", id=identity)
 
 
@@ -282,12 +282,12 @@ def answer_line(request: Request, generation: int, result: Any) -> bytes:
 
 
 def encoded(result: Any) -> Raw:
-    """A result that is to be told more than once."""
+    """Encode a result that is sent more than once."""
     return Raw(_encoder.encode(result))
 
 
 def problem_line(refused: Refused) -> bytes:
-    """The line, with its end, that says why there is no result."""
+    """Return the line, with its end, of a refusal."""
     return _encoder.encode(_Failed(refused.id, False, refused.problem)) + b"\n"
 
 
@@ -297,12 +297,12 @@ def event_line(generation: int, changed: tuple[str, ...]) -> bytes:
 
 
 def request_line(request: Request) -> bytes:
-    """The line, with its end, that asks `request`."""
+    """Return the line, with its end, of a request."""
     return _encoder.encode(request) + b"\n"
 
 
 def decode_answer(line: bytes) -> Answer:
-    """Raises msgspec.DecodeError for what is no answer."""
+    """Decode an answer. Raises msgspec.DecodeError."""
     return _answer.decode(line)
 
 

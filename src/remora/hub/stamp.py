@@ -1,4 +1,4 @@
-"""Stamp: what the file system says of a file, by which a changed one is told without reading it."""
+"""Stamp: file metadata that shows a change without reading the file."""
 
 import os
 from typing import NamedTuple
@@ -23,7 +23,7 @@ def stamp_of(about: os.stat_result) -> Stamp:
 
 
 def racy(stamp: Stamp, now_ns: int) -> bool:
-    """Whether a later change may hide behind the same Stamp, which was taken at `now_ns`.
+    """True if a later change may have the same Stamp, taken at `now_ns`.
 
     So it is if the file changed within the 2 s before (the next write may fall on the same tick of
     the file system's clock) or in the future (the clock was set back, or will meet that tick again).

@@ -1,4 +1,4 @@
-"""Which facts a change of a file makes it necessary to find anew: a change in, ordered actions out."""
+"""Update rules: a changed file in, ordered update actions out."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal

@@ -1,4 +1,4 @@
-"""How a packet is made to fit: single steps in a fixed order, least valuable first (`trim/1`)."""
+"""Token budget: trimming a packet in single steps, least valuable first (`trim/1`)."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -14,8 +14,8 @@ KEEP_ACTIONS = 1
 KEEP_DIAGNOSTICS = 1
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """A trimmed packet: how many steps it took, and the tokens of the request that shows it."""
+class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
+    """A trimmed packet, the number of trim steps, and the tokens of its request."""
 
     packet: DecisionPacket
     trim: int
@@ -24,32 +24,34 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
-    """The packet after the first `n` steps of `trim/1` (fewer where there are no more)."""
-    for step in islice(steps(packet), n):
+    """Return the packet after the first `n` steps of `trim/1`, or all if there are fewer."""
+    for step in islice(trim_steps(packet), n):
         packet = step
     return packet
 
 
-def fit(packet: DecisionPacket, limit: int, measure: Callable[[DecisionPacket], int]) -> Fit:
-    """The smallest trim whose request is within `limit` tokens.
+def fit(
+    packet: DecisionPacket, limit: int, measure: Callable[[DecisionPacket], int]
+) -> FittedPacket:
+    """Return the smallest trim whose request is within `limit` tokens.
 
-    `measure` gives the tokens of the whole rendered request. Where even the last step leaves
-    too much, `fits` is false and the request must not be sent.
+    `measure` returns the tokens of the whole rendered request. If even the last step is too
+    large, `fits` is false and the request must not be sent.
     """
     taken, tokens = 0, measure(packet)
-    for step in steps(packet):
+    for step in trim_steps(packet):
         if tokens <= limit:
             break
         packet, taken, tokens = step, taken + 1, measure(step)
-    return Fit(packet=packet, trim=taken, tokens=tokens, fits=tokens <= limit)
+    return FittedPacket(packet=packet, trim=taken, tokens=tokens, fits=tokens <= limit)
 
 
-def steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    """The packet after step 1, after step 2, … until nothing more may go."""
+def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+    """Yield the packet after step 1, step 2, … until nothing can be removed."""
     for kind in (
         _candidates,
         _excerpt_lines,
-        _foreign_nodes,
+        _other_nodes,
         _actions,
         _knowledge,
         _diagnostics,
@@ -99,7 +101,7 @@ def _without_two_lines(excerpt: Excerpt, *, from_end: bool) -> Excerpt:
     return replace(excerpt, text="\n".join(lines[2:]), lines=(first + 2, last))
 
 
-def _foreign_nodes(packet: DecisionPacket) -> Iterator[DecisionPacket]:
+def _other_nodes(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     for node in [*packet.hub_context, *packet.hub_freshness]:
         if node != packet.node_id and (node in packet.hub_context or node in packet.hub_freshness):
             packet = _without_node(packet, node, "hub_nodes")

@@ -1,4 +1,4 @@
-"""Canonical JSON: the one spelling that is hashed, of the values that a packet may hold."""
+"""Canonical JSON, the form that is hashed, and values as a packet may contain them."""
 
 import json
 from collections.abc import Mapping
@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-_PLAIN_INT = 2**53
+_MAX_INT = 2**53
 LEAVES = frozenset({str, int, float, bool, type(None)})
 CONTAINERS = (dict, list, tuple, Mapping)
-"""What of a value is written as it is, and what holds others."""
+"""Types of leaves and of containers."""
 MAX_DEPTH = 64
 TOO_DEEP = "<nested beyond 64 levels>"
 CYCLE = "<contains itself>"
@@ -19,43 +19,43 @@ CYCLE = "<contains itself>"
 def canonical(value: Any) -> bytes:
     """Canonical JSON: keys sorted by code point, `,` and `:`, no ASCII escaping, UTF-8.
 
-    For values that `plain` or `storable` (`remora.memory.encode_values`) gave, and records that hold them.
+    For results of `to_packet_value` and `encode_value`, and for records of them.
     """
-    # the standard library itself, for its spelling of floats: msgspec writes 1e16 for 1e+16
+    # not msgspec, which writes 1e16 where the standard library writes 1e+16
     return json.dumps(
         msgspec.to_builtins(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False
     ).encode()
 
 
 def canonical_size(value: Any) -> int:
-    """Bytes of the canonical JSON of what `plain` gave; about seven times as fast as making it."""
+    """Return the size of the canonical JSON of a packet value, seven times as fast as making it."""
     return len(msgspec.json.encode(value))
 
 
 def canonical_sha256(value: Any) -> str:
-    """Lower-case hex SHA-256 of the canonical JSON."""
+    """Return the lower-case hex SHA-256 of the canonical JSON."""
     return sha256(canonical(value)).hexdigest()
 
 
 def escape_surrogates(text: str) -> str:
-    r"""`text` with each lone surrogate spelled out as the six characters `\udXXX`."""
+    r"""Return `text` with lone surrogates as the six characters `\udXXX`."""
     if text.isascii():
-        return str.__str__(text)  # the text alone of a subclass
+        return str.__str__(text)  # of a subclass only the text
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def plain(value: Any) -> Any:
-    """`value` as a packet may hold it.
+def to_packet_value(value: Any) -> Any:
+    """Convert `value` to the form that a packet may contain.
 
-    Integers within ±2^53 stay; any other number becomes its `repr` string, lone surrogates
-    text, nesting beyond 64 levels the string `TOO_DEEP`, a container inside itself `CYCLE`, what
-    JSON lacks its `repr`. Total: takes whatever there is.
+    Integers within ±2^53 are kept; any other number becomes its `repr` string, lone surrogates
+    text, nesting beyond 64 levels the string `TOO_DEEP`, a container inside itself `CYCLE`, any
+    other object its `repr`. Total: never raises.
     """
     return _plain(value, ())
 
 
 def _plain(value: Any, around: tuple[int, ...]) -> Any:
-    """`around` are the ids of the containers that hold `value`, outermost first."""
+    """`around`: ids of the containers around `value`, outermost first."""
     kind = type(value)
     if kind is str and value.isascii():
         return value
@@ -68,29 +68,29 @@ def _plain(value: Any, around: tuple[int, ...]) -> Any:
     around = (*around, id(value))
     if isinstance(value, (list, tuple)):
         return [_plain(v, around) for v in value]
-    return {plain_key(k): _plain(v, around) for k, v in value.items()}
+    return {to_packet_key(k): _plain(v, around) for k, v in value.items()}
 
 
-def plain_key(key: Any) -> str:
-    """A key as JSON may have it: text without lone surrogates, other values as their `repr`."""
+def to_packet_key(key: Any) -> str:
+    """Return a JSON key: text without lone surrogates, other values as their `repr`."""
     if type(key) is str and key.isascii():
         return key
-    return escape_surrogates(key if isinstance(key, str) else spelled(key))
+    return escape_surrogates(key if isinstance(key, str) else safe_repr(key))
 
 
-def spelled(value: Any) -> str:
-    """The `repr` of an object; a hexadecimal number where Python refuses to write its digits."""
+def safe_repr(value: Any) -> str:
+    """Return the `repr` of an object; hexadecimal for integers too long for Python's limit."""
     try:
         if isinstance(value, float):
             return float.__repr__(value)
         return repr(value)
-    except Exception:  # noqa: BLE001 - foreign code, and what it returned must be recorded
+    except Exception:  # noqa: BLE001 - foreign code; its value must be recorded anyway
         return hex(value) if isinstance(value, int) else f"<{type(value).__name__}>"
 
 
 def _plain_leaf(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, int) and -_PLAIN_INT <= value <= _PLAIN_INT:
+    if isinstance(value, int) and -_MAX_INT <= value <= _MAX_INT:
         return int(value)
-    return escape_surrogates(value if isinstance(value, str) else spelled(value))
+    return escape_surrogates(value if isinstance(value, str) else safe_repr(value))

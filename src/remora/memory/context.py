@@ -1,6 +1,7 @@
-"""The ContextManager: holds an agent's packet, makes deltas from results, applies events."""
+"""ContextManager: an agent's packet, deltas from tool results, application of events."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -9,13 +10,14 @@ from msgspec import UNSET, UnsetType
 from remora.memory import delta as make
 from remora.memory import tool_results
 from remora.memory.budget import fit
-from remora.memory.canonical import canonical, plain
+from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
+from remora.memory.event_check import check_event, check_tool
 from remora.memory.events import Event
-from remora.memory.legacy_events import delta_of_seed, raw_of
+from remora.memory.legacy_events import delta_of_plain_event, raw_output_of
 from remora.memory.packet import GOAL_LIMIT, Constraints, DecisionPacket, Excerpt, NewAction
 from remora.memory.projection import apply
-from remora.memory.prompt.base import shown_context
+from remora.memory.prompt.base import prompt_context
 from remora.memory.summarizers import DefaultSummarizer, Summarizer
 
 Hook = Callable[[DecisionPacket], PacketDelta | None]
@@ -24,16 +26,16 @@ _CAPPED = ("goal", "node_summary", "state_summary")
 
 
 def estimate_tokens(text: str) -> int:
-    """UTF-8 bytes / 2, rounded up: a safe guess where no tokenizer is at hand, not a count."""
+    """Return UTF-8 bytes / 2, rounded up: a safe estimate without a tokenizer."""
     return (len(text.encode()) + 1) // 2
 
 
 def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
-    """The first packet from plain values, with caps applied; unknown keys are ignored.
+    """Return the first packet from plain values, with caps applied; unknown keys are ignored.
 
     `constraints` is `{max_turns, safety}`, `knowledge` is `{key: value}`.
     """
-    texts: dict[str, Any] = {key: plain(str(context.get(key) or "")) for key in _TEXTS}
+    texts: dict[str, Any] = {key: to_packet_value(str(context.get(key) or "")) for key in _TEXTS}
     capped: dict[str, Any] = {
         key: make.one_line(str(context.get(key) or ""), GOAL_LIMIT) for key in _CAPPED
     }
@@ -42,7 +44,7 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
         **texts,
         **capped,
         constraints=msgspec.convert(constraints, Constraints),
-        extensions=plain(dict(context.get("extensions") or {})),
+        extensions=to_packet_value(dict(context.get("extensions") or {})),
     )
     facts = context.get("knowledge") or {}
     return apply(packet, PacketDelta(update_knowledge=make.knowledge(dict(facts))))
@@ -51,8 +53,8 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
 class ContextManager:
     """Projects events onto the packet of one agent.
 
-    `packet_size_limit` is in tokens of `token_counter` (text to tokens); without one,
-    `estimate_tokens` stands in.
+    `packet_size_limit` is in tokens of `token_counter` (text to tokens; default
+    `estimate_tokens`).
     """
 
     def __init__(
@@ -68,27 +70,39 @@ class ContextManager:
         self._summarizers: dict[str, Summarizer] = {}
 
     def register_summarizer(self, tool: str, summarizer: Summarizer) -> None:
-        """Let `summarizer` speak for the results of `tool` where the tool itself does not."""
+        """Use `summarizer` for results of `tool` without a summary or knowledge of their own."""
         self._summarizers[tool] = summarizer
 
-    def apply_event(self, event: Event | Mapping[str, Any]) -> PacketDelta:
-        """Apply an event, as written or as one of the seeds' plain dicts; returns its delta."""
+    def apply_event(self, event: Event | Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
+        """Apply a recorded event or one of the mission's plain dicts; return its delta.
+
+        Raises InvalidEvent for an unknown event type or a tool result without a tool. With
+        `strict=False` such a recorded event counts by its delta alone, and an unknown plain dict
+        changes nothing.
+        """
         if isinstance(event, Event):
+            if strict:
+                check_event(event)
             delta = event.packet_delta or PacketDelta()
         else:
-            delta = delta_of_seed(event, self.delta_for)
+            delta = delta_of_plain_event(
+                event, partial(self.delta_for, strict=False), strict=strict
+            )
         self.packet = apply(self.packet, delta)
         return delta
 
-    def delta_for(self, tool_result: Mapping[str, Any]) -> PacketDelta:
-        """What a tool's result changes; nothing is applied.
+    def delta_for(self, tool_result: Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
+        """Return what a tool's result changes, without applying it.
 
         Keys: `tool`, `args`, `raw_output`, `summary`, `knowledge_delta`, `outcome`, `error`, and
         the optional `diagnostics`, `candidate_actions`, `state_summary`, `excerpt`, `extensions`.
         A missing summary or knowledge comes from the tool's summarizer, else the default. Values
-        of the wrong kind are passed over: whatever a tool returned, there is a delta.
+        of the wrong kind are ignored: every output of a tool has a delta. Raises InvalidEvent
+        where `tool` is missing, unless `strict` is false.
         """
-        tool = tool_results.text(tool_result.get("tool"))
+        if strict:
+            check_tool(tool_result, ("tool",))
+        tool = tool_results.to_text(tool_result.get("tool"))
         action = make.new_action(
             tool,
             tool_results.arguments(tool_result),
@@ -104,65 +118,67 @@ class ContextManager:
         )
 
     def get_prompt_context(self) -> dict[str, Any]:
-        """The trimmed packet as JSON values, without identifiers; knowledge as `{key: value}`.
+        """Return the trimmed packet as JSON values, without identifiers; knowledge as `{key: value}`.
 
-        What counts towards the limit is its canonical JSON.
+        Its canonical JSON counts towards the limit.
         """
         fitted = fit(self.packet, self.packet_size_limit, self._context_tokens)
-        return shown_context(fitted.packet)
+        return prompt_context(fitted.packet)
 
     def run_middleware(self, hooks: Iterable[Hook]) -> list[PacketDelta]:
-        """Ask each hook in turn what to change, apply it, and return what was changed.
+        """Call each hook in order, apply its delta, and return the deltas.
 
-        The deltas returned are to be recorded; they are the hooks' own with all caps applied.
+        The caller records the returned deltas; they are the hooks' own with all caps applied.
         """
         deltas = []
         for hook in hooks:
-            said = hook(self.packet)
-            if said is not None:
-                delta = make.capped(said)
+            proposed = hook(self.packet)
+            if proposed is not None:
+                delta = make.with_caps(proposed)
                 self.packet = apply(self.packet, delta)
                 deltas.append(delta)
         return deltas
 
     def _context_tokens(self, packet: DecisionPacket) -> int:
-        return self._count(canonical(shown_context(packet)).decode())
+        return self._count(canonical(prompt_context(packet)).decode())
 
     def _summarizer(self, tool: str) -> Summarizer:
         return self._summarizers.get(tool) or DefaultSummarizer(tool)
 
     def _summary(self, tool: str, tool_result: Mapping[str, Any]) -> str:
-        said = tool_results.stated_summary(tool_result)
-        return said or tool_results.text(self._summarizer(tool).summarize(raw_of(tool_result)))
+        stated = tool_results.stated_summary(tool_result)
+        return stated or tool_results.to_text(
+            self._summarizer(tool).summarize(raw_output_of(tool_result))
+        )
 
     def _knowledge(self, action: NewAction, tool_result: Mapping[str, Any]) -> dict[str, Any]:
-        said = tool_result.get("knowledge_delta")
-        if isinstance(said, Mapping):
-            return dict(said)
+        facts = tool_result.get("knowledge_delta")
+        if isinstance(facts, Mapping):
+            return dict(facts)
         if action.outcome == "error" and action.tool not in self._summarizers:
             return {}
-        return tool_results.mapping(
-            self._summarizer(action.tool).extract_knowledge(raw_of(tool_result))
+        return tool_results.to_dict(
+            self._summarizer(action.tool).extract_knowledge(raw_output_of(tool_result))
         )
 
     def _optional(self, tool_result: Mapping[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {}
         if (found := tool_result.get("diagnostics")) is not None:
-            given["diagnostics"] = make.diagnostics(tool_results.items(found))
+            given["diagnostics"] = make.diagnostics(tool_results.to_list(found))
         if (actions := tool_result.get("candidate_actions")) is not None:
             given["candidate_actions"] = tool_results.candidates(actions)
         if (text := tool_result.get("state_summary")) is not None:
-            given["state_summary"] = make.one_line(tool_results.text(text), GOAL_LIMIT)
+            given["state_summary"] = make.one_line(tool_results.to_text(text), GOAL_LIMIT)
         if isinstance(excerpt := tool_result.get("excerpt"), Mapping):
             given["excerpt"] = self._excerpt(excerpt)
         if isinstance(extensions := tool_result.get("extensions"), Mapping):
-            given["extensions"] = plain(extensions)
+            given["extensions"] = to_packet_value(extensions)
         return given
 
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
-        """At most a third of the limit: lines are dropped from the end."""
+        """Return an excerpt of at most a third of the limit, cut at the end."""
         room = self.packet_size_limit // 3
-        lines = tool_results.text(found.get("text")).removesuffix("\n").split("\n")
+        lines = tool_results.to_text(found.get("text")).removesuffix("\n").split("\n")
         low, high = 1, len(lines)
         while low < high:  # the most lines that fit, at least one
             middle = (low + high + 1) // 2
@@ -172,10 +188,10 @@ class ContextManager:
                 high = middle - 1
         kept = self._clip_line("\n".join(lines[:low]), room)
         return make.excerpt(
-            tool_results.text(found.get("ref")),
-            tool_results.text(found.get("path")),
+            tool_results.to_text(found.get("ref")),
+            tool_results.to_text(found.get("path")),
             tool_results.first_line(found),
-            kept + "\n",  # so that an empty last line stays one
+            kept + "\n",  # keeps an empty last line
         )
 
     def _clip_line(self, text: str, room: int) -> str:
@@ -187,8 +203,8 @@ class ContextManager:
 def _error_set(
     packet: DecisionPacket, action: NewAction, tool_result: Mapping[str, Any]
 ) -> str | UnsetType | None:
-    """The error of a failed result, or one that was stated beside any outcome; else it clears."""
+    """Return the error of a failed result or a stated one; None clears the last error."""
     if action.outcome == "error" or tool_results.stated_error(tool_result):
-        said = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
-        return make.error_text(said)
+        error = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
+        return make.error_text(error)
     return None if packet.last_error is not None else UNSET

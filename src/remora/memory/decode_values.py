@@ -1,4 +1,4 @@
-"""Values as they were before they became storable, read from their marked forms."""
+"""Decoding of values that `encode_values` stored in marked forms."""
 
 import base64
 import re
@@ -8,23 +8,23 @@ from typing import Any
 _FLOATS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 _INT = re.compile(r"-?(0x[0-9a-f]+|[0-9]+)")
 _ESCAPED = re.compile(r"\$\$+(float|int|bytes|text|repr|dict|deep|at)")
-_WRONG = (ValueError, TypeError, KeyError)
+_BAD_FORM = (ValueError, TypeError, KeyError)
 
 
-def unstorable(value: Any) -> Any:
-    """The inverse of `storable`: a copy in which marked forms are what they stand for.
+def decode_value(value: Any) -> Any:
+    """Return a copy with marked forms decoded: the inverse of `encode_value`.
 
-    `{"$repr": …}` stays, for an object cannot be had back, and so does a form that is not as
-    `storable` writes it. Total for JSON values of any depth; the copy may be as deep as what was
-    stored. Long texts that were moved to a blob are resolved before (`remora.trace.blobs`).
+    `{"$repr": …}` stays, since the object cannot be restored, and so does a form that
+    `encode_value` does not write. Total for JSON values of any depth; the copy may be as deep as
+    the original. Resolve texts in blobs first (`remora.trace.blobs`).
     """
     top = [value]
     places: list[tuple[Any, Any]] = [(top, 0)]
     for place, key in places:  # grows: a container before those that it holds
-        copy = place[key] = _opened(place[key])
+        copy = place[key] = _copy_level(place[key])
         places += [(copy, k) for k, v in _members(copy) if isinstance(v, (dict, list))]
     for place, key in reversed(places):
-        place[key] = _unmarked(place[key])
+        place[key] = _decode_mark(place[key])
     return top[0]
 
 
@@ -34,20 +34,20 @@ def _members(container: Any) -> Iterable[tuple[Any, Any]]:
     return enumerate(container) if isinstance(container, list) else ()
 
 
-def _opened(value: Any) -> Any:
-    """A copy of one level; in place of a `$deep` form the container that it stands for."""
+def _copy_level(value: Any) -> Any:
+    """Return a copy of one level; a `$deep` form becomes its container."""
     if isinstance(value, list):
         return list(value)
     if not isinstance(value, dict):
         return value
     if len(value) == 1 and isinstance(nodes := value.get("$deep"), list):
-        joined = _joined(nodes) if nodes else None
+        joined = _join_nodes(nodes) if nodes else None
         return dict(value) if joined is None else joined
     return dict(value)
 
 
-def _joined(nodes: list[Any]) -> Any:
-    """The first node with every other one in its place; None where that makes no tree."""
+def _join_nodes(nodes: list[Any]) -> Any:
+    """Return the first node with the others in their places; None if they are not a tree."""
     if not all(isinstance(node, (dict, list)) for node in nodes):
         return None
     copies = [node.copy() for node in nodes]
@@ -57,7 +57,7 @@ def _joined(nodes: list[Any]) -> Any:
             if not isinstance(item, dict) or item.keys() != {"$at"}:
                 continue
             inner = item["$at"]
-            # behind its own place: so no node can come to hold itself
+            # a later node, so that no node can contain itself
             if type(inner) is not int or inner <= number or inner not in left:
                 return None
             left.remove(inner)
@@ -65,44 +65,44 @@ def _joined(nodes: list[Any]) -> Any:
     return None if left else copies[0]
 
 
-def _unmarked(value: Any) -> Any:
+def _decode_mark(value: Any) -> Any:
     if not isinstance(value, dict) or len(value) != 1:
         return value
-    ((key, said),) = value.items()
+    ((key, stored),) = value.items()
     if not isinstance(key, str) or not key.startswith("$"):
         return value
     if _ESCAPED.fullmatch(key):
-        return {key[1:]: said}
+        return {key[1:]: stored}
     read = _READERS.get(key)
     try:
-        return value if read is None else read(said)
-    except _WRONG:
+        return value if read is None else read(stored)
+    except _BAD_FORM:
         return value
 
 
-def _int(said: str) -> int:
-    if not _INT.fullmatch(said):
-        raise ValueError(said)
-    return int(said, 0)
+def _int(stored: str) -> int:
+    if not _INT.fullmatch(stored):
+        raise ValueError(stored)
+    return int(stored, 0)
 
 
-def _bytes(said: str) -> bytes:
-    return base64.b64decode(said, validate=True)
+def _bytes(stored: str) -> bytes:
+    return base64.b64decode(stored, validate=True)
 
 
-def _text(said: str) -> str:
-    return _bytes(said).decode("utf-8", "surrogatepass")
+def _text(stored: str) -> str:
+    return _bytes(stored).decode("utf-8", "surrogatepass")
 
 
-def _dict(said: Any) -> dict[Any, Any]:
-    if not isinstance(said, list) or not all(isinstance(pair, list) for pair in said):
-        raise TypeError("no pairs")
-    return {_key(key): item for key, item in said}
+def _dict(stored: Any) -> dict[Any, Any]:
+    if not isinstance(stored, list) or not all(isinstance(pair, list) for pair in stored):
+        raise TypeError("not a list of pairs")
+    return {_key(key): item for key, item in stored}
 
 
-def _key(said: Any) -> Any:
-    """A list that was a key was a tuple: nothing else that becomes a list can be one."""
-    return tuple(map(_key, said)) if isinstance(said, list) else said
+def _key(stored: Any) -> Any:
+    """Return a key; a list was a tuple, the only hashable value stored as a list."""
+    return tuple(map(_key, stored)) if isinstance(stored, list) else stored
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {

@@ -1,4 +1,4 @@
-"""What one event changes in the packet; an absent key changes nothing."""
+"""PacketDelta: the changes of one event to the packet."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
-from remora.memory.canonical import canonical, plain, plain_key
+from remora.memory.canonical import canonical, to_packet_key, to_packet_value
 from remora.memory.packet import (
     GOAL_LIMIT,
     MAX_DIAGNOSTICS,
@@ -41,70 +41,85 @@ class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def one_line(text: str, limit: int) -> str:
-    """`text` as a packet shows it: white space folded, lone surrogates spelled out, cut."""
-    return clip(plain(" ".join(text.split())), limit)
+    """Return `text` as a packet shows it: white space folded, lone surrogates escaped, cut."""
+    return clip(to_packet_value(" ".join(text.split())), limit)
 
 
 def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) -> NewAction:
-    """An action with its caps applied."""
-    capped = {k: _capped_argument(v) for k, v in plain(args).items()}
+    """Return an action with its caps applied."""
+    capped = {k: _capped_argument(v) for k, v in to_packet_value(args).items()}
     return NewAction(
-        tool=plain(tool), args=capped, summary=one_line(summary, SUMMARY_LIMIT), outcome=outcome
+        tool=to_packet_value(tool),
+        args=capped,
+        summary=one_line(summary, SUMMARY_LIMIT),
+        outcome=outcome,
     )
 
 
 def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
-    """A candidate action; its arguments are kept whole, since they are what would be called."""
-    return Candidate(tool=plain(tool), args=plain(args), reason=one_line(reason, SUMMARY_LIMIT))
+    """Return a candidate action; its arguments stay whole, since the call uses them."""
+    return Candidate(
+        tool=to_packet_value(tool),
+        args=to_packet_value(args),
+        reason=one_line(reason, SUMMARY_LIMIT),
+    )
 
 
 def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """The first 20 items, each cut to 200 characters (of canonical JSON where it is no text)."""
+    """Return the first 20 items, each cut to 200 characters (of canonical JSON if not text)."""
     return tuple(
-        one_line(item, SUMMARY_LIMIT) if isinstance(item, str) else _cut(plain(item), SUMMARY_LIMIT)
+        one_line(item, SUMMARY_LIMIT)
+        if isinstance(item, str)
+        else _cut(to_packet_value(item), SUMMARY_LIMIT)
         for item in items[:MAX_DIAGNOSTICS]
     )
 
 
 def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
-    """Facts with every value plain and cut to 500 characters of canonical JSON."""
-    return {plain_key(key): knowledge_value(value) for key, value in facts.items()}
+    """Return facts as packet values, each cut to 500 characters of canonical JSON."""
+    return {to_packet_key(key): knowledge_value(value) for key, value in facts.items()}
 
 
 def knowledge_value(value: Any) -> Any:
-    """The plain value, or the first characters of its canonical JSON where it is longer.
+    """Return the packet value, cut to the first characters of its canonical JSON.
 
-    A string is cut as text, so that what is left reads as it did.
+    A string is cut as text, so that the rest stays readable.
     """
-    return _cut(plain(value), VALUE_LIMIT)
+    return _cut(to_packet_value(value), VALUE_LIMIT)
 
 
 def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
-    """Verbatim `text` from line `first` (from 1) on; the last line follows from the text."""
-    text = plain(text.removesuffix("\n"))
+    """Return an excerpt of `text`, whose first line is `first` (from 1)."""
+    text = to_packet_value(text.removesuffix("\n"))
     return Excerpt(
-        ref=plain(ref), path=plain(path), lines=(first, first + text.count("\n")), text=text
+        ref=to_packet_value(ref),
+        path=to_packet_value(path),
+        lines=(first, first + text.count("\n")),
+        text=text,
     )
 
 
 def error_text(text: str | None) -> str | None:
-    """An error as `last_error` shows it: one line of at most 300 characters."""
+    """Return an error as `last_error` shows it: one line of at most 300 characters."""
     return None if text is None else one_line(text, GOAL_LIMIT)
 
 
-def capped(delta: PacketDelta) -> PacketDelta:
-    """`delta` as it would be had it been made here: plain values, every cap applied."""
+def with_caps(delta: PacketDelta) -> PacketDelta:
+    """Return `delta` with packet values and every cap applied."""
     given = {key: value for key, value in asdict(delta).items() if value is not UNSET}
     return replace(delta, **{key: _CAPS[key](v) for key, v in given.items() if key in _CAPS})
 
 
 def _capped_keys(given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(plain_key, given))  # as the keys are spelled that they are to remove
+    return tuple(map(to_packet_key, given))  # spelled as the keys to remove
 
 
 def _capped_excerpt(given: Excerpt | None) -> Excerpt | None:
     return given and replace(
-        given, ref=plain(given.ref), path=plain(given.path), text=plain(given.text)
+        given,
+        ref=to_packet_value(given.ref),
+        path=to_packet_value(given.path),
+        text=to_packet_value(given.text),
     )
 
 
@@ -139,7 +154,7 @@ _CAPS: dict[str, Callable[[Any], Any]] = {
     "update_knowledge": knowledge,
     "forget_knowledge": _capped_keys,
     "set_error": error_text,
-    "hub_context": plain,
-    "hub_freshness": plain,
-    "extensions": plain,
+    "hub_context": to_packet_value,
+    "hub_freshness": to_packet_value,
+    "extensions": to_packet_value,
 }

@@ -1,4 +1,4 @@
-"""The forms that odd values take in streams, so that nothing recorded is silently changed."""
+"""Encoding of values that JSON lacks, so that nothing recorded is silently changed."""
 
 import base64
 import math
@@ -15,44 +15,44 @@ from remora.memory.canonical import (
     MAX_DEPTH,
     canonical_sha256,
     escape_surrogates,
-    spelled,
+    safe_repr,
 )
 
 _STORED_INT_MIN, _STORED_INT_MAX = -(2**63), 2**64 - 1
 _MARK = re.compile(r"\$+(float|int|bytes|text|repr|dict|deep|at)")
-_LOOKED_INTO = 40
-"""Levels of a value that `is_stored_as_it_is` looks into."""
+_INSPECTED_LEVELS = 40
+"""Levels of a value that `is_stored_unchanged` inspects."""
 
 
-def storable(value: Any) -> Any:
-    """`value` as a stream holds it: JSON as it is, the rest in a marked form. Nothing is lost
-    of text, bytes, numbers, and lists and mappings of them; `unstorable` gives them back.
+def encode_value(value: Any) -> Any:
+    """Return `value` as a stream stores it: JSON unchanged, the rest in a marked form. Text, bytes,
+    numbers, and lists and mappings of them are lossless; `decode_value` restores them.
 
     | value | form |
     |---|---|
     | NaN and infinities | `{"$float": "nan"}` |
-    | integers beyond 64 bits | `{"$int": "…"}`, hexadecimal where Python writes no digits |
+    | integers beyond 64 bits | `{"$int": "…"}`, hexadecimal above Python's limit of digits |
     | bytes | `{"$bytes": base64}` |
     | text with lone surrogates | `{"$text": base64 of UTF-8 with surrogates}` |
-    | mappings with a key that is no such text | `{"$dict": [[key, value], …]}` |
+    | mappings with any other key than UTF-8 text | `{"$dict": [[key, value], …]}` |
     | a container at level 65 | `{"$deep": [container, …]}`, `{"$at": n}` in it for the n-th |
     | other objects | `{"$repr": "…"}`, for a container inside itself `CYCLE` |
 
-    A mapping of its own whose only key is such a mark gets one more `$` before it. Tuples become
-    lists, what is derived from text or numbers becomes plain. Total: takes whatever there is.
+    A mapping whose only key looks like a mark gets one more `$` before it. Tuples become lists,
+    subclasses of text and numbers their base types. Total: never raises.
     """
     return _stored(value, ())
 
 
-def storable_sha256(value: Any) -> str:
-    """SHA-256 of the canonical JSON of `storable`: stands for a value that is not recorded whole."""
-    return canonical_sha256(storable(value))
+def encoded_sha256(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON of the encoded value."""
+    return canonical_sha256(encode_value(value))
 
 
-def is_stored_as_it_is(value: Any, depth: int = _LOOKED_INTO) -> bool:
-    """True only if `storable` would change nothing of `value`, lone surrogates apart.
+def is_stored_unchanged(value: Any, depth: int = _INSPECTED_LEVELS) -> bool:
+    """True only if `encode_value` would not change `value`, except for lone surrogates.
 
-    False says nothing: what is nested deeply or of a kind that is seldom seen is not looked into.
+    False is inconclusive: deeply nested values and rare types are not inspected.
     """
     kind = type(value)
     if kind is str or value is None or kind is bool:
@@ -62,31 +62,33 @@ def is_stored_as_it_is(value: Any, depth: int = _LOOKED_INTO) -> bool:
         return fits
     if kind is float:
         return math.isfinite(value)
-    return depth > 0 and _holds_plain(value, kind, depth - 1)
+    return depth > 0 and _contents_stored_unchanged(value, kind, depth - 1)
 
 
-def _holds_plain(value: Any, kind: type, depth: int) -> bool:
+def _contents_stored_unchanged(value: Any, kind: type, depth: int) -> bool:
     if kind is dict:
         for key, item in value.items():
-            if type(key) is not str or not is_stored_as_it_is(item, depth):
+            if type(key) is not str or not is_stored_unchanged(item, depth):
                 return False
-        return len(value) != 1 or not next(iter(value)).startswith("$")  # it might be a mark
+        return len(value) != 1 or not next(iter(value)).startswith("$")  # may be a mark
     if kind is list or kind is tuple:
-        return _all_plain(value, depth)
+        return _all_stored_unchanged(value, depth)
     if isinstance(value, msgspec.Struct):
-        return _all_plain([getattr(value, name) for name in value.__struct_fields__], depth)
+        return _all_stored_unchanged(
+            [getattr(value, name) for name in value.__struct_fields__], depth
+        )
     return False
 
 
-def _all_plain(values: Sequence[Any], depth: int) -> bool:
-    for value in values:  # noqa: SIM110 - a generator would cost as much as the looking
-        if not is_stored_as_it_is(value, depth):
+def _all_stored_unchanged(values: Sequence[Any], depth: int) -> bool:
+    for value in values:  # noqa: SIM110 - a generator would double the cost
+        if not is_stored_unchanged(value, depth):
             return False
     return True
 
 
 def _stored(value: Any, around: tuple[int, ...]) -> Any:
-    """`around` are the ids of the containers that hold `value`, outermost first."""
+    """`around`: ids of the containers around `value`, outermost first."""
     kind = type(value)
     if kind is str and value.isascii():
         return value
@@ -99,12 +101,12 @@ def _stored(value: Any, around: tuple[int, ...]) -> Any:
     around = (*around, id(value))
     if isinstance(value, (list, tuple)):
         return [_stored(v, around) for v in value]
-    return {k: _stored(v, around) for k, v in _named(value).items()}
+    return {k: _stored(v, around) for k, v in _with_safe_keys(value).items()}
 
 
-def _named(value: Mapping[Any, Any]) -> Mapping[str, Any]:
-    """A mapping with keys as JSON has them, and that no mark's reader takes for a mark."""
-    if not all(map(_is_name, value)):
+def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
+    """Return a mapping with JSON keys that cannot be mistaken for a mark."""
+    if not all(map(_is_json_key, value)):
         if not all(isinstance(key, str) and _encodable(key) for key in value):
             return {"$dict": [[key, item] for key, item in value.items()]}
         value = {str.__str__(key): item for key, item in value.items()}
@@ -115,7 +117,7 @@ def _named(value: Mapping[Any, Any]) -> Mapping[str, Any]:
     return value
 
 
-def _is_name(key: Any) -> bool:
+def _is_json_key(key: Any) -> bool:
     return type(key) is str and (key.isascii() or _encodable(key))
 
 
@@ -128,13 +130,13 @@ def _encodable(text: str) -> bool:
 
 
 def _nodes(value: Any, around: tuple[int, ...]) -> list[Any]:
-    """Every container of `value` by itself, `value` first, each before those that it holds."""
+    """Return every container of `value`, outer ones first."""
     nodes: list[Any] = []
     path = set(around)
     places: list[tuple[Any, Any]] = [([value], 0)]
     while places:
         place, key = places.pop()
-        if place is None:  # all that is in this container was seen
+        if place is None:  # this container is done
             path.remove(id(key))
             continue
         item = place[key]
@@ -144,10 +146,12 @@ def _nodes(value: Any, around: tuple[int, ...]) -> list[Any]:
             place[key] = {"$repr": CYCLE}
         else:
             place[key] = {"$at": len(nodes)}
-            node: Any = list(item) if isinstance(item, (list, tuple)) else dict(_named(item))
+            node: Any = (
+                list(item) if isinstance(item, (list, tuple)) else dict(_with_safe_keys(item))
+            )
             nodes.append(node)
             path.add(id(item))
-            places.append((None, item))  # holds on to it, so that its id stays its own
+            places.append((None, item))  # keeps a reference, so that its id stays unique
             places += [(node, k) for k in (range(len(node)) if type(node) is list else node)]
     return nodes
 
@@ -157,14 +161,14 @@ def _stored_leaf(value: Any) -> Any:
         return value
     if isinstance(value, int):
         fits = _STORED_INT_MIN <= value <= _STORED_INT_MAX
-        return int(value) if fits else {"$int": spelled(value)}
+        return int(value) if fits else {"$int": safe_repr(value)}
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"$float": spelled(value)}
+        return float(value) if math.isfinite(value) else {"$float": safe_repr(value)}
     if isinstance(value, str):
         return _stored_text(value)
     if isinstance(value, (bytes, bytearray)):
         return {"$bytes": base64.b64encode(value).decode()}
-    return {"$repr": escape_surrogates(spelled(value))}
+    return {"$repr": escape_surrogates(safe_repr(value))}
 
 
 def _stored_text(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""The records of the Long Track: one envelope, one payload for each type of event."""
+"""Events of the Long Track: the envelope, and one payload per type."""
 
 from typing import Any, ClassVar
 
@@ -6,18 +6,18 @@ import msgspec
 
 from remora.chat import ToolCall, ToolSchema, Usage
 from remora.memory.canonical import escape_surrogates
-from remora.memory.decode_values import unstorable
+from remora.memory.decode_values import decode_value
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import DecisionPacket
-from remora.memory.upcast import lifted
+from remora.memory.upcast import upcast_line
 
 VERSION = 1
 GENESIS = "0" * 64
-"""What stands for the previous hash before the first line."""
+"""The previous hash of the first line."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of lines of a stream and the hash of the last one."""
+    """Number of lines of a stream and hash of the last one."""
 
     count: int = 0
     hash: str = GENESIS
@@ -33,18 +33,18 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all payloads; `type` is the event's."""
+    """Base of all payloads; `type` is the type of the event."""
 
     type: ClassVar[str] = ""
 
 
 class AgentStart(Payload, frozen=True, kw_only=True):
-    """All that a replay needs: the first packet, who acts with which tools, which rules held.
+    """All that a replay needs: the first packet, the agent, its tools, versions of the rules.
 
-    The files are those of the run's base, but for `rebased` (`{path: {sha256, mode}}`, null for
-    absent: what moved on since the run began) and, on top, `changes` (what a fork's parent had
-    changed). `first_turn` is the turn it begins with, 0 with the context scripts; `decides` says
-    that the packet holds that turn's facts and candidates already.
+    The files are those of the run's base, with `rebased` (`{path: {sha256, mode}}`, null for
+    absent: files changed since the run began) and then `changes` (of a fork's parent) applied.
+    `first_turn` is the first turn, 0 with the context scripts; `decides` is true if the packet
+    already contains that turn's facts and candidates.
     """
 
     type: ClassVar[str] = "agent_start"
@@ -67,17 +67,17 @@ class AgentStart(Payload, frozen=True, kw_only=True):
 
 
 class TurnStart(Payload, frozen=True, kw_only=True):
-    """A turn begins; its delta sets the packet's turn."""
+    """Start of a turn; its delta sets the packet's turn."""
 
     type: ClassVar[str] = "turn_start"
 
 
 class ContextUpdate(Payload, frozen=True, kw_only=True):
-    """Something other than a tool's result entered the packet.
+    """A change of the packet by something other than a tool result.
 
-    `source` is `hub`, `candidates`, `context` or `middleware`; `value` what it gave. Where a script
-    gave it, the rest is what runs it again, as in `tool_result`; `output_sha256` is of the
-    canonical JSON of all that the script gave, of which `value` is a part.
+    `source` is `hub`, `candidates`, `context` or `middleware`; `value` is its value. If it came
+    from a script, the other fields repeat its run, as in `tool_result`; `output_sha256` is of the
+    canonical JSON of the script's whole output, of which `value` is a part.
     """
 
     type: ClassVar[str] = "context_update"
@@ -93,7 +93,7 @@ class ContextUpdate(Payload, frozen=True, kw_only=True):
 
 
 class ModelRequest(Payload, frozen=True, kw_only=True):
-    """Exactly what is sent to a model: `messages`, or `prompt` over plain completions."""
+    """A request exactly as sent to a model: `messages`, or `prompt` for plain completions."""
 
     type: ClassVar[str] = "model_request"
     messages: list[dict[str, Any]] | None = None
@@ -106,7 +106,7 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
 
 
 class ModelResponse(Payload, frozen=True, kw_only=True):
-    """The answer whole. `scores` are natural-log probabilities by candidate label."""
+    """A model's whole answer. `scores` are natural-log probabilities by candidate label."""
 
     type: ClassVar[str] = "model_response"
     text: str = ""
@@ -121,7 +121,7 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
     """The decision of a turn. `decided_by` is `rule`, `model`, `fallback` or `escalation`.
 
     `scores` has one entry per candidate, in the candidates' order: a natural-log probability,
-    null where no model was asked. `choice` is the index of the candidate taken.
+    null if no model was asked. `choice` is the index of the chosen candidate.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -135,12 +135,12 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
 
 
 class ToolResulted(Payload, frozen=True, kw_only=True):
-    """What the call came to, whole; the seeds' trace entry is this with its envelope.
+    """The whole result of a call; the mission's trace entry is this with its envelope.
 
-    `inputs` are what the harness gave the script beside `args`; the packet, if it took one, is not
-    among them: the stream itself gives it. With these, `host_calls`, `clock` and `seed` the
-    script runs again to the same result without the machine. `summarized` is set where a script
-    spoke for the result: `{script_sha256, output_sha256}`, its input is `raw_output`.
+    `inputs` are the script's inputs besides `args`, without the packet, which the stream itself
+    contains. With these, `host_calls`, `clock` and `seed` the script can be run again to the same
+    result on any machine. `summarized` is set if a script summarized the result:
+    `{script_sha256, output_sha256}`; its input is `raw_output`.
     """
 
     type: ClassVar[str] = "tool_result"
@@ -163,13 +163,13 @@ class ToolResulted(Payload, frozen=True, kw_only=True):
 
 
 class SubmitResult(Payload, frozen=True, kw_only=True):
-    """The agent's submission: its own words and what the checks of `verify` said.
+    """The agent's submission: its summary and the results of the `verify` checks.
 
-    A check is `{name, ok, detail}`; of one that is a script, `script` is what runs it again:
+    A check is `{name, ok, detail}`; for a script, `script` repeats its run:
     `{script_sha256, inputs}`, contents of files by hash.
 
-    `observed`: what tests were seen to run meanwhile, `{files: {path: sha256}, tests: {id: [key]},
-    calls: [[caller, callee, line]]}`; empty where none ran.
+    `observed`: what the tests executed, `{files: {path: sha256}, tests: {id: [key]},
+    calls: [[caller, callee, line]]}`; empty if none ran.
     """
 
     type: ClassVar[str] = "submit_result"
@@ -180,9 +180,9 @@ class SubmitResult(Payload, frozen=True, kw_only=True):
 
 
 class AgentError(Payload, frozen=True, kw_only=True):
-    """Something went wrong in a turn; `kind` is `bad_call`, `context_truncated`, `model_error`…
+    """An error in a turn; `kind` is `bad_call`, `context_truncated`, `model_error`…
 
-    `hint` says what to do about it, where a part broke.
+    `hint` says what to do about it, if a component failed.
     """
 
     type: ClassVar[str] = "agent_error"
@@ -194,14 +194,14 @@ class AgentError(Payload, frozen=True, kw_only=True):
 
 
 class Escalation(Payload, frozen=True, kw_only=True):
-    """A larger model is asked with the Long Track as a blob."""
+    """A request to a larger model, with the Long Track as a blob."""
 
     type: ClassVar[str] = "escalation"
     reason: str = ""
 
 
 class Recovered(Payload, frozen=True, kw_only=True):
-    """A torn tail was moved to `quarantine`; nothing acknowledged was lost."""
+    """A torn tail, moved to `quarantine`; no acknowledged event was lost."""
 
     type: ClassVar[str] = "recovered"
     quarantine: str = ""
@@ -221,9 +221,9 @@ class AgentEnd(Payload, frozen=True, kw_only=True):
 
 
 class RunStart(Payload, frozen=True, kw_only=True):
-    """What a run set out to do, from which files, under which configuration.
+    """Plan, base files and configuration of a run.
 
-    `signing` names the key (`{"algorithm", "key"}`) where the run's anchors are signed.
+    `signing` names the key (`{"algorithm", "key"}`) if the run's anchors are signed.
     """
 
     type: ClassVar[str] = "run_start"
@@ -235,7 +235,7 @@ class RunStart(Payload, frozen=True, kw_only=True):
 
 
 class JobStart(Payload, frozen=True, kw_only=True):
-    """An attempt of a job begins."""
+    """Start of an attempt of a job."""
 
     type: ClassVar[str] = "job_start"
     agent_id: str
@@ -245,7 +245,7 @@ class JobStart(Payload, frozen=True, kw_only=True):
 
 
 class JobEnd(Payload, frozen=True, kw_only=True):
-    """An attempt ended; `head` anchors the agent's stream in the run's, `signature` signs it."""
+    """End of an attempt; `head` anchors the agent's stream in the run's, `signature` signs it."""
 
     type: ClassVar[str] = "job_end"
     agent_id: str
@@ -258,9 +258,9 @@ class JobEnd(Payload, frozen=True, kw_only=True):
 
 
 class Review(Payload, frozen=True, kw_only=True):
-    """A person's verdict on a change set; a later one overrides. `signature` signs `head`.
+    """A user's verdict on a change set; a later one overrides. `signature` signs `head`.
 
-    `branch`: an accepted change set was committed to it, and the working tree left alone.
+    `branch`: an accepted change set was committed to it; the working tree is unchanged.
     """
 
     type: ClassVar[str] = "review"
@@ -276,8 +276,8 @@ class Review(Payload, frozen=True, kw_only=True):
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):
-    """The run is over; `totals` counts its jobs by status. `signature` signs the run's own head
-    before this event."""
+    """End of a run; `totals` counts its jobs by status. `signature` signs the run's head before
+    this event."""
 
     type: ClassVar[str] = "run_end"
     totals: dict[str, Any] = {}
@@ -309,8 +309,8 @@ PAYLOADS: dict[str, type[Payload]] = {
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a stream. `data` stays raw until `payload` is asked for it, so that folding a
-    stream never pays for outputs it does not read, and unknown keys survive a copy."""
+    """One line of a stream. `data` stays raw until `payload` decodes it, so that a fold does not
+    decode outputs that it does not read, and unknown keys survive a copy."""
 
     v: int
     seq: int
@@ -330,37 +330,37 @@ _EVENT = msgspec.json.Decoder(Event)
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(kind) for name, kind in PAYLOADS.items()
 }
-_ANYTHING: dict[str, frozenset[str]] = {
+_ANY_FIELDS: dict[str, frozenset[str]] = {
     name: frozenset(f for f, hint in kind.__annotations__.items() if "Any" in str(hint))
     for name, kind in PAYLOADS.items()
 }
-"""Fields that hold values of any kind, in marked forms where JSON has none."""
+"""Fields for values of any type, in marked forms if JSON lacks it."""
 
 
 def decode_event(line: bytes) -> Event:
-    """The event of one line; raises `msgspec.DecodeError` (or its `ValidationError`).
+    """Decode the event of one line. Raises `msgspec.DecodeError` (or its `ValidationError`).
 
-    A line of an older version of the format is read as this one would have written it; of a newer
-    one, keys and types that are not known here are passed over.
+    A line of an older format version is upcast to this one; unknown keys and types of newer
+    versions are ignored.
     """
     try:
         event = _EVENT.decode(line)
     except msgspec.ValidationError:
-        older = lifted(line, VERSION)
+        older = upcast_line(line, VERSION)
         if older is None:
             raise
         return _EVENT.decode(older)
-    if event.v < VERSION and (older := lifted(line, VERSION)) is not None:
+    if event.v < VERSION and (older := upcast_line(line, VERSION)) is not None:
         return _EVENT.decode(older)
     return event
 
 
 def payload(event: Event) -> Payload | None:
-    """The typed payload, or None for a type this version does not know.
+    """Return the typed payload, or None for an unknown type.
 
-    Raises `msgspec.ValidationError` where the data does not fit its type. A string that was
-    moved to a blob stands as its `{"$blob": …}` reference only in fields that take any value;
-    resolve references first (`remora.trace`) where the whole value matters.
+    Raises `msgspec.ValidationError` if the data does not fit its type. A string in a blob is
+    valid as `{"$blob": …}` only in fields of any type; resolve references first
+    (`remora.trace.blobs`) if the whole value matters.
     """
     decoder = _DECODERS.get(event.type)
     if decoder is None:
@@ -368,20 +368,20 @@ def payload(event: Event) -> Payload | None:
     try:
         found: Payload = decoder.decode(event.data)
     except msgspec.ValidationError:
-        found = _unmarked(event)
+        found = _payload_with_marks(event)
     return found
 
 
-def _unmarked(event: Event) -> Payload:
-    """The payload where a field that is no JSON value of any kind stands in a marked form: a text
-    with lone surrogates, which are spelled out in it, or a score that is infinite."""
+def _payload_with_marks(event: Event) -> Payload:
+    """Return the payload of data with a marked form in a typed field: a text with lone surrogates,
+    which are escaped, or an infinite score."""
     kind = PAYLOADS[event.type]
     data = msgspec.json.decode(event.data)
     if isinstance(data, dict):
-        typed = data.keys() - _ANYTHING[event.type]
-        data |= {name: _spelled(unstorable(data[name])) for name in typed}
+        typed = data.keys() - _ANY_FIELDS[event.type]
+        data |= {name: _escaped(decode_value(data[name])) for name in typed}
     return msgspec.convert(data, kind)
 
 
-def _spelled(value: Any) -> Any:
+def _escaped(value: Any) -> Any:
     return escape_surrogates(value) if isinstance(value, str) else value

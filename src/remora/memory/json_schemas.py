@@ -1,4 +1,4 @@
-"""JSON Schemas (2020-12) of packets and of the lines of a stream, made from the records."""
+"""JSON Schemas (2020-12) of packets and stream lines, generated from the records."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ _REFERENCE = "#/$defs/{name}"
 
 
 def packet_schema() -> dict[str, Any]:
-    """Of a Decision Packet."""
+    """Return the schema of a Decision Packet."""
     return _DIALECT | msgspec.json.schema(DecisionPacket)
 
 
 def event_schema() -> dict[str, Any]:
-    """Of one line of a stream: the envelope, and by `type` the payload under `data`."""
+    """Return the schema of a stream line: the envelope, and the payload of each `type`."""
     schemas, parts = msgspec.json.schema_components(
         (Event, *PAYLOADS.values()), ref_template=_REFERENCE
     )

@@ -1,6 +1,6 @@
-"""The plain-dict events of the mission's own documents, read as what they mean here.
+"""Deltas of the plain-dict events in the mission's documents.
 
-Three shapes of a tool's result are taken, beside `{type: "turn_start", turn}`:
+Three shapes of a tool result are read, besides `{type: "turn_start", turn}`:
 
 1. `{type, tool, data: {raw_output, args?, summary?, knowledge_delta?, error?, outcome?}}`
 2. the same with `data.summary_delta {recent_actions | recent_history: [str], knowledge, …}`
@@ -11,34 +11,46 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from remora.memory.delta import PacketDelta
-from remora.memory.tool_results import items, mapping, text
+from remora.memory.event_check import check_tool, check_type
+from remora.memory.tool_results import to_dict, to_list, to_text
 
+_TOOL_KEYS = ("tool", "tool_name")
 _CARRIED = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 _KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge", "last_error"})
 
 
-def delta_of_seed(
-    event: Mapping[str, Any], delta_for: Callable[[Mapping[str, Any]], PacketDelta]
+def delta_of_plain_event(
+    event: Mapping[str, Any],
+    delta_for: Callable[[Mapping[str, Any]], PacketDelta],
+    *,
+    strict: bool,
 ) -> PacketDelta:
-    """The delta of a plain-dict event; an event that changes nothing gives an empty one."""
+    """Return the delta of a plain-dict event, empty where it changes nothing.
+
+    With `strict`, an unknown type or a tool result without a tool raises InvalidEvent.
+    """
     kind = event.get("type")
+    if strict:
+        check_type(kind)
     if kind == "turn_start":
         turn = event.get("turn")
         return PacketDelta(turn=turn) if type(turn) is int else PacketDelta()
     if kind != "tool_result":
         return PacketDelta()
+    if strict:
+        check_tool(event, _TOOL_KEYS)
     return delta_for(_tool_result(event))
 
 
-def raw_of(tool_result: Mapping[str, Any]) -> Any:
-    """What a summarizer is given: the raw output, else the whole result."""
+def raw_output_of(tool_result: Mapping[str, Any]) -> Any:
+    """Return the input of a summarizer: the raw output, else the whole result."""
     return tool_result.get("raw_output", tool_result)
 
 
 def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
-    data = mapping(event.get("data"))
+    data = to_dict(event.get("data"))
     result: dict[str, Any] = {
-        "tool": event.get("tool") or event.get("tool_name") or "",
+        "tool": next(filter(None, map(event.get, _TOOL_KEYS)), ""),
         "raw_output": data.get("raw_output", event.get("raw_output")),
     }
     for key in ("args", "summary", "knowledge_delta", "error", "outcome", *_CARRIED):
@@ -49,26 +61,26 @@ def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _read_summary_delta(result: dict[str, Any], said: Any) -> None:
-    """Shape 2: the newest action is the summary; keys it does not know are facts."""
-    if not isinstance(said, Mapping):
+def _read_summary_delta(result: dict[str, Any], given: Any) -> None:
+    """Read shape 2: the newest action is the summary; unknown keys are facts."""
+    if not isinstance(given, Mapping):
         return
-    actions = items(said.get("recent_actions") or said.get("recent_history"))
+    actions = to_list(given.get("recent_actions") or given.get("recent_history"))
     if actions:
-        result["summary"] = text(actions[-1])
-    facts = mapping(said.get("knowledge"))
-    facts |= {key: value for key, value in said.items() if key not in _KNOWN_SUMMARY_KEYS}
+        result["summary"] = to_text(actions[-1])
+    facts = to_dict(given.get("knowledge"))
+    facts |= {key: value for key, value in given.items() if key not in _KNOWN_SUMMARY_KEYS}
     result["knowledge_delta"] = facts
-    if said.get("last_error"):
-        result["error"] = said["last_error"]
+    if given.get("last_error"):
+        result["error"] = given["last_error"]
 
 
-def _read_delta(result: dict[str, Any], said: Any) -> None:
-    """Shape 3."""
-    if not isinstance(said, Mapping):
+def _read_delta(result: dict[str, Any], given: Any) -> None:
+    """Read shape 3."""
+    if not isinstance(given, Mapping):
         return
-    if said.get("add_history"):
-        result["summary"] = text(said["add_history"])
-    result["knowledge_delta"] = mapping(said.get("update_knowledge"))
-    if said.get("set_error"):
-        result["error"] = said["set_error"]
+    if given.get("add_history"):
+        result["summary"] = to_text(given["add_history"])
+    result["knowledge_delta"] = to_dict(given.get("update_knowledge"))
+    if given.get("set_error"):
+        result["error"] = given["set_error"]

@@ -1,4 +1,4 @@
-"""The Decision Packet: the small, validated view of a stream that a deciding model sees."""
+"""Decision Packet: the small, validated view of a stream that the deciding model sees."""
 
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ PINNED = frozenset({"feedback"})
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A next action that is valid now, and why one might take it."""
+    """A valid next action, and a reason for it."""
 
     tool: str
     args: dict[str, Any] = {}
@@ -29,7 +29,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewAction(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool call came to, as a delta carries it."""
+    """The outcome of a tool call in a delta."""
 
     tool: str
     args: dict[str, Any] = {}
@@ -38,7 +38,7 @@ class NewAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of `recent_actions`. `count` calls in a row came to the same; `turn` is the last's."""
+    """An entry of `recent_actions`: `count` equal calls in a row; `turn` is that of the last."""
 
     turn: int
     tool: str
@@ -49,7 +49,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """A value under a knowledge key, and the turn in which it was learned."""
+    """The value of a knowledge key, and the turn that set it."""
 
     value: Any
     source_turn: int
@@ -65,7 +65,7 @@ class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):
-    """What bounds the agent: turns, and the names of the checks that `verify` runs."""
+    """Limits of the agent: turns, and the names of its `verify` checks."""
 
     max_turns: int = 12
     safety: tuple[str, ...] = ()
@@ -100,11 +100,11 @@ class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def clip(text: str, limit: int) -> str:
-    """`text`, or its first `limit - 1` characters and `…` where it is longer."""
+    """Return `text`, cut to `limit - 1` characters and `…` if it is longer."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def packet_json(packet: DecisionPacket) -> dict[str, Any]:
-    """The packet as plain JSON values (lists, not tuples), every key present."""
+    """Return the packet as JSON values (lists, not tuples), with every key."""
     built: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(packet))
     return built

@@ -1,4 +1,4 @@
-"""The fold: packet and delta to packet, and a whole stream to its packet (`fold/1`)."""
+"""The fold (`fold/1`): packet + delta → packet, and a stream → its packet."""
 
 from collections.abc import Iterable
 from itertools import dropwhile
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import PacketDelta
+from remora.memory.event_check import check_event
 from remora.memory.events import AgentStart, Event, Recovered, payload
 from remora.memory.packet import (
     MAX_ACTIONS,
@@ -22,13 +23,13 @@ from remora.memory.packet import (
     Fact,
     NewAction,
 )
-from remora.memory.versions import unknown_version
+from remora.memory.versions import version_problem
 
 _EMPTY = PacketDelta()
 
 
 def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
-    """The packet after `delta`; total, and O(1) in the length of the stream."""
+    """Return the packet after `delta`; total, and O(1) in the length of the stream."""
     if delta is None or delta == _EMPTY:
         return packet
     changed = _replaced(delta)
@@ -47,26 +48,29 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
     return replace(packet, **changed)
 
 
-def replay(events: Iterable[Event]) -> DecisionPacket:
-    """The packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
+def replay(events: Iterable[Event], *, strict: bool = True) -> DecisionPacket:
+    """Return the packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
 
-    Before `agent_start` only `recovered` events may stand: a writer was killed within its first
-    line. Raises `ValueError` if another one does, or if the stream was folded by rules that are
-    not known here.
+    Only `recovered` events may precede `agent_start` (a writer was killed within its first line).
+    Raises `ValueError` if another event does, or if the stream was folded by rules that are not
+    known here; `InvalidEvent` for an unknown event type or a tool result without a tool, unless
+    `strict` is false: then only their deltas count, as in streams of newer versions.
     """
     stream = dropwhile(lambda event: event.type == Recovered.type, events)
     packet = first_packet(next(stream, None))
     for event in stream:
+        if strict:
+            check_event(event)
         packet = apply(packet, event.packet_delta)
     return packet
 
 
 def first_packet(event: Event | None) -> DecisionPacket:
-    """The packet that `agent_start` holds, after that event's own delta."""
+    """Return the packet of `agent_start`, after that event's own delta."""
     start = payload(event) if event is not None else None
     if not isinstance(start, AgentStart) or event is None:
-        raise ValueError("a stream to replay begins with agent_start")
-    unknown = unknown_version(start.fold, start.trim)
+        raise ValueError("a stream to replay must begin with agent_start")
+    unknown = version_problem(start.fold, start.trim)
     if unknown is not None:
         raise ValueError(unknown)
     return apply(start.packet, event.packet_delta)
@@ -113,17 +117,17 @@ def _with_knowledge(knowledge: dict[str, Fact], delta: PacketDelta, turn: int) -
         for key, value in delta.update_knowledge.items():
             facts.pop(key, None)
             facts[key] = Fact(value=value, source_turn=turn)
-    return _evicted(facts)
+    return _within_limits(facts)
 
 
-def _evicted(facts: dict[str, Fact]) -> dict[str, Fact]:
+def _within_limits(facts: dict[str, Fact]) -> dict[str, Fact]:
     size = canonical_size(facts)
     while len(facts) > MAX_KNOWLEDGE_KEYS or size > MAX_KNOWLEDGE_BYTES:
         front = next((key for key in facts if key not in PINNED), None)
         if front is None:
             break
         fact = facts.pop(front)
-        # its own two braces stay, the comma that joined it to the rest goes
+        # without its own two braces, but with the comma that joined it to the rest
         size -= canonical_size({front: fact}) - 2 + 1
     return facts
 

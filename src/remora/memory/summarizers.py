@@ -1,109 +1,109 @@
-"""Tool output to summary and knowledge, for tools that do not say it themselves."""
+"""Summarizers: summary and knowledge of a tool's output, for tools that return neither."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from remora.memory.canonical import canonical, plain
+from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import clip
 
 ENTRY_LIMIT = 490
-"""Characters of one grouped knowledge entry."""
+"""Maximum characters of a grouped knowledge entry."""
 MAX_ENTRIES = 8
 MAX_FACTS = 400
-"""Leaves of a result that are looked at; the rest stays in the Long Track."""
+"""Maximum leaves of a result that are read; the rest is only in the Long Track."""
 FACT_LIMIT = 120
-"""Characters of a text that still counts as a fact (an identifier, a path, a short message)."""
+"""Maximum characters of a fact (an identifier, a path, a short message)."""
 
 
 class Summarizer(ABC):
-    """Says in a sentence what a result came to, and which facts of it are worth keeping.
+    """Summarizes a tool result and extracts the facts worth keeping.
 
-    Both methods are pure and total: they take whatever a tool returned.
+    Both methods are pure and total: they accept any output.
     """
 
     @abstractmethod
     def summarize(self, raw_result: Any) -> str:
-        """One or two sentences on the outcome, at most 200 characters (longer is cut)."""
+        """Return one or two sentences on the outcome, cut at 200 characters."""
 
     @abstractmethod
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Facts by key."""
+        """Return facts by key."""
 
 
 class ToolSidePassthrough(Summarizer):
-    """Takes what the tool says of itself: `summary` (or `_summary`) and `knowledge_delta`."""
+    """Uses the tool's own `summary` (or `_summary`) and `knowledge_delta`."""
 
     def summarize(self, raw_result: Any) -> str:
-        """The tool's own words, else that it completed."""
-        said = _own(raw_result, "summary", "_summary")
-        return said if isinstance(said, str) and said else "Tool completed"
+        """Return the tool's own summary, else `Tool completed`."""
+        summary = _first_value(raw_result, "summary", "_summary")
+        return summary if isinstance(summary, str) and summary else "Tool completed"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """The tool's own facts."""
-        said = _own(raw_result, "knowledge_delta")
-        return dict(said) if isinstance(said, Mapping) else {}
+        """Return the tool's own facts."""
+        facts = _first_value(raw_result, "knowledge_delta")
+        return dict(facts) if isinstance(facts, Mapping) else {}
 
 
 class LinterSummarizer(Summarizer):
     """Counts `errors` (a list) and `fixed` (a number) of a linter's result."""
 
     def summarize(self, raw_result: Any) -> str:
-        """`Fixed 3 lint errors, 2 remaining`, or `Found 2 lint errors`."""
+        """Return `Fixed 3 lint errors, 2 remaining`, or `Found 2 lint errors`."""
         remaining, fixed = self._counts(raw_result)
         if fixed:
             return f"Fixed {fixed} lint errors, {remaining} remaining"
         return f"Found {remaining} lint errors"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Both counts."""
+        """Return both counts."""
         remaining, fixed = self._counts(raw_result)
         return {"lint_errors_remaining": remaining, "lint_errors_fixed": fixed}
 
     @staticmethod
     def _counts(raw_result: Any) -> tuple[int, int]:
-        errors, fixed = _own(raw_result, "errors"), _own(raw_result, "fixed")
+        errors, fixed = _first_value(raw_result, "errors"), _first_value(raw_result, "fixed")
         counted = isinstance(fixed, int) and not isinstance(fixed, bool)
         return len(errors) if isinstance(errors, (list, tuple)) else 0, fixed if counted else 0
 
 
 class DefaultSummarizer(Summarizer):
-    """For tools nobody knows: `Executed X`, and the short facts of a structured result.
+    """For tools without a summarizer: `Executed X`, and the short facts of a structured result.
 
     Facts are grouped by their path without list indices and repeats, `path=v1,v2;path=…`, in
-    entries of at most 490 characters: of the shapes measured the one that keeps the most
-    arguments of later calls within a packet.
+    entries of at most 490 characters: of the measured shapes the one that keeps the most
+    arguments of later calls in the packet.
     """
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
 
     def summarize(self, raw_result: Any) -> str:
-        """`Executed X`, with the size of what came back where that says something."""
+        """Return `Executed X`, with the number of items of a list."""
         if isinstance(raw_result, (list, tuple)):
             return f"Executed {self.tool}: {len(raw_result)} items"
         return f"Executed {self.tool}"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Entries `X`, `X.2`, …: grouped facts; nothing for a result without structure."""
+        """Return entries `X`, `X.2`, … of grouped facts; empty for an unstructured result."""
         if not isinstance(raw_result, (Mapping, list, tuple)):
             return {}
         groups: dict[str, dict[str, None]] = {}
-        for path, text in _facts(plain(raw_result)):
+        for path, text in _facts(to_packet_value(raw_result)):
             groups.setdefault(path, {})[text] = None
         entries = _entries(groups)
         names = [self.tool, *(f"{self.tool}.{n}" for n in range(2, MAX_ENTRIES + 1))]
         return dict(zip(names, entries, strict=False))
 
 
-def _own(raw_result: Any, *keys: str) -> Any:
+def _first_value(raw_result: Any, *keys: str) -> Any:
     if not isinstance(raw_result, Mapping):
         return None
     return next((raw_result[key] for key in keys if key in raw_result), None)
 
 
 def _facts(value: Any) -> Iterator[tuple[str, str]]:
-    """Path and text of each short leaf, in order; at most `MAX_FACTS`."""
+    """Yield path and text of each short leaf, in order; at most `MAX_FACTS`."""
     stack: list[tuple[str, Any]] = [("", value)]
     found = 0
     while stack and found < MAX_FACTS:
@@ -123,7 +123,7 @@ def _leaf(item: Any) -> str:
 
 
 def _entries(groups: Mapping[str, Iterable[str]]) -> list[str]:
-    """The groups joined by `;` into as few entries as their size allows, in order."""
+    """Join the groups by `;` into as few entries as their size allows, in order."""
     entries: list[str] = []
     for path, texts in groups.items():
         for piece in _pieces(path, texts):
@@ -135,7 +135,7 @@ def _entries(groups: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _pieces(path: str, texts: Iterable[str]) -> Iterator[str]:
-    """`path=text,text`, cut between texts where it is longer than an entry, each with its path."""
+    """Yield `path=text,text`, split between texts if longer than an entry, each with its path."""
     piece = ""
     for text in texts:
         longer = f"{piece},{text}" if piece else f"{path}={text}"

@@ -1,4 +1,4 @@
-"""Lines of older versions of the format, lifted to this one when they are decoded."""
+"""Upcasting of stream lines of older format versions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
-"""A pure function from a whole line of one version to what the next version would have written;
-`v` is set for it. It keeps `seq` and `hash`: what was hashed is the line as it was recorded."""
+"""Pure function from a whole line of one version to the line of the next; the caller sets `v`.
+It keeps `seq` and `hash`, which belong to the line as recorded."""
 
 UPCASTERS: dict[int, Upcaster] = {}
-"""By the version that they lift from. Version 1 is the first, so there is none yet; one that was
-released stays here for ever."""
+"""Upcasters by source version. Version 1 is the first, so there is none yet; a released one is
+never removed."""
 
 
 class _Versioned(msgspec.Struct):
@@ -19,18 +19,17 @@ class _Versioned(msgspec.Struct):
 
 
 def version_of(line: bytes) -> int | None:
-    """The version that a line says it is of, None where it says nothing of the kind."""
+    """Return the format version of a line, or None if it has none."""
     try:
         return msgspec.json.decode(line, type=_Versioned).v
     except (ValueError, RecursionError):
         return None
 
 
-def lifted(line: bytes, version: int) -> bytes | None:
-    """The line as `version` would have written it, or None if it is not of an older one.
+def upcast_line(line: bytes, version: int) -> bytes | None:
+    """Return the line as `version` would have written it, or None if it is not older.
 
-    Raises `msgspec.ValidationError` where no upcaster is known, or where one finds that the line
-    is not what lines of its version are.
+    Raises `msgspec.ValidationError` if there is no upcaster, or if it rejects the line.
     """
     found = msgspec.json.decode(line, type=_Versioned).v
     if found >= version:
@@ -39,9 +38,11 @@ def lifted(line: bytes, version: int) -> bytes | None:
     for older in range(found, version):
         step = UPCASTERS.get(older)
         if step is None:
-            raise msgspec.ValidationError(f"format version {older} is not known here")
+            raise msgspec.ValidationError(f"format version {older} is not supported")
         try:
             record = {**step(record), "v": older + 1}
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise msgspec.ValidationError(f"no line of format version {older}: {error}") from error
+            raise msgspec.ValidationError(
+                f"not a valid line of format version {older}: {error}"
+            ) from error
     return msgspec.json.encode(record)

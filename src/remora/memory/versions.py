@@ -1,16 +1,16 @@
-"""The versions of the fold and of the trim list that are known here; a stream names its own."""
+"""Supported versions of the fold and the trim list; each stream names its own."""
 
 FOLDS = frozenset({"fold/1"})
 TRIMS = frozenset({"trim/1"})
 
 
-def unknown_version(fold: str, trim: str) -> str | None:
-    """What stands in the way of a replay, in words; None if both are known.
+def version_problem(fold: str, trim: str) -> str | None:
+    """Return why a stream cannot be replayed, or None if both versions are supported.
 
-    A packet folded by other rules than the stream was written with would be a guess.
+    Folding by other rules than those of the stream would give a wrong packet.
     """
     if fold not in FOLDS:
-        return f"the stream was folded by {fold[:40]!r}, which is not known here"
+        return f"the stream needs {fold[:40]!r}, which is not supported"
     if trim not in TRIMS:
-        return f"the stream was trimmed by {trim[:40]!r}, which is not known here"
+        return f"the stream needs {trim[:40]!r}, which is not supported"
     return None

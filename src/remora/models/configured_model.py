@@ -1,34 +1,93 @@
-"""A model behind a configured address: the client, and a connection for counting."""
+"""Model at a configured address: an async client, and a synchronous connection for counting."""
 
 from typing import Any
 
+import msgspec
+
+from remora.errors import ModelError
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
-from remora.models.client.retry_policy import Limits
-from remora.models.client.server_probe import counter_for
-from remora.models.client.sync_http import Door
+from remora.models.client.server_address import parse_address
+from remora.models.client.server_probe import probe_server, token_counter_for
+from remora.models.client.sync_http import ServerConnection
 from remora.models.protocol import Answer, Request, TokenCounter, without_cache
+from remora.models.settings import ModelSettings, RequestLimits, request_limits
+
+_PROBE_S = 10.0
+_DISCOVERY_S = 0.3
+_USUAL_PORTS = (8080, 11434, 1234, 8000)
 
 
-class RemoteModel:
-    """A `Model` at an address that has been probed; `exact`: no prompt cache."""
+def open_configured_model(
+    base_url: str, settings: ModelSettings, api_key: str | None
+) -> "ConfiguredModel":
+    """Probe the server at `base_url` (some milliseconds) and return its model.
+
+    Raises ModelError where the server cannot be reached, ConfigError for a wrong address.
+    """
+    limits = request_limits(settings)
+    connection, facts = _probed(base_url, settings, api_key)
+    return ConfiguredModel(connection, facts, key=api_key, limits=limits, exact=settings.exact)
+
+
+def configured_model_facts(
+    base_url: str, settings: ModelSettings, api_key: str | None
+) -> dict[str, Any]:
+    """Return what a probe of the server finds, as keys of `model status --json`."""
+    connection, facts = _probed(base_url, settings, api_key)
+    connection.close()
+    return {
+        "name": facts.name,
+        "reachable": True,
+        "context": facts.context,
+        "capabilities": msgspec.to_builtins(facts.capabilities),
+    }
+
+
+def find_local_servers() -> list[str]:
+    """Return the addresses of model servers at the usual ports of this machine."""
+    found = []
+    for port in _USUAL_PORTS:
+        address = parse_address(f"http://127.0.0.1:{port}/v1")
+        connection = ServerConnection(
+            address, key=None, limits=RequestLimits(timeout_s=_DISCOVERY_S)
+        )
+        try:
+            answer = connection.request_once("GET", f"{address.api}/models")
+        except ModelError:
+            continue
+        finally:
+            connection.close()
+        if isinstance(answer, dict) and isinstance(answer.get("data"), list):
+            found.append(address.api)
+    return found
+
+
+class ConfiguredModel:
+    """A `Model` at a probed address. `exact`: no prompt cache."""
 
     def __init__(
-        self, door: Door, facts: ServerFacts, *, key: str | None, limits: Limits, exact: bool
+        self,
+        connection: ServerConnection,
+        facts: ServerFacts,
+        *,
+        key: str | None,
+        limits: RequestLimits,
+        exact: bool,
     ) -> None:
         self.name = facts.name
         self.capabilities = facts.capabilities
         self.context = facts.context
-        self.counter: TokenCounter = counter_for(facts, door.post)
-        self._door = door
+        self.counter: TokenCounter = token_counter_for(facts, connection.post)
+        self._connection = connection
         self._exact = exact
-        self._client = OpenAIClient(door.address, facts, self.counter, key=key, limits=limits)
+        self._client = OpenAIClient(connection.address, facts, self.counter, key=key, limits=limits)
 
     def describe(self) -> dict[str, Any]:
-        """What identifies the model in the record."""
+        """Return what identifies the model in a stream."""
         return self._client.describe()
 
     async def ask(self, request: Request) -> Answer:
-        """One answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
+        """Return one answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
         if self._exact:
             request = without_cache(request)
         return await self._client.ask(request)
@@ -36,4 +95,16 @@ class RemoteModel:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-        self._door.close()
+        self._connection.close()
+
+
+def _probed(
+    base_url: str, settings: ModelSettings, api_key: str | None
+) -> tuple[ServerConnection, ServerFacts]:
+    limits = RequestLimits(timeout_s=min(_PROBE_S, settings.timeout_s), retries=settings.retries)
+    connection = ServerConnection(parse_address(base_url), key=api_key, limits=limits)
+    try:
+        return connection, probe_server(connection, name=settings.name)
+    except BaseException:
+        connection.close()
+        raise

@@ -1,4 +1,4 @@
-"""No model at all: the first candidate of each turn is taken, as a rule decides."""
+"""`NoModel`: decisions by rules alone, which take the first candidate of each turn."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
 from remora.models.token_counters import UpperBound
 
 NAME = "none"
-"""Recorded as the model's name, and accepted as `--model none`."""
+"""The recorded name of the model, and the value of `--model none`."""
 
 
 class NoModel:
-    """A `Model` that cannot be asked. `hint` says how to add one."""
+    """A `Model` whose every request fails; `hint` says how to add a model."""
 
     name = NAME
     context: int | None = None
@@ -22,7 +22,7 @@ class NoModel:
         self.counter: TokenCounter = UpperBound()
 
     def describe(self) -> dict[str, Any]:
-        """Return what the record says of it."""
+        """Return what identifies the model in a stream."""
         return {"provider": "none", "name": self.name, "counter": self.counter.name}
 
     async def ask(self, request: Request) -> Answer:  # noqa: ARG002 (a Model's)
@@ -30,4 +30,4 @@ class NoModel:
         raise ModelError("there is no model to ask", hint=self.hint)
 
     async def aclose(self) -> None:
-        """Release nothing."""
+        """Do nothing: there are no connections."""

@@ -1,4 +1,4 @@
-"""What a model is to the rest of Remora: a request in, an answer out, and a count of tokens."""
+"""The `Model` protocol: request, answer, decoding settings, capabilities, token counter."""
 
 from typing import Any, Literal, Protocol
 
@@ -10,10 +10,10 @@ Strategy = Literal["rank", "grammar", "tool_call", "completion", "rules"]
 
 
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
-    """How one answer is to be made.
+    """Decoding settings of one request.
 
     `rank` needs `labels` (one capital letter each), `grammar` needs `grammar` (GBNF),
-    `tool_call` needs `tools`; `completion` is free text up to `stop`, FunctionGemma's tokens shown.
+    `tool_call` needs `tools`; `completion` is free text up to `stop`, with FunctionGemma's tokens.
     """
 
     strategy: Strategy
@@ -28,7 +28,7 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What is sent: either chat `messages` or one finished `prompt`, never both."""
+    """A request: either chat `messages` or one finished `prompt`, never both."""
 
     decoding: Decoding
     messages: tuple[Message, ...] | None = None
@@ -36,11 +36,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back.
+    """A model's answer.
 
     `scores` (rank only) maps each label to its natural-log probability among the labels.
-    `call` is set by the `tool_call` strategy only; its arguments are not validated yet.
-    `raw` is the server's body as decoded JSON, for the record.
+    `call` is set by the `tool_call` strategy only; its arguments are not yet validated.
+    `raw` is the server's body as decoded JSON, as recorded.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server was seen to do (asked of the server, never guessed from a name)."""
+    """Abilities of a server, found by probing it, never guessed from a name."""
 
     rank: bool = False
     grammar: bool = False
@@ -62,62 +62,62 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TokenCounter(Protocol):
-    """Counts a request's tokens. Synchronous: call it from a worker thread."""
+    """Token counter of a request. Synchronous: call it from a worker thread."""
 
     @property
     def name(self) -> str:
-        """Recorded name, such as `tokenizer/SmolLM2-135M-Instruct` or `upper-bound/1`."""
+        """Name in the stream, such as `tokenizer/SmolLM2-135M-Instruct` or `upper-bound/1`."""
 
     @property
     def exact(self) -> bool:
-        """True: equals the server's own count. False: never below it."""
+        """True if it equals the server's own count; otherwise it is never below that."""
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Tokens of a chat request, template and declared tools included."""
+        """Return the tokens of a chat request, template and declared tools included."""
 
     def count_text(self, prompt: str) -> int:
-        """Tokens of a finished prompt."""
+        """Return the tokens of a finished prompt."""
 
 
 class Model(Protocol):
-    """A model that can be asked. Every failure is a `ModelError`."""
+    """A model. Every failure is a `ModelError`."""
 
     @property
     def name(self) -> str:
-        """The model's name as the server knows it."""
+        """The model's name on its server."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this server can do."""
+        """Abilities of the server."""
 
     @property
     def context(self) -> int | None:
-        """Tokens that one request and its answer may have; null where the server does not say."""
+        """Maximum tokens of a request and its answer; None if the server does not report it."""
 
     @property
     def counter(self) -> TokenCounter:
-        """Counts what a request would cost."""
+        """Counts the tokens of a request."""
 
     def describe(self) -> dict[str, Any]:
-        """JSON for the record: provider, name and what else identifies the model; no secret."""
+        """Return JSON for the stream: provider, name and what else identifies the model; no secret."""
 
     async def ask(self, request: Request) -> Answer:
-        """One answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
+        """Return one answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
 
     async def aclose(self) -> None:
-        """Let go of connections and processes; may be called twice."""
+        """Close connections and processes; may be called twice."""
 
 
 def without_cache(request: Request) -> Request:
-    """The same request, its prompt evaluated anew: only so a seed gives the same answer again."""
+    """Return the request without the prompt cache, so that a seed reproduces its answer."""
     decoding = msgspec.structs.replace(request.decoding, cache_prompt=False)
     return msgspec.structs.replace(request, decoding=decoding)
 
 
-def truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
-    """Whether the server must have cut the request: it counted fewer tokens than we sent.
+def is_truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
+    """True if the server must have cut the request: it counted fewer tokens than were sent.
 
     An upper bound is up to several times the true count, so only a fifth of it is suspicious.
     """

@@ -1,155 +1,100 @@
-"""The model to use: a configured address, else the embedded one, else none."""
+"""Model selection: the configured address, else the embedded model, else none.
+
+The HTTP client is imported only where a server is contacted: most commands do not need it.
+"""
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from remora.errors import ConfigError, ModelError
-from remora.models.client.openai_client import ServerFacts
-from remora.models.client.retry_policy import Limits
-from remora.models.client.server_address import Address, parse_address
-from remora.models.client.server_probe import probe
-from remora.models.client.sync_http import Door
-from remora.models.configured_model import RemoteModel
 from remora.models.embedded import weights
-from remora.models.embedded.embedded_model import (
-    CAPABILITIES,
-    CONTEXT,
-    EmbeddedModel,
-    require_engine,
-)
+from remora.models.embedded.engine import CAPABILITIES, CONTEXT, require_engine
 from remora.models.no_model import NAME, NoModel
 from remora.models.protocol import Model
-
-_PROBE_S = 10.0
-_LOOK_S = 0.3
-_USUAL_PORTS = (8080, 11434, 1234, 8000)
-
-
-class ModelSettings(Protocol):
-    """The part of the configuration's `model` section that chooses and treats a server."""
-
-    @property
-    def provider(self) -> str:
-        """`auto`, `openai` or `embedded`."""
-
-    @property
-    def base_url(self) -> str | None:
-        """A configured address."""
-
-    @property
-    def name(self) -> str | None:
-        """The model's name on that server."""
-
-    @property
-    def exact(self) -> bool:
-        """No prompt cache, one request at a time."""
-
-    @property
-    def timeout_s(self) -> float:
-        """For one attempt."""
-
-    @property
-    def retries(self) -> int:
-        """Further attempts."""
-
-    @property
-    def max_concurrency(self) -> int:
-        """Requests at one time."""
+from remora.models.settings import ModelSettings, request_limits
 
 
 def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:
-    """The model that the configuration names. Synchronous; close it with `aclose`.
+    """Return the configured model. Synchronous; close the model with `aclose`.
 
-    A configured address is asked what it can do (once, some milliseconds); the embedded server
-    starts with the first question. With `auto` and nothing installed it is a NoModel. Raises ModelError if the address cannot be reached or the
-    embedded model cannot run, ConfigError if the settings make no sense.
+    A configured address is probed once (some milliseconds); the embedded server starts with the
+    first request. Without an installed embedded model, `auto` returns a NoModel. Raises ModelError
+    if the address cannot be reached or the embedded model cannot run, ConfigError if the settings
+    make no sense.
     """
-    limits = Limits(
-        timeout_s=settings.timeout_s,
-        retries=settings.retries,
-        max_concurrency=1 if settings.exact else settings.max_concurrency,
-    )
+    limits = request_limits(settings)
     if settings.provider == "none" or settings.name == NAME:
         return NoModel()
-    base_url = _configured(settings)
+    base_url = _configured_address(settings)
     missing = _missing(cache) if base_url is None and settings.provider == "auto" else None
     if missing is not None and settings.name is None:
         return NoModel(missing)
     if base_url is None:
+        from remora.models.embedded.embedded_model import EmbeddedModel
+
         return EmbeddedModel(cache, exact=settings.exact, limits=limits)
-    door, facts = _probed(parse_address(base_url), settings, api_key)
-    return RemoteModel(door, facts, key=api_key, limits=limits, exact=settings.exact)
+    from remora.models.configured_model import open_configured_model
+
+    return open_configured_model(base_url, settings, api_key)
 
 
-class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """`document` is what `model status --json` prints; `problem` says why it is not reachable."""
+class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """`document` is what `model status --json` prints; `problem` is why it is not reachable."""
 
     document: dict[str, Any]
     problem: ModelError | None
 
 
-def status(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Status:
-    """Whether the configured model could be asked now, and what it can do.
+def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
+    """Return the status and capabilities of the configured model.
 
     Starts nothing; a server at an address generates one token at most. A model that cannot be
     used is a `problem`, not an exception. Raises ConfigError if the settings make no sense.
     """
-    base_url = _configured(settings)
-    address = None if base_url is None else parse_address(base_url)
+    base_url = _configured_address(settings)
+    shown = None if base_url is None else _shown(base_url)
     state = weights.check(cache)
     document: dict[str, Any] = {
-        "provider": "embedded" if address is None else "openai",
-        "base_url": None if address is None else address.shown,
-        "name": weights.MODEL if address is None else settings.name,
+        "provider": "embedded" if base_url is None else "openai",
+        "base_url": shown,
+        "name": weights.MODEL if base_url is None else settings.name,
         "reachable": False,
         "context": None,
         "capabilities": {},
         "weights": {"path": str(state.path), "sha256": state.sha256, "ok": state.ok},
     }
     try:
-        facts = _embedded(cache) if address is None else _remote(address, settings, api_key)
+        if base_url is None:
+            document |= _embedded_facts(cache)
+        else:
+            from remora.models.configured_model import configured_model_facts
+
+            document |= configured_model_facts(base_url, settings, api_key)
     except ModelError as problem:
-        return Status(document=document, problem=problem)
-    return Status(document=document | facts, problem=None)
+        return ModelStatus(document=document, problem=problem)
+    return ModelStatus(document=document, problem=None)
 
 
-def listening() -> list[str]:
-    """Addresses of this machine's usual ports where a model server answers: only a suggestion."""
-    found = []
-    for port in _USUAL_PORTS:
-        address = parse_address(f"http://127.0.0.1:{port}/v1")
-        door = Door(address, key=None, limits=Limits(timeout_s=_LOOK_S))
-        try:
-            answer = door.look("GET", f"{address.api}/models")
-        except ModelError:
-            continue
-        finally:
-            door.close()
-        if isinstance(answer, dict) and isinstance(answer.get("data"), list):
-            found.append(address.api)
-    return found
-
-
-def _configured(settings: ModelSettings) -> str | None:
-    """The address to use; null means the embedded model, which answers to no other name."""
+def _configured_address(settings: ModelSettings) -> str | None:
+    """Return the address to use; None means the embedded model, which has one fixed name."""
     address = None if settings.provider == "embedded" else settings.base_url
     if settings.provider == "openai" and settings.base_url is None:
         raise ConfigError(
-            "model.provider is openai, but there is no address",
+            "model.provider is openai, but model.base_url is not set",
             hint="set model.base_url to http://HOST:PORT/v1, or model.provider to auto",
         )
     if address is None and settings.name not in (None, weights.MODEL):
         raise ConfigError(
-            f"there is no address for the model {settings.name}",
-            hint="set model.base_url to its server's, such as http://HOST:PORT/v1",
+            f"model.name is {settings.name}, but model.base_url is not set",
+            hint="set model.base_url to the server of that model, such as http://HOST:PORT/v1",
         )
     return address
 
 
 def _missing(cache: Path) -> str | None:
-    """Return how to install the embedded model if it is not there at all, else None."""
+    """Return how to install the embedded model if it is missing, else None."""
     try:
         require_engine()
     except ModelError as error:
@@ -159,7 +104,13 @@ def _missing(cache: Path) -> str | None:
     return "`remora model pull` adds the embedded model, `--model URL` uses a server"
 
 
-def _embedded(cache: Path) -> dict[str, Any]:
+def _shown(base_url: str) -> str:
+    from remora.models.client.server_address import parse_address
+
+    return parse_address(base_url).shown
+
+
+def _embedded_facts(cache: Path) -> dict[str, Any]:
     require_engine()
     weights.require(cache)
     return {
@@ -167,26 +118,3 @@ def _embedded(cache: Path) -> dict[str, Any]:
         "context": CONTEXT,
         "capabilities": msgspec.to_builtins(CAPABILITIES),
     }
-
-
-def _remote(address: Address, settings: ModelSettings, api_key: str | None) -> dict[str, Any]:
-    door, facts = _probed(address, settings, api_key)
-    door.close()
-    return {
-        "name": facts.name,
-        "reachable": True,
-        "context": facts.context,
-        "capabilities": msgspec.to_builtins(facts.capabilities),
-    }
-
-
-def _probed(
-    address: Address, settings: ModelSettings, api_key: str | None
-) -> tuple[Door, ServerFacts]:
-    limits = Limits(timeout_s=min(_PROBE_S, settings.timeout_s), retries=settings.retries)
-    door = Door(address, key=api_key, limits=limits)
-    try:
-        return door, probe(door, name=settings.name)
-    except BaseException:
-        door.close()
-        raise

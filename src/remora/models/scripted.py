@@ -1,23 +1,23 @@
-"""A model that answers from a script: for tests, demonstrations and repeated runs."""
+"""Scripted model: fixed answers for tests, demonstrations and repeated runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from remora.chat import ToolCall, Usage
 from remora.errors import ModelError
-from remora.models.client.openai_client import count
+from remora.models.client.openai_client import count_tokens
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
 from remora.models.token_counters import UpperBound
 
 Reply = str | ToolCall | Mapping[str, float]
-"""A text, a native tool call, or the scores of labels (natural-log probabilities)."""
+"""A text, a native tool call, or scores of labels (natural-log probabilities)."""
 
 
 class ScriptedModel:
-    """Gives `answers` one after the other, or what a function of the request returns.
+    """Returns `answers` one after the other, or the result of a function of the request.
 
-    Every request is kept in `requests`. Usage is what `counter` counts, so nothing looks
-    truncated. Running out of answers is a ModelError, as is an answer that is an error.
+    Every request is kept in `requests`. Usage is what `counter` counts, so that no request looks
+    truncated. An answer that is a ModelError is raised, and so is one when the answers run out.
     """
 
     context: int | None = None
@@ -39,30 +39,30 @@ class ScriptedModel:
         self._answers = answers
 
     def describe(self) -> dict[str, Any]:
-        """What identifies the model in the record."""
+        """Return what identifies the model in a stream."""
         return {"provider": "scripted", "name": self.name, "counter": self.counter.name}
 
     async def ask(self, request: Request) -> Answer:
-        """The next answer of the script."""
+        """Return the next answer of the script."""
         self.requests.append(request)
         reply = self._reply(request)
         if isinstance(reply, ModelError):
             raise reply
-        usage = Usage(prompt_tokens=count(self.counter, request))
+        usage = Usage(prompt_tokens=count_tokens(self.counter, request))
         return _answer(reply, usage=usage, model=self.name)
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no connections."""
 
     def _reply(self, request: Request) -> Reply | ModelError:
         if callable(self._answers):
             return self._answers(request)
-        asked = len(self.requests)
-        if asked > len(self._answers):
+        number = len(self.requests)
+        if number > len(self._answers):
             raise ModelError(
-                f"the script has {len(self._answers)} answers, this is question {asked}"
+                f"the script has {len(self._answers)} answers, but this is request {number}"
             )
-        return self._answers[asked - 1]
+        return self._answers[number - 1]
 
 
 def _answer(reply: Reply, *, usage: Usage, model: str) -> Answer:

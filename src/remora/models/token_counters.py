@@ -1,4 +1,4 @@
-"""Two ways to count a request's tokens: by the server's own tokenizer, or a safe upper bound."""
+"""Token counters: the server's own tokenizer, or a safe upper bound."""
 
 import json
 import unicodedata
@@ -11,22 +11,21 @@ import msgspec
 from remora.chat import Message, ToolSchema
 from remora.errors import ModelError
 
-Post = Callable[[str, dict[str, Any]], dict[str, Any]]
-"""Sends a JSON body to a path of the server, gives its JSON answer or raises ModelError."""
+PostJson = Callable[[str, dict[str, Any]], dict[str, Any]]
+"""Sends a JSON body to a path of the server; returns its JSON answer or raises ModelError."""
 
 PER_MESSAGE = 16
 PER_REQUEST = 64
-_REMEMBERED = 256
+_CACHED_COUNTS = 256
 
 
 class UpperBound:
-    """Never fewer than any byte-level tokenizer counts, since no token is shorter than one byte.
+    """Upper bound for every byte-level tokenizer, since no token is shorter than one byte.
 
     A text costs its UTF-8 bytes (of its NFKC form where that is longer), a message 16 more for
-    what a chat template puts around it, a request 64 more. A tool costs its JSON and 2 for each
-    line that a template which indents would break it into: tokenizers have tokens for runs of
-    spaces. A template that adds a long text of its own is not covered; `truncated` is the check
-    for that.
+    the chat template, a request 64 more. A tool costs its JSON and 2 for each line of its indented
+    form: tokenizers have tokens for runs of spaces. A template that adds a long text of its own is
+    not covered; `is_truncated` checks for that.
     """
 
     name = "upper-bound/1"
@@ -35,12 +34,12 @@ class UpperBound:
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Bound for a chat request."""
+        """Return the bound of a chat request."""
         texts = sum(_bytes(m.role) + _bytes(m.content) + PER_MESSAGE for m in messages)
         return PER_REQUEST + texts + sum(_declared(tool) + PER_MESSAGE for tool in tools)
 
     def count_text(self, prompt: str) -> int:
-        """Bound for a finished prompt."""
+        """Return the bound of a finished prompt."""
         return _bytes(prompt) + PER_MESSAGE
 
 
@@ -55,22 +54,22 @@ class ServerTokenizer:
 
     exact = True
 
-    def __init__(self, model: str, post: Post) -> None:
+    def __init__(self, model: str, post: PostJson) -> None:
         self.name = f"tokenizer/{model}"
         self._post = post
-        # fitting a packet asks for the same texts again, and so does the check before the call
-        self._messages = lru_cache(_REMEMBERED)(self._count_messages)
-        self._text = lru_cache(_REMEMBERED)(self._count_text)
+        # fitting a packet counts the same texts repeatedly, and so does the check before the request
+        self._messages = lru_cache(_CACHED_COUNTS)(self._count_messages)
+        self._text = lru_cache(_CACHED_COUNTS)(self._count_text)
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Exact count of a chat request. Raises ModelError if the server is gone."""
+        """Return the exact count of a chat request. Raises ModelError if the server is unreachable."""
         declared = json.dumps([tool_declaration(t) for t in tools]) if tools else ""
         return self._messages(messages, declared)
 
     def count_text(self, prompt: str) -> int:
-        """Exact count of a finished prompt. Raises ModelError if the server is gone."""
+        """Return the exact count of a finished prompt. Raises ModelError if it is unreachable."""
         return self._text(prompt)
 
     def _count_messages(self, messages: tuple[Message, ...], declared: str) -> int:
@@ -92,7 +91,7 @@ def _field(body: dict[str, Any], key: str) -> Any:
 
 
 def tool_declaration(tool: ToolSchema) -> dict[str, Any]:
-    """A tool as OpenAI-compatible servers take it in `tools`."""
+    """Return a tool as OpenAI-compatible servers expect it in `tools`."""
     return {"type": "function", "function": msgspec.to_builtins(tool)}
 
 

@@ -1,4 +1,4 @@
-"""`.pym` scripts: loaded, type-checked, run in a sandbox where every limit is set."""
+"""`.pym` scripts: loading, type checks, and runs in a sandbox with limits."""
 
 from remora.pym.batch_check import ScriptChecks
 from remora.pym.limits import Limits

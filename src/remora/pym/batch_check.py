@@ -1,38 +1,38 @@
-"""The scripts of one command looked at: each file once, and all of them in bounded time."""
+"""Checks of all scripts of a command: each file once, in bounded time."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from remora.errors import ScriptError
-from remora.pym.run_outcome import located
+from remora.pym.run_outcome import script_error_at
 from remora.pym.script import Script, examine
 
-CHECKING_S = 30.0
-"""Seconds for all scripts of a command. Checking one takes milliseconds, and one that is made to
-take long is given up after some seconds; only many of those are too many."""
-_HINT = "`remora tools check FILE` checks one script alone"
+CHECK_LIMIT_S = 30.0
+"""Seconds for all scripts of a command. One check takes milliseconds, and is stopped after some
+seconds; only many slow scripts exceed this."""
+_HINT = "`remora tools check FILE` checks a single script"
 
-Examined = tuple[Script | None, list[ScriptError]]
+CheckResult = tuple[Script | None, list[ScriptError]]
 
 
 class ScriptChecks:
-    """What `examine` says of each file, until the time is up: then, why it was not looked at."""
+    """Cached results of `examine`; once the time is up, an error instead."""
 
     def __init__(
-        self, seconds: float = CHECKING_S, clock: Callable[[], float] = time.monotonic
+        self, seconds: float = CHECK_LIMIT_S, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._seconds = seconds
         self._clock = clock
         self._spent = 0.0
         self._slowest: tuple[float, str] = (0.0, "")
-        self._known: dict[Path, Examined] = {}
+        self._known: dict[Path, CheckResult] = {}
 
-    def examine(self, path: Path) -> Examined:
-        """The script, null if it can't be run, and all that is wrong. Raises NotFound."""
+    def examine(self, path: Path) -> CheckResult:
+        """Return the script, None if it cannot be run, and its problems. Raises NotFound."""
         if path not in self._known:
             if self._spent > self._seconds:
-                return None, [self._too_late(path)]
+                return None, [self._out_of_time(path)]
             began = self._clock()
             self._known[path] = examine(path)
             took = self._clock() - began
@@ -40,11 +40,11 @@ class ScriptChecks:
             self._slowest = max(self._slowest, (took, "/".join(path.parts[-2:])))
         return self._known[path]
 
-    def _too_late(self, path: Path) -> ScriptError:
+    def _out_of_time(self, path: Path) -> ScriptError:
         seconds, slowest = self._slowest
         message = (
-            f"not checked: the scripts before it took {self._spent:.0f} seconds, and all may take "
-            f"{self._seconds:g}; the slowest is {slowest} ({seconds:.1f} s)"
+            f"not checked: other scripts took {self._spent:.0f} seconds (limit for all: "
+            f"{self._seconds:g}); the slowest is {slowest} ({seconds:.1f} s)"
         )
-        error = located(path.name, "limit", message, 1)
+        error = script_error_at(path.name, "limit", message, 1)
         return ScriptError(error.message, kind=error.kind, line=1, hint=_HINT)

@@ -1,6 +1,6 @@
-"""What a script declares, and its source as Monty checks it and as Monty runs it.
+"""Declarations of a script, and its source as Monty checks it and as Monty runs it.
 
-Both sources have the lines of the `.pym`, so that every message points into the file itself.
+Both sources keep the lines of the `.pym`, so that messages point into the file itself.
 """
 
 import ast
@@ -8,10 +8,16 @@ import re
 from typing import NamedTuple
 
 from remora.errors import ScriptError
-from remora.pym.specs import BadDeclarationError, ExternalSpec, InputSpec, external_spec, input_spec
-from remora.pym.top_level_statements import Span, top_level
+from remora.pym.specs import (
+    ExternalSpec,
+    InputSpec,
+    InvalidDeclarationError,
+    external_spec,
+    input_spec,
+)
+from remora.pym.top_level_statements import Statement, top_level_statements
 
-ANY = "remora_any"
+ANY_STUB = "remora_any"
 
 _IMPORT = re.compile(r"from\s+(?:remora\s*\.\s*pym|grail)\s+import\b")
 _FUTURE = re.compile(r"from\s+__future__\s+import\b")
@@ -20,8 +26,8 @@ _EXTERNAL = re.compile(r"@\s*external\b")
 _DOCSTRING = re.compile(r"[rR]?[\"']")
 
 
-class Declared(NamedTuple):
-    """What was found, and the two sources: `runs` without declarations, `checks` with them."""
+class Declarations(NamedTuple):
+    """The declarations, and two sources: `runs` without declarations, `checks` with them."""
 
     inputs: tuple[InputSpec, ...]
     externals: tuple[ExternalSpec, ...]
@@ -30,23 +36,23 @@ class Declared(NamedTuple):
     checks: str
 
 
-def parse(source: str, label: str) -> Declared:
+def parse_declarations(source: str, label: str) -> Declarations:
     """Find the declarations of a script (text with `\\n` line endings).
 
-    Raises ScriptError (syntax or contract) for a declaration that is not one; `label` is the
-    file's name for messages. The rest of the script is not looked at.
+    Raises ScriptError (syntax or contract) for an invalid declaration; `label` is the file's
+    name in messages. The rest of the script is not checked.
     """
-    found = _Found(source, label)
-    spans = top_level(source)
+    found = _DeclarationReader(source, label)
+    spans = top_level_statements(source)
     for span in spans:
-        found.take(span)
+        found.read(span)
     seen: set[str] = set()
     declared = [(spec.name, spec.line) for spec in found.inputs]
     for name, line in declared + [(spec.name, spec.line) for spec in found.externals]:
         if name in seen:
-            raise found.wrong(line, f"`{name}` is declared more than once")
+            raise found.error(line, f"`{name}` is declared twice")
         seen.add(name)
-    return Declared(
+    return Declarations(
         tuple(found.inputs),
         tuple(found.externals),
         _docstring(spans),
@@ -55,8 +61,8 @@ def parse(source: str, label: str) -> Declared:
     )
 
 
-class _Found:
-    """The declarations so far, and the lines of both sources."""
+class _DeclarationReader:
+    """Collects the declarations, and edits the lines of both sources."""
 
     def __init__(self, source: str, label: str) -> None:
         self.label = label
@@ -65,11 +71,11 @@ class _Found:
         self.runs = source.split("\n")
         self.checks = list(self.runs)
 
-    def wrong(self, line: int, message: str, kind: str = "contract") -> ScriptError:
+    def error(self, line: int, message: str, kind: str = "contract") -> ScriptError:
         return ScriptError(f"{self.label}:{line}: {message}", kind=kind, line=line)
 
-    def take(self, span: Span) -> None:
-        """Look at one statement; what is no declaration stays as it is."""
+    def read(self, span: Statement) -> None:
+        """Read one statement; anything but a declaration stays unchanged."""
         if not any(sign.match(span.text) for sign in (_IMPORT, _FUTURE, _INPUT, _EXTERNAL)):
             return
         statement = self._statement(span)
@@ -80,35 +86,35 @@ class _Found:
                 self._external(statement, span)
             else:
                 self._import(statement, span)
-        except BadDeclarationError as error:
-            raise self.wrong(span.first, str(error)) from None
+        except InvalidDeclarationError as error:
+            raise self.error(span.first, str(error)) from None
 
-    def _statement(self, span: Span) -> ast.stmt:
+    def _statement(self, span: Statement) -> ast.stmt:
         try:
             body = ast.parse(span.text).body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = span.first + (getattr(error, "lineno", 0) or 1) - 1
             detail = getattr(error, "msg", None) or str(error)
-            raise self.wrong(line, detail, "syntax") from None
+            raise self.error(line, detail, "syntax") from None
         if len(body) != 1:
-            raise self.wrong(span.first, "a declaration needs a line of its own")
+            raise self.error(span.first, "put each declaration on a line of its own")
         return body[0]
 
-    def _import(self, statement: ast.stmt, span: Span) -> None:
+    def _import(self, statement: ast.stmt, span: Statement) -> None:
         names = statement.names if isinstance(statement, ast.ImportFrom) else []
         ours = bool(_IMPORT.match(span.text))
         if ours and any(a.name not in ("external", "Input") or a.asname for a in names):
-            raise BadDeclarationError("import `external` and `Input` only, by those names")
+            raise InvalidDeclarationError("import only `external` and `Input`, without `as`")
         _replace(self.runs, span, (statement, statement), "")
         _replace(self.checks, span, (statement, statement), "")
 
-    def _input(self, statement: ast.stmt, span: Span) -> None:
+    def _input(self, statement: ast.stmt, span: Statement) -> None:
         self.inputs.append(input_spec(statement, span.first))
         _replace(self.runs, span, (statement, statement), "")
         if isinstance(statement, ast.AnnAssign) and statement.value:
-            _replace(self.checks, span, (statement.value, statement.value), ANY)
+            _replace(self.checks, span, (statement.value, statement.value), ANY_STUB)
 
-    def _external(self, statement: ast.stmt, span: Span) -> None:
+    def _external(self, statement: ast.stmt, span: Statement) -> None:
         spec = external_spec(statement, span.first + statement.lineno - 1)
         self.externals.append(spec)
         _replace(self.runs, span, (statement, statement), "")
@@ -116,12 +122,12 @@ class _Found:
             ends = (statement.body[0], statement.body[-1])
             _replace(self.checks, span, ends, "raise NotImplementedError")
         for lines in (self.runs, self.checks):
-            # up to the `def` there are the decorator and comments only
+            # before the `def` there are only the decorator and comments
             lines[span.first - 1 : spec.line - 1] = [""] * (spec.line - span.first)
 
 
-def _replace(lines: list[str], span: Span, ends: tuple[ast.AST, ast.AST], text: str) -> None:
-    """Put `text` where the nodes from the first of `ends` to the last stand, on as many lines."""
+def _replace(lines: list[str], span: Statement, ends: tuple[ast.AST, ast.AST], text: str) -> None:
+    """Replace the nodes between `ends` by `text`, keeping the number of lines."""
     start, stop = ends
     first = span.first + _int(start, "lineno") - 2
     last = span.first + _int(stop, "end_lineno") - 2
@@ -137,7 +143,7 @@ def _int(node: ast.AST, name: str) -> int:
     return int(getattr(node, name))
 
 
-def _docstring(spans: list[Span]) -> str:
+def _docstring(spans: list[Statement]) -> str:
     if not spans or not _DOCSTRING.match(spans[0].text):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""One run of a script in the sandbox: every call it makes outside is answered here."""
+"""Execution of a script in the sandbox, with its host calls."""
 
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
@@ -12,31 +12,31 @@ from pydantic_monty import (
     NameLookupSnapshot,
 )
 
-from remora.pym.json_values import Budget, NotPlainError, TooLargeError, plain, spend_on
+from remora.pym.json_values import NotJsonError, SizeBudget, TooLargeError, charge, to_json_value
 from remora.pym.limits import Limits
-from remora.pym.run_outcome import HostCall, located, mismatch
+from remora.pym.run_outcome import HostCall, replay_mismatch, script_error_at
 from remora.pym.specs import ExternalSpec
 
-_ENDING = ("denied", "limit")
+_FINAL_KINDS = ("denied", "limit")
 
 _Snapshot = FunctionSnapshot | NameLookupSnapshot | FutureSnapshot | MontyComplete
 
 
-class Answer(Protocol):
-    """Gives the recorded form of a call: its result or its error, as JSON values.
+class CallHandler(Protocol):
+    """Executes a host call and returns its record: the result or the error, as JSON values.
 
-    An error that begins `denied: `, `limit: ` or `mismatch: ` is not raised in the script but ends
-    it.
+    An error that begins with `denied: `, `limit: ` or `mismatch: ` ends the script instead of
+    being raised in it.
     """
 
     def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall: ...
 
 
-class Printed:
-    """The beginning of what a script printed, and whether there was more.
+class PrintedOutput:
+    """Start of a script's printed output; `more` is set if it was longer.
 
-    Printing does not stop the script: output comes in bursts, and where one of them ends is
-    chance, which an outcome must not depend on.
+    Printing never stops the script: output arrives in chunks of random size, and an outcome must
+    not depend on them.
     """
 
     def __init__(self, limit: int) -> None:
@@ -53,31 +53,35 @@ class Printed:
 
     @property
     def text(self) -> str:
-        """What is kept, without half a character at its end."""
+        """The kept text, without an incomplete character at its end."""
         return b"".join(self.parts).decode("utf-8", "ignore")
 
 
-class Drive:
-    """The calls of one run, and what they were answered."""
+class ScriptExecution:
+    """One run of a script, with the record of its host calls."""
 
     def __init__(
-        self, label: str, externals: tuple[ExternalSpec, ...], answer: Answer, limits: Limits
+        self,
+        label: str,
+        externals: tuple[ExternalSpec, ...],
+        call_handler: CallHandler,
+        limits: Limits,
     ) -> None:
         self.label = label
         self.externals = {spec.name: spec for spec in externals}
-        self.answer = answer
+        self.call_handler = call_handler
         self.limits = limits
         self.calls: list[HostCall] = []
-        self.carried = Budget(limits.carried_bytes)
+        self.carried = SizeBudget(limits.carried_bytes)
         self.waiting: dict[int, ExternalSettledResult] = {}
         self.source = b""
 
     def run(
-        self, sandbox: MontySession, source: str, inputs: dict[str, Any], printed: Printed
+        self, sandbox: MontySession, source: str, inputs: dict[str, Any], printed: PrintedOutput
     ) -> Any:
-        """The value of the script's last expression.
+        """Return the value of the script's last expression.
 
-        Raises MontyError for what the sandbox reports, ScriptError for what is refused here.
+        Raises MontyError for errors of the sandbox, ScriptError for calls that are refused.
         """
         self.source = source.encode("utf-8", "surrogatepass")
         step: _Snapshot = sandbox.feed_start(
@@ -85,9 +89,9 @@ class Drive:
         )
         while not isinstance(step, MontyComplete):
             if isinstance(step, FunctionSnapshot):
-                step = self._called(step)
+                step = self._handle_call(step)
             elif isinstance(step, NameLookupSnapshot):
-                step = self._named(step)
+                step = self._resolve_name(step)
             else:
                 settled: dict[int, ExternalSettledResult] = {
                     call: self.waiting.pop(call) for call in step.pending_call_ids
@@ -95,58 +99,58 @@ class Drive:
                 step = step.resume(settled)
         return step.output
 
-    def _named(self, step: NameLookupSnapshot) -> _Snapshot:
-        """A name used as a value: an external may be stored and passed on."""
+    def _resolve_name(self, step: NameLookupSnapshot) -> _Snapshot:
+        """Resolve a name used as a value: an external may be stored and passed on."""
         if step.object_id is None and step.variable_name in self.externals:
-            return step.resume(value=_stand_in(step.variable_name))
+            return step.resume(value=_placeholder(step.variable_name))
         return step.resume()
 
-    def _called(self, step: FunctionSnapshot) -> _Snapshot:
+    def _handle_call(self, step: FunctionSnapshot) -> _Snapshot:
         if step.is_os_function:
             return step.resume_not_handled()
         spec = self.externals.get(step.function_name)
         if spec is None or step.object_id is not None:
             message = f"name '{step.function_name}' is not defined"
             return step.resume({"exc_type": "NameError", "message": message})
-        settled = self._settle(spec, step)
+        settled = self._execute_call(spec, step)
         if not spec.is_async:
             return step.resume(settled)
         self.waiting[step.call_id] = settled
         return step.resume({"future": ...})
 
-    def _settle(self, spec: ExternalSpec, step: FunctionSnapshot) -> ExternalSettledResult:
+    def _execute_call(self, spec: ExternalSpec, step: FunctionSnapshot) -> ExternalSettledResult:
         line = self.source.count(b"\n", 0, step.position.start) + 1
         if len(self.calls) >= self.limits.host_calls:
             message = f"more than {self.limits.host_calls} host calls"
-            raise located(self.label, "limit", message, line)
+            raise script_error_at(self.label, "limit", message, line)
         try:
-            given = plain([list(step.args), step.kwargs], limit=self.limits.result_bytes)
-        except (NotPlainError, TooLargeError) as error:
+            given = to_json_value([list(step.args), step.kwargs], limit=self.limits.result_bytes)
+        except (NotJsonError, TooLargeError) as error:
             return {"exc_type": "TypeError", "message": f"{spec.name}: an argument is {error}"}
-        call = self.answer(spec.name, *given)
-        self._carry(call, line)
+        call = self.call_handler(spec.name, *given)
+        self._record_call(call, line)
         if call.error is None:
             return {"return_value": call.result}
         kind, _, message = call.error.partition(": ")
         if kind == "mismatch":
-            raise mismatch(self.label, message, line)
-        if kind in _ENDING:
-            raise located(self.label, kind, message, line)
+            raise replay_mismatch(self.label, message, line)
+        if kind in _FINAL_KINDS:
+            raise script_error_at(self.label, kind, message, line)
         return {"exc_type": kind, "message": message}  # type: ignore[typeddict-item]
 
-    def _carry(self, call: HostCall, line: int) -> None:
-        """Keep the record of a call, as long as all of them together are not too large."""
+    def _record_call(self, call: HostCall, line: int) -> None:
+        """Record a call, within the limit on all calls together."""
         self.calls.append(call)
         try:
             for part in (call.args, call.kwargs, call.result):
-                spend_on(part, self.carried)
+                charge(part, self.carried)
         except TooLargeError:
             message = f"host calls carried more than {self.limits.carried_bytes} bytes"
-            raise located(self.label, "limit", message, line) from None
+            raise script_error_at(self.label, "limit", message, line) from None
 
 
-def _stand_in(name: str) -> Callable[..., Any]:
-    """A value that the sandbox takes for the external; calls of it arrive by its name."""
+def _placeholder(name: str) -> Callable[..., Any]:
+    """Return a value for an external; the sandbox reports calls of it by name."""
 
     def external(*_args: Any, **_kwargs: Any) -> None:
         raise NotImplementedError(name)

@@ -1,4 +1,4 @@
-"""Who answers the calls a script makes: functions of the host, or a recording."""
+"""Handlers of a script's host calls: the granted functions, or a recording."""
 
 import inspect
 import time
@@ -8,18 +8,18 @@ from typing import Any, get_args
 from pydantic_monty import ExcType
 
 from remora.errors import RemoraError
-from remora.pym.json_values import NotPlainError, TooLargeError, plain
+from remora.pym.json_values import NotJsonError, TooLargeError, to_json_value
 from remora.pym.limits import Limits
 from remora.pym.run_outcome import HostCall, one_line
 
-_KNOWN = frozenset(get_args(ExcType))
+_SANDBOX_EXCEPTIONS = frozenset(get_args(ExcType))
 
 
-class Live:
-    """Calls the functions given by name; a call of any other external is denied.
+class GrantedFunctions:
+    """Calls the granted functions by name; a call of any other external is denied.
 
-    After `wall_s` seconds every call is one too many, which is recorded as it is denied: a replay
-    could not know how long the calls before it took.
+    After `wall_s` seconds every call is refused. The refusal is recorded: a replay cannot know
+    how long the earlier calls took.
     """
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]], limits: Limits) -> None:
@@ -46,32 +46,34 @@ class Live:
         self, function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
     ) -> tuple[Any, str | None]:
         try:
-            return plain(_answer(function(*args, **kwargs)), limit=self.limits.result_bytes), None
+            return to_json_value(
+                _checked_result(function(*args, **kwargs)), limit=self.limits.result_bytes
+            ), None
         except RemoraError as error:
             return None, f"RuntimeError: {one_line(error.message)}"
-        except (NotPlainError, TooLargeError) as error:
+        except (NotJsonError, TooLargeError) as error:
             return None, f"RuntimeError: the answer is {error}"
-        except Exception as error:  # noqa: BLE001 - whatever breaks in a host function is the script's to see
-            return None, _seen(error)
+        except Exception as error:  # noqa: BLE001 - the script sees every failure of a host function
+            return None, _sandbox_error(error)
 
 
-def _answer(result: Any) -> Any:
+def _checked_result(result: Any) -> Any:
     if inspect.iscoroutine(result):
         result.close()
         raise TypeError("the host's function is a coroutine; it must return its answer")
     return result
 
 
-def _seen(error: Exception) -> str:
-    """An exception as the sandbox can raise it: by a type it knows, and a message."""
+def _sandbox_error(error: Exception) -> str:
+    """Return an exception as the sandbox can raise it: a type that it knows, and a message."""
     name = type(error).__name__
-    if name in _KNOWN:
+    if name in _SANDBOX_EXCEPTIONS:
         return f"{name}: {one_line(str(error))}"
     return f"RuntimeError: {name}: {one_line(str(error))}"
 
 
-class Recorded:
-    """Answers with what was recorded, as long as the script makes the same calls."""
+class RecordedCalls:
+    """Returns the recorded calls, as long as the script makes the same ones."""
 
     def __init__(self, calls: Sequence[HostCall]) -> None:
         self.calls = list(calls)
@@ -82,11 +84,11 @@ class Recorded:
         self.count += 1
         if call is not None and (call.name, call.args, call.kwargs) == (name, args, kwargs):
             return call
-        expected = "no call" if call is None else _shown(call.name, call.args, call.kwargs)
-        error = f"mismatch: call {self.count} is {_shown(name, args, kwargs)}, not {expected}"
+        expected = "no call" if call is None else _format_call(call.name, call.args, call.kwargs)
+        error = f"mismatch: call {self.count} is {_format_call(name, args, kwargs)}, not {expected}"
         return HostCall(name=name, args=args, kwargs=kwargs, error=error)
 
 
-def _shown(name: str, args: list[Any], kwargs: dict[str, Any]) -> str:
+def _format_call(name: str, args: list[Any], kwargs: dict[str, Any]) -> str:
     words = [repr(arg) for arg in args] + [f"{key}={value!r}" for key, value in kwargs.items()]
     return one_line(f"{name}({', '.join(words)})")

@@ -1,4 +1,4 @@
-"""Annotations of a script's inputs, as JSON Schema."""
+"""JSON Schema of the annotations of a script's inputs."""
 
 import ast
 from typing import Any
@@ -18,8 +18,8 @@ _SCALARS: dict[str, Schema] = {
 }
 
 
-def schema_of(annotation: ast.expr) -> Schema:
-    """The JSON Schema of an annotation; what JSON can't tell apart, or we don't know, is `{}`."""
+def annotation_schema(annotation: ast.expr) -> Schema:
+    """Return the JSON Schema of an annotation; `{}` if it is unknown or not expressible in JSON."""
     if isinstance(annotation, ast.Constant):
         return _constant(annotation.value)
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
@@ -32,7 +32,7 @@ def schema_of(annotation: ast.expr) -> Schema:
 
 
 def _name(node: ast.expr) -> str:
-    """`list` of `list`, `Literal` of `typing.Literal`."""
+    """Return `list` for `list`, `Literal` for `typing.Literal`."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
@@ -43,7 +43,7 @@ def _constant(value: object) -> Schema:
         return {"type": "null"}
     if isinstance(value, str):  # a quoted annotation
         try:
-            return schema_of(ast.parse(value, mode="eval").body)
+            return annotation_schema(ast.parse(value, mode="eval").body)
         except SyntaxError:
             return {}
     return {}
@@ -66,14 +66,14 @@ def _generic(name: str, parts: list[ast.expr]) -> Schema:
 
 
 def _with(schema: Schema, key: str, part: ast.expr) -> Schema:
-    inner = schema_of(part)
+    inner = annotation_schema(part)
     return {**schema, key: inner} if inner else schema
 
 
 def _any_of(parts: list[ast.expr]) -> Schema:
     options: list[Schema] = []
     for part in parts:
-        option = schema_of(part)
+        option = annotation_schema(part)
         options += option.get("anyOf", [option])
     if {} in options:
         return {}

@@ -1,4 +1,4 @@
-"""What a script may be given: its inputs as one JSON Schema, and values held against it."""
+"""Input values of a script, validated against the JSON Schema of its declarations."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -10,8 +10,8 @@ from remora.pym.run_outcome import one_line
 from remora.pym.specs import InputSpec
 
 
-class Arguments:
-    """The inputs of one script."""
+class ScriptArguments:
+    """The declared inputs of a script."""
 
     def __init__(self, inputs: tuple[InputSpec, ...]) -> None:
         self.inputs = inputs
@@ -31,7 +31,7 @@ class Arguments:
         return Draft202012Validator(self.schema)
 
     def problem(self, given: Mapping[str, Any]) -> str | None:
-        """What is wrong with these arguments, on one line, or null."""
+        """Return the first problem of these arguments on one line, or None."""
         missing = [spec.name for spec in self.inputs if spec.required and spec.name not in given]
         known = [spec.name for spec in self.inputs]
         unknown = [name for name in given if name not in known]
@@ -46,15 +46,15 @@ class Arguments:
         return None
 
     def bad_default(self) -> tuple[InputSpec, str] | None:
-        """The first input whose default is not of its own type."""
+        """Return the first input whose default does not have its type, with the error."""
         for spec in self.inputs:
             if not spec.required:
                 for error in Draft202012Validator(spec.schema).iter_errors(spec.default):
                     return spec, one_line(f"the default of `{spec.name}`: {error.message}")
         return None
 
-    def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """All inputs: what was given, else the default."""
+    def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all inputs: the given value, else the default."""
         return {spec.name: given.get(spec.name, spec.default) for spec in self.inputs}
 
 

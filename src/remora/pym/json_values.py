@@ -1,4 +1,4 @@
-"""What goes into the sandbox and through its calls of the host, as JSON has it."""
+"""Conversion of inputs, host calls and their results to JSON values."""
 
 import math
 from datetime import date, time, timedelta
@@ -7,78 +7,78 @@ from typing import Any
 import msgspec
 
 _DEPTH = 200
-_INT_LIMIT = 2**63  # what every JSON reader and writer here takes as a number
+_INT_LIMIT = 2**63  # every JSON reader and writer used here accepts it as a number
 
 
-class NotPlainError(Exception):
-    """A value that JSON can't hold; the message says what it is."""
+class NotJsonError(Exception):
+    """A value that JSON cannot represent; the message names it."""
 
 
 class TooLargeError(Exception):
     """A value whose JSON is longer than the limit."""
 
 
-class Budget:
-    """How many characters may still come."""
+class SizeBudget:
+    """Remaining size of a value in JSON."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.left = limit
 
     def spend(self, count: int) -> None:
-        """Raises TooLargeError where it is not enough."""
+        """Subtract `count`. Raises TooLargeError below zero."""
         self.left -= count
         if self.left < 0:
             raise TooLargeError(f"larger than {self.limit} bytes")
 
 
-def plain(value: Any, *, limit: int) -> Any:
-    r"""`value` as JSON values of at most about `limit` bytes.
+def to_json_value(value: Any, *, limit: int) -> Any:
+    r"""Return `value` as JSON values of at most about `limit` bytes.
 
     Tuples become lists, sets sorted lists, dates and times ISO text, numbers that JSON lacks
-    their `repr`, lone surrogates, which the sandbox does not take, `\udXXX`. Anything else raises
-    NotPlainError. Sharing is undone, and it is counted: a value built to explode (lists that hold
-    one list many times) raises TooLargeError.
+    their `repr`, lone surrogates, which the sandbox rejects, `\udXXX`. Anything else raises
+    NotJsonError. A shared object is copied and counted each time: a value built to explode (lists
+    that contain one list many times) raises TooLargeError.
     """
-    return _plain(value, Budget(limit), 0)
+    return _plain(value, SizeBudget(limit), 0)
 
 
-def spend_on(value: Any, budget: Budget) -> None:
-    """Count what `plain` gave against a budget. Raises TooLargeError."""
+def charge(value: Any, budget: SizeBudget) -> None:
+    """Charge a result of `to_json_value` to a budget. Raises TooLargeError."""
     _plain(value, budget, 0)
 
 
-def _plain(value: Any, budget: Budget, depth: int) -> Any:
+def _plain(value: Any, budget: SizeBudget, depth: int) -> Any:
     if depth > _DEPTH:
-        raise NotPlainError(f"nested deeper than {_DEPTH} levels")
+        raise NotJsonError(f"nested deeper than {_DEPTH} levels")
     if isinstance(value, str):
-        text = escaped(value)
-        budget.spend(size_of(text))
+        text = escape_surrogates(value)
+        budget.spend(json_size(text))
         return text
     if isinstance(value, dict):
         return _mapping(value, budget, depth)
     if isinstance(value, list | tuple | set | frozenset):
         return _sequence(value, budget, depth)
     found = _scalar(value)
-    budget.spend(size_of(found) if isinstance(found, str) else 5)
+    budget.spend(json_size(found) if isinstance(found, str) else 5)
     return found
 
 
-def escaped(text: str) -> str:
-    """`text` with each lone surrogate spelled out, as a file's name that is not UTF-8 has them."""
+def escape_surrogates(text: str) -> str:
+    """Return `text` with lone surrogates escaped; names of files that are not UTF-8 contain them."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def size_of(text: str) -> int:
-    """Bytes of `text` as JSON, escapes left out."""
+def json_size(text: str) -> int:
+    """Return the bytes of `text` in JSON, escapes not counted."""
     return 2 + (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
 
 
-def _mapping(value: dict[Any, Any], budget: Budget, depth: int) -> dict[str, Any]:
+def _mapping(value: dict[Any, Any], budget: SizeBudget, depth: int) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, item in value.items():
-        name = escaped(key) if isinstance(key, str) else _key(key)
-        budget.spend(size_of(name) + 2)
+        name = escape_surrogates(key) if isinstance(key, str) else _key(key)
+        budget.spend(json_size(name) + 2)
         made[name] = _plain(item, budget, depth + 1)
     return made
 
@@ -86,10 +86,10 @@ def _mapping(value: dict[Any, Any], budget: Budget, depth: int) -> dict[str, Any
 def _key(key: object) -> str:
     if key is None or isinstance(key, bool | int | float):
         return msgspec.json.encode(_scalar(key)).decode().strip('"')
-    raise NotPlainError(f"a dict with a key of type {type(key).__name__}, which JSON lacks")
+    raise NotJsonError(f"a dict with a key of type {type(key).__name__}, which JSON lacks")
 
 
-def _sequence(value: Any, budget: Budget, depth: int) -> list[Any]:
+def _sequence(value: Any, budget: SizeBudget, depth: int) -> list[Any]:
     budget.spend(2 + len(value))
     made = [_plain(item, budget, depth + 1) for item in value]
     if isinstance(value, set | frozenset):
@@ -106,12 +106,12 @@ def _scalar(value: object) -> Any:
         return value if math.isfinite(value) else repr(value)
     text = time_text(value)
     if text is None:
-        raise NotPlainError(f"a value of type {type(value).__name__}, which JSON lacks")
+        raise NotJsonError(f"a value of type {type(value).__name__}, which JSON lacks")
     return text
 
 
 def time_text(value: object) -> str | None:
-    """A date or a time as ISO has it, a span as Python spells it; None for any other value."""
+    """Return a date or time in ISO format, a timedelta as `str` does; None for any other value."""
     if isinstance(value, date | time):
         return value.isoformat()
     return str(value) if isinstance(value, timedelta) else None
@@ -120,5 +120,5 @@ def time_text(value: object) -> str | None:
 def _digits(value: int) -> str:
     try:
         return repr(value)
-    except ValueError:  # Python refuses to write thousands of digits
+    except ValueError:  # Python refuses to format thousands of digits
         return hex(value)

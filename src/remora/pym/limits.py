@@ -1,4 +1,4 @@
-"""How much a script may use, and the worker processes that hold it to that."""
+"""Resource limits of a script, and the worker processes that enforce them."""
 
 import functools
 import os
@@ -11,23 +11,22 @@ from pydantic_monty import Monty, MontySession
 if TYPE_CHECKING:
     from pydantic_monty import OSPolicy, ResourceLimits
 
-LONGEST_S = 8.0  # a worker whose parent was killed ends with its run, and must within 10 s
-_DEEPEST = 3000  # the worker's stack holds more, and not many times as much
-_REQUEST_TIMEOUT_S = 20.0  # the last resort: a worker that does not answer is killed
+MAX_DURATION_S = 8.0  # a worker whose parent was killed ends with its run, and must end within 10 s
+_MAX_RECURSION = 3000  # the worker's stack has room for more, but not for a multiple
+_REQUEST_TIMEOUT_S = 20.0  # after this an unresponsive worker is killed
 _CHECKOUT_TIMEOUT_S = 120.0
 _RUNS_PER_WORKER = 1000
 _MIB = 1024 * 1024
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run of a script may use; every limit is always in force.
+    """Limits of one run of a script; all of them always apply.
 
-    `duration_s`: seconds of computing in the sandbox, host calls not counted (at most 8);
-    `wall_s`: seconds in all, looked at when the script calls the host; `recursion`: frames, and levels
-    of nesting that the result may have (at most 3000);
-    `host_calls`: calls of externals, `carried_bytes`: of all their arguments and answers together;
-    the bytes of what it printed and of its result (and of each call's arguments and answer), as
-    JSON.
+    `duration_s`: seconds of computing in the sandbox without host calls (at most 8); `wall_s`:
+    seconds in total, checked at each host call; `recursion`: frames, and levels of nesting of the
+    result (at most 3000); `host_calls`: calls of externals; `carried_bytes`: all their arguments
+    and results together; `print_bytes`: printed output; `result_bytes`: the result, and each
+    call's arguments and result, as JSON.
     """
 
     duration_s: float = 5.0
@@ -40,28 +39,28 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     carried_bytes: int = 64 * _MIB
 
     def __post_init__(self) -> None:
-        if not 0 < self.duration_s <= LONGEST_S:
-            raise ValueError(f"duration_s must lie in (0, {LONGEST_S}]")
-        if self.recursion > _DEEPEST:
-            raise ValueError(f"recursion must be at most {_DEEPEST}")
+        if not 0 < self.duration_s <= MAX_DURATION_S:
+            raise ValueError(f"duration_s must be in (0, {MAX_DURATION_S}]")
+        if self.recursion > _MAX_RECURSION:
+            raise ValueError(f"recursion must be at most {_MAX_RECURSION}")
         rest = (self.wall_s, self.memory_mb, self.recursion, self.print_bytes, self.result_bytes)
         if min(*rest, self.carried_bytes) <= 0 or self.host_calls < 0:
             raise ValueError("limits must be positive")
 
 
-def session(
+def open_sandbox(
     label: str, limits: Limits, *, clock: datetime, seed: int, checks: str | None = None
 ) -> MontySession:
-    """A fresh sandbox whose time stands still at `clock` and whose `random` begins at `seed`.
+    """Return a new sandbox with its clock fixed at `clock` and `random` seeded with `seed`.
 
-    With `checks` (stub declarations) what is fed is type-checked first.
+    With `checks` (stub declarations) the source is type-checked first.
     """
     resources: ResourceLimits = {
         "max_feed_duration_secs": limits.duration_s,
         "max_turn_duration_secs": limits.duration_s,
         "max_memory": limits.memory_mb * _MIB,
         "max_recursion_depth": limits.recursion,
-        # each call may need a look at its name and a wait for its future
+        # each call may need a name lookup and a wait for its future
         "max_suspensions": 3 * limits.host_calls + 100,
         "max_total_sleep_secs": 0.0,
     }
@@ -79,9 +78,9 @@ def session(
 
 @functools.lru_cache(maxsize=1)
 def _pool(_pid: int) -> Monty:
-    """This process's workers; one more is started where all are busy. A fork has its own.
+    """Return this process's workers; another starts when all are busy. A fork has its own.
 
-    They end with this process: a worker whose input ends, ends.
+    Workers end with this process: each ends when its input closes.
     """
     pool = Monty(
         min_processes=1,

@@ -1,23 +1,23 @@
-"""What a script gives back, as it is: what Python has beyond JSON stays, to any depth."""
+"""Conversion of a script's result: Python values beyond JSON are kept, at any depth."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from remora.pym.json_values import Budget, NotPlainError, size_of, time_text
+from remora.pym.json_values import NotJsonError, SizeBudget, json_size, time_text
 
-_NESTED_SETS = 20  # each is sorted with all that is in it
+_NESTED_SETS = 20  # each is sorted by all of its contents
 _NESTED_KEYS = 20
 _NUMBER = 5
 _Place = tuple[Any, Any, int, int]
 
-_LEFT_OUT = "<deeply nested>"
-"""The sandbox hands out this text for all that too many containers are around, keys too."""
+_TOO_DEEP_TEXT = "<deeply nested>"
+"""The sandbox returns this text for values and keys nested too deeply."""
 
 
-class TooDeep(msgspec.Struct, frozen=True):
-    """Stands where the sandbox left out what is nested beyond the levels that it hands out."""
+class TooDeepMarker(msgspec.Struct, frozen=True):
+    """Replaces a value nested beyond the levels that the sandbox returns."""
 
     levels: int
 
@@ -25,24 +25,24 @@ class TooDeep(msgspec.Struct, frozen=True):
         return f"<nested beyond {self.levels} levels>"
 
 
-def kept(value: Any, *, limit: int, levels: int) -> Any:
-    """A copy of `value`, whose JSON would have at most about `limit` bytes.
+def to_output(value: Any, *, limit: int, levels: int) -> Any:
+    """Return a copy of `value`, whose JSON would have at most about `limit` bytes.
 
     Text, bytes, numbers (NaN, infinities, integers of any size), and lists and mappings of them,
-    by any such key or tuple of them, are what they were. Tuples become lists, sets sorted lists,
-    dates and times ISO text. The sandbox hands out no more than `levels` containers within each
-    other: for what is deeper a TooDeep stands, and `[...]` for a container within itself. Raises
-    NotPlainError for anything else, TooLargeError as `plain` does.
+    with such keys or tuples of them, are unchanged. Tuples become lists, sets sorted lists, dates
+    and times ISO text. The sandbox returns at most `levels` nested containers: deeper values
+    become a TooDeepMarker, a container inside itself `[...]`. Raises NotJsonError for anything
+    else, TooLargeError as `to_json_value` does.
     """
-    budget = Budget(limit)
+    budget = SizeBudget(limit)
     top = [value]
     sets: list[list[Any]] = []
     places: list[_Place] = [(top, 0, 0, 0)]
     while places:
         place, key, level, within = places.pop()
         item = place[key]
-        if _is_left_out(item, levels - level):
-            copy: Any = TooDeep(levels)
+        if _is_too_deep(item, levels - level):
+            copy: Any = TooDeepMarker(levels)
         elif isinstance(item, dict):
             copy = _mapping(item, budget)
             places += [(copy, k, level + 1, within) for k in copy]
@@ -56,19 +56,19 @@ def kept(value: Any, *, limit: int, levels: int) -> Any:
         else:
             copy = _leaf(item, budget)
         place[key] = copy
-    for made in reversed(sets):  # those inside another come before it
+    for made in reversed(sets):  # inner sets before outer ones
         made.sort(key=_order)
     return top[0]
 
 
-def _is_left_out(item: Any, levels_left: int) -> bool:
+def _is_too_deep(item: Any, levels_left: int) -> bool:
     if isinstance(item, dict):
-        return levels_left == 1 and item == {_LEFT_OUT: _LEFT_OUT}
-    return levels_left == 0 and isinstance(item, str) and item == _LEFT_OUT
+        return levels_left == 1 and item == {_TOO_DEEP_TEXT: _TOO_DEEP_TEXT}
+    return levels_left == 0 and isinstance(item, str) and item == _TOO_DEEP_TEXT
 
 
 def _order(item: Any) -> list[tuple[str, Any]]:
-    """What sorts values of any kinds: by kind, then by value, lists by what is in them."""
+    """Return a sort key for values of any kind: by type, then value, lists by their items."""
     order: list[tuple[str, Any]] = []
     waiting = [item]
     while waiting:
@@ -84,45 +84,45 @@ def _order(item: Any) -> list[tuple[str, Any]]:
     return order
 
 
-def _mapping(value: dict[Any, Any], budget: Budget) -> dict[Any, Any]:
+def _mapping(value: dict[Any, Any], budget: SizeBudget) -> dict[Any, Any]:
     for key in value:
         budget.spend(2)
         _check_key(key, budget, 0)
     return value.copy()
 
 
-def _check_key(key: Any, budget: Budget, within: int) -> None:
+def _check_key(key: Any, budget: SizeBudget, within: int) -> None:
     if isinstance(key, tuple):
         _check_keys(key, budget, _deeper(within, _NESTED_KEYS, "keys"))
     elif isinstance(key, str):
-        budget.spend(size_of(key))
-    elif not _is_kept(key, budget):
-        raise NotPlainError(f"a dict with a key of type {type(key).__name__}")
+        budget.spend(json_size(key))
+    elif not _is_kept_unchanged(key, budget):
+        raise NotJsonError(f"a dict with a key of type {type(key).__name__}")
 
 
-def _check_keys(keys: Iterable[Any], budget: Budget, within: int) -> None:
+def _check_keys(keys: Iterable[Any], budget: SizeBudget, within: int) -> None:
     for key in keys:
         _check_key(key, budget, within)
 
 
 def _deeper(within: int, most: int, what: str) -> int:
     if within == most:
-        raise NotPlainError(f"{what} nested deeper than {most} levels")
+        raise NotJsonError(f"{what} nested deeper than {most} levels")
     return within + 1
 
 
-def _leaf(value: Any, budget: Budget) -> Any:
+def _leaf(value: Any, budget: SizeBudget) -> Any:
     text = value if isinstance(value, str) else time_text(value)
     if text is not None:
-        budget.spend(size_of(text))
+        budget.spend(json_size(text))
         return text
-    if _is_kept(value, budget):
+    if _is_kept_unchanged(value, budget):
         return value
-    raise NotPlainError(f"a value of type {type(value).__name__}")
+    raise NotJsonError(f"a value of type {type(value).__name__}")
 
 
-def _is_kept(value: object, budget: Budget) -> bool:
-    """Whether a value that is no text is kept as it is; what it takes is spent."""
+def _is_kept_unchanged(value: object, budget: SizeBudget) -> bool:
+    """True if a value other than text is kept unchanged; charges its size."""
     if isinstance(value, bytes):
         budget.spend(_NUMBER + len(value) * 4 // 3)
     elif isinstance(value, int):

@@ -1,4 +1,4 @@
-"""How a run of a script ended."""
+"""Outcome of a script run: result, host calls, errors."""
 
 import json
 import re
@@ -23,15 +23,15 @@ _EXHAUSTED = re.compile(
     r"|RecursionError: maximum recursion depth exceeded"
     r"|RuntimeError: suspension limit"
 )
-"""How a limit reads; an exception of such a type that a script raises itself is none."""
+"""Messages of exceeded limits; a script's own exceptions of these types do not match."""
 _UNSUPPORTED = "NotImplementedError: The monty syntax parser"
 _MEASURED = re.compile(r"(limit exceeded: )[\d.]+ ?(?:\w?s|bytes) > ")
 
 
 class HostCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of an external as it happened: JSON values in, JSON value or error out.
+    """Record of one call of an external: JSON values in, JSON value or error out.
 
-    `error` is `Type: message` as the script saw it, null where the call answered.
+    `error` is `Type: message` as the script saw it, None if the call succeeded.
     """
 
     name: str
@@ -44,7 +44,7 @@ class HostCall(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptRun:
-    """What a run gave. `value` is as `kept` has it, and null where there is an `error`."""
+    """Outcome of a run. `value` is as `to_output` returns it, None if there is an `error`."""
 
     value: Any
     printed: str
@@ -54,28 +54,28 @@ class ScriptRun:
 
 
 def one_line(text: str) -> str:
-    """`text` on one line, cut with `…`."""
+    """Return `text` on one line, cut with `…`."""
     line = " ".join(text.split())
     return line if len(line) <= _LINE_LIMIT else line[: _LINE_LIMIT - 1] + "…"
 
 
-def script_error(error: MontyError, label: str, *, shift: int = 0) -> ScriptError:
-    """A Monty error as ours, with the line (less `shift`) in the script's own file."""
-    # what was measured differs from run to run, and a message must not
+def from_monty_error(error: MontyError, label: str, *, shift: int = 0) -> ScriptError:
+    """Convert a Monty error, with the line (minus `shift`) in the script's file."""
+    # measured values differ between runs, messages must not
     text = _MEASURED.sub(r"\1more than ", str(error))
-    return located(label, _kind(error), text, _line(error, shift))
+    return script_error_at(label, _kind(error), text, _line(error, shift))
 
 
-def located(label: str, kind: str, message: str, line: int | None) -> ScriptError:
-    """A ScriptError whose message begins `FILE.pym:LINE: `."""
+def script_error_at(label: str, kind: str, message: str, line: int | None) -> ScriptError:
+    """Return a ScriptError whose message begins with `FILE.pym:LINE: `."""
     place = label if line is None else f"{label}:{line}"
     return ScriptError(f"{place}: {one_line(message)}", kind=kind, line=line)
 
 
-def mismatch(label: str, message: str, line: int | None) -> ReplayMismatch:
-    """What a replay says where the script leaves its recording."""
-    told = located(label, "contract", message, line)
-    return ReplayMismatch(told.message, kind=told.kind, line=line)
+def replay_mismatch(label: str, message: str, line: int | None) -> ReplayMismatch:
+    """Return the error for a script that deviates from its recording."""
+    error = script_error_at(label, "contract", message, line)
+    return ReplayMismatch(error.message, kind=error.kind, line=line)
 
 
 def _kind(error: MontyError) -> str:
@@ -98,11 +98,11 @@ def _line(error: MontyError, shift: int) -> int | None:
     return max(1, frames[-1].line - shift) if frames else None
 
 
-def typing_errors(error: MontyTypingError, label: str, *, shift: int) -> list[ScriptError]:
-    """What the type checker objects to, in the order of lines; its warnings are left out."""
+def from_typing_error(error: MontyTypingError, label: str, *, shift: int) -> list[ScriptError]:
+    """Return the type checker's errors in the order of lines, without warnings."""
     found = [item for item in json.loads(error.display()) if item["severity"] == "error"]
     return [
-        located(
+        script_error_at(
             label,
             "syntax" if item["code"] == "invalid-syntax" else "typing",
             f"{item['message']} ({item['code']})",

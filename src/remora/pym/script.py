@@ -1,4 +1,4 @@
-"""A `.pym` script: loaded once, checked once, run as often as needed."""
+"""Loading, checking and running of a `.pym` script."""
 
 import dataclasses
 import hashlib
@@ -13,15 +13,21 @@ from typing import Any
 from pydantic_monty import MontyError
 
 from remora.errors import NotFound, ReplayMismatch, ScriptError
-from remora.pym.declarations import parse
-from remora.pym.execution import Answer, Drive, Printed
-from remora.pym.host_calls import Live, Recorded
-from remora.pym.input_values import Arguments
-from remora.pym.json_values import NotPlainError, TooLargeError, plain
-from remora.pym.limits import Limits, session
-from remora.pym.outputs import kept
-from remora.pym.run_outcome import HostCall, ScriptRun, located, mismatch, script_error
-from remora.pym.script_problems import problems
+from remora.pym.declarations import parse_declarations
+from remora.pym.execution import CallHandler, PrintedOutput, ScriptExecution
+from remora.pym.host_calls import GrantedFunctions, RecordedCalls
+from remora.pym.input_values import ScriptArguments
+from remora.pym.json_values import NotJsonError, TooLargeError, to_json_value
+from remora.pym.limits import Limits, open_sandbox
+from remora.pym.outputs import to_output
+from remora.pym.run_outcome import (
+    HostCall,
+    ScriptRun,
+    from_monty_error,
+    replay_mismatch,
+    script_error_at,
+)
+from remora.pym.script_problems import find_problems
 from remora.pym.specs import ExternalSpec, InputSpec
 
 SOURCE_LIMIT = 256 * 1024
@@ -29,9 +35,9 @@ SOURCE_LIMIT = 256 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """A script that Monty takes. `path` is null for one that came as text; `label` names it in
-    messages; `raw` are its bytes and `sha256` their hash; `description` is its docstring;
-    `source` what is run."""
+    """A checked script. `path` is None if it was given as text; `label` names it in messages;
+    `raw` are its bytes and `sha256` their hash; `description` is its docstring; `source` is the
+    part that runs."""
 
     name: str
     path: Path | None
@@ -44,13 +50,13 @@ class Script:
     raw: bytes = field(repr=False)
 
     @cached_property
-    def arguments(self) -> Arguments:
-        """What the script may be given."""
-        return Arguments(self.inputs)
+    def arguments(self) -> ScriptArguments:
+        """The declared inputs and their validation."""
+        return ScriptArguments(self.inputs)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The inputs as a JSON Schema of type object, in declared order."""
+        """JSON Schema of the inputs, of type object, in declared order."""
         return self.arguments.schema
 
     def run(
@@ -62,40 +68,40 @@ class Script:
         clock: datetime,
         seed: int,
     ) -> ScriptRun:
-        """Run the script; whatever it does, the outcome is a value.
+        """Run the script; errors are part of the returned outcome.
 
-        `externals` are the functions it was granted, plain ones for `async def` externals too.
-        The clock stands still at `clock` (with a time zone); `random` begins at `seed`. Any
-        thread may call this.
+        `externals` are the granted functions, never coroutines, even for `async def` externals.
+        The clock is fixed at `clock` (with a time zone); `random` is seeded with `seed`.
+        Thread-safe.
         """
-        answer = Live(externals, limits)
+        answer = GrantedFunctions(externals, limits)
         return _run(self, inputs, answer, limits=limits, clock=clock, seed=seed)
 
 
 def load(path: Path, *, name: str | None = None) -> Script:
-    """Read and check a script; its name is the file's, unless given.
+    """Read and check a script; the default name is the file's.
 
-    Raises NotFound where there is no such file, ScriptError for the first thing wrong in it.
+    Raises NotFound if there is no such file, ScriptError for the first problem in it.
     """
-    return _good(examine(path, name=name))
+    return _require_script(examine(path, name=name))
 
 
 def load_source(source: str, *, name: str, path: Path | None = None) -> Script:
-    """Check a script that comes as text. Raises ScriptError."""
+    """Check a script given as text. Raises ScriptError."""
     return load_bytes(source.encode("utf-8", "surrogatepass"), name=name, path=path)
 
 
 def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
-    """Check a script that comes as the bytes of its file. Raises ScriptError."""
+    """Check a script given as the bytes of its file. Raises ScriptError."""
     label = path.name if path else f"{name}.pym"
-    return _good(_examine(raw, name, path, label))
+    return _require_script(_examine(raw, name, path, label))
 
 
 def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list[ScriptError]]:
-    """The script, null if it can't be run, and all that is wrong with it. Raises NotFound."""
+    """Return the script, None if it cannot be run, and all its problems. Raises NotFound."""
     hint = "give the path of a `.pym` file"
-    if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise NotFound(f"{path} is no file", hint=hint)
+    if path.exists() and not path.is_file():  # opening a pipe blocks
+        raise NotFound(f"{path} is not a regular file", hint=hint)
     try:
         with path.open("rb") as file:
             raw = file.read(SOURCE_LIMIT + 1)
@@ -105,7 +111,7 @@ def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list
     return _examine(raw, name or path.stem, path, path.name)
 
 
-def _good(found: tuple[Script | None, list[ScriptError]]) -> Script:
+def _require_script(found: tuple[Script | None, list[ScriptError]]) -> Script:
     script, errors = found
     if script is None:
         raise errors[0]
@@ -116,12 +122,12 @@ def _examine(
     raw: bytes, name: str, path: Path | None, label: str
 ) -> tuple[Script | None, list[ScriptError]]:
     try:
-        declared = parse(_text(raw, label), label)
+        declared = parse_declarations(_text(raw, label), label)
     except ScriptError as error:
         return None, [error]
-    bad = Arguments(declared.inputs).bad_default()
-    errors = [located(label, "typing", bad[1], bad[0].line)] if bad else []
-    errors += problems(label, declared.runs, declared.checks)
+    bad = ScriptArguments(declared.inputs).bad_default()
+    errors = [script_error_at(label, "typing", bad[1], bad[0].line)] if bad else []
+    errors += find_problems(label, declared.runs, declared.checks)
     if errors:
         return None, errors
     script = Script(
@@ -140,12 +146,12 @@ def _examine(
 
 def _text(raw: bytes, label: str) -> str:
     if len(raw) > SOURCE_LIMIT:
-        raise located(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", 1)
+        raise script_error_at(label, "syntax", f"larger than {SOURCE_LIMIT} bytes", 1)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise located(label, "syntax", "not UTF-8", line) from None
+        raise script_error_at(label, "syntax", "not UTF-8", line) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -160,15 +166,15 @@ def replay(
 ) -> ScriptRun:
     """Run a script against a recording: same inputs, clock, seed and calls, same outcome.
 
-    A call that differs from the recorded one ends it with a ReplayMismatch as its error, and so
-    do recorded calls that it does not make.
+    A call that differs from the recorded one, or a recorded call that is not made, gives an
+    outcome with a ReplayMismatch as its error.
     """
-    answer = Recorded(host_calls)
+    answer = RecordedCalls(host_calls)
     made = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
     mismatched = isinstance(made.error, ReplayMismatch)
     if not mismatched and answer.count < len(host_calls):
         message = f"{answer.count} calls were made, {len(host_calls)} are recorded"
-        error = mismatch(script.label, message, None)
+        error = replay_mismatch(script.label, message, None)
         return dataclasses.replace(made, value=None, error=error)
     return made
 
@@ -176,36 +182,38 @@ def replay(
 def _run(
     script: Script,
     inputs: Mapping[str, Any],
-    answer: Answer,
+    answer: CallHandler,
     *,
     limits: Limits,
     clock: datetime,
     seed: int,
 ) -> ScriptRun:
     began = time.perf_counter()
-    drive = Drive(script.label, script.externals, answer, limits)
-    printed = Printed(limits.print_bytes)
+    execution = ScriptExecution(script.label, script.externals, answer, limits)
+    printed = PrintedOutput(limits.print_bytes)
     value, error = None, None
     try:
         given = _inputs(script, inputs, limits)
-        with session(script.label, limits, clock=clock, seed=seed) as sandbox:
-            raw = drive.run(sandbox, script.source, given, printed)
-        value = kept(raw, limit=limits.result_bytes, levels=limits.recursion)
+        with open_sandbox(script.label, limits, clock=clock, seed=seed) as sandbox:
+            raw = execution.run(sandbox, script.source, given, printed)
+        value = to_output(raw, limit=limits.result_bytes, levels=limits.recursion)
     except MontyError as failed:
-        error = script_error(failed, script.label)
+        error = from_monty_error(failed, script.label)
     except ScriptError as refused:
         error = refused
-    except NotPlainError as odd:
-        error = located(script.label, "contract", f"the result cannot be recorded: {odd}", None)
+    except NotJsonError as odd:
+        error = script_error_at(
+            script.label, "contract", f"the result cannot be recorded: {odd}", None
+        )
     except TooLargeError as large:
-        error = located(script.label, "limit", f"the result is {large}", None)
+        error = script_error_at(script.label, "limit", f"the result is {large}", None)
     if printed.more:
         message = f"printed more than {limits.print_bytes} bytes"
-        value, error = None, located(script.label, "limit", message, None)
+        value, error = None, script_error_at(script.label, "limit", message, None)
     return ScriptRun(
         value=value,
         printed=printed.text,
-        host_calls=tuple(drive.calls),
+        host_calls=tuple(execution.calls),
         error=error,
         duration_ms=round((time.perf_counter() - began) * 1000),
     )
@@ -214,9 +222,11 @@ def _run(
 def _inputs(script: Script, inputs: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     problem = script.arguments.problem(inputs)
     if problem:
-        raise located(script.label, "contract", problem, None)
+        raise script_error_at(script.label, "contract", problem, None)
     try:
-        filled: dict[str, Any] = plain(script.arguments.filled(inputs), limit=limits.result_bytes)
-    except (NotPlainError, TooLargeError) as error:
-        raise located(script.label, "contract", f"an argument is {error}", None) from None
+        filled: dict[str, Any] = to_json_value(
+            script.arguments.with_defaults(inputs), limit=limits.result_bytes
+        )
+    except (NotJsonError, TooLargeError) as error:
+        raise script_error_at(script.label, "contract", f"an argument is {error}", None) from None
     return filled

@@ -1,32 +1,32 @@
-"""The look at a script before it is used: does Monty take its syntax, do its types agree."""
+"""Problems of a script before its first run: syntax that Monty rejects, type errors."""
 
 from datetime import UTC, datetime
 
 from pydantic_monty import FunctionSnapshot, MontyError, MontyTypingError
 
 from remora.errors import ScriptError
-from remora.pym.declarations import ANY
-from remora.pym.limits import Limits, session
-from remora.pym.run_outcome import located, script_error, typing_errors
+from remora.pym.declarations import ANY_STUB
+from remora.pym.limits import Limits, open_sandbox
+from remora.pym.run_outcome import from_monty_error, from_typing_error, script_error_at
 
-# The checker runs before a feed does; the first line then calls outside, and we go away.
+# The checker runs before the source; its first line then suspends the run, which we abandon.
 _GATE = "remora_gate"
-_STUBS = f"from typing import Any\ndef {_GATE}() -> None: ...\n{ANY}: Any\n"
+_STUBS = f"from typing import Any\ndef {_GATE}() -> None: ...\n{ANY_STUB}: Any\n"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def problems(label: str, runs: str, checks: str) -> list[ScriptError]:
-    """What is wrong with a script, given as the two sources of `declarations.parse`.
+def find_problems(label: str, runs: str, checks: str) -> list[ScriptError]:
+    """Return the problems of a script, given as the two sources of `parse_declarations`.
 
-    Nothing of the script is run. Kinds: syntax, typing, and crashed or limit where the checker
-    itself gave up.
+    Nothing of the script runs. Kinds: syntax, typing, and crashed or limit if the checker itself
+    failed.
     """
     found = _type_errors(label, checks) or _syntax_errors(label, runs)
-    return [error if error.line else _of_the_whole(error, label) for error in found]
+    return [error if error.line else _at_first_line(error, label) for error in found]
 
 
-def _of_the_whole(error: ScriptError, label: str) -> ScriptError:
-    """What is wrong with no one line is told at the first."""
+def _at_first_line(error: ScriptError, label: str) -> ScriptError:
+    """Return an error without a line as one at the first line."""
     message = error.message.removeprefix(f"{label}: ")
     return ScriptError(f"{label}:1: {message}", kind=error.kind, line=1, hint=error.hint)
 
@@ -35,14 +35,16 @@ def _type_errors(label: str, source: str) -> list[ScriptError]:
     try:
         _feed(label, source, _STUBS)
     except MontyTypingError as error:
-        return typing_errors(error, label, shift=1)
+        return from_typing_error(error, label, shift=1)
     except MontyError as error:
-        gave_up = script_error(error, label)
-        # anything else is about declarations, which Monty need not take: they are not run
+        gave_up = from_monty_error(error, label)
+        # other errors are about declarations, which do not run, so Monty may reject them
         if gave_up.kind not in ("limit", "crashed"):
             return []
-        told = gave_up.message.removeprefix(f"{label}: ")
-        return [located(label, gave_up.kind, f"too much for the checker: {told}", gave_up.line)]
+        detail = gave_up.message.removeprefix(f"{label}: ")
+        return [
+            script_error_at(label, gave_up.kind, f"the type checker failed: {detail}", gave_up.line)
+        ]
     return []
 
 
@@ -50,15 +52,15 @@ def _syntax_errors(label: str, source: str) -> list[ScriptError]:
     try:
         _feed(label, source, None)
     except MontyError as error:
-        found = script_error(error, label, shift=1)
-        if found.kind == "runtime":  # nothing was run: it is about what Monty does not take
+        found = from_monty_error(error, label, shift=1)
+        if found.kind == "runtime":  # nothing ran: Monty does not support the syntax
             found = ScriptError(found.message, kind="syntax", line=found.line)
         return [found]
     return []
 
 
 def _feed(label: str, source: str, stubs: str | None) -> None:
-    with session(label, Limits(), clock=_EPOCH, seed=0, checks=stubs) as sandbox:
+    with open_sandbox(label, Limits(), clock=_EPOCH, seed=0, checks=stubs) as sandbox:
         step = sandbox.feed_start(f"{_GATE}()\n{source}")
         while isinstance(step, FunctionSnapshot) and step.is_os_function:
-            step = step.resume_not_handled()  # an import the checker asks about
+            step = step.resume_not_handled()  # an import that the checker resolves

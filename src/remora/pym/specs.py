@@ -1,15 +1,15 @@
-"""The records of what a script declares: its inputs and its externals."""
+"""Specifications of a script's declared inputs and externals."""
 
 import ast
 from typing import Any
 
 import msgspec
 
-from remora.pym.input_schema import schema_of
+from remora.pym.input_schema import annotation_schema
 
 
 class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One argument of a script. `schema` is the JSON Schema of its annotation."""
+    """An input of a script. `schema` is the JSON Schema of its annotation."""
 
     name: str
     schema: dict[str, Any]
@@ -20,7 +20,7 @@ class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """One parameter of an external; `annotation` is its source, empty where there is none."""
+    """A parameter of an external; `annotation` is its source, or empty."""
 
     name: str
     annotation: str
@@ -28,7 +28,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExternalSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A function that the host implements, as the script declares it."""
+    """A function of the host, as the script declares it."""
 
     name: str
     params: tuple[Parameter, ...]
@@ -37,25 +37,27 @@ class ExternalSpec(msgspec.Struct, frozen=True, kw_only=True):
     line: int
 
 
-class BadDeclarationError(Exception):
-    """A declaration that is not one; the message says how it should look."""
+class InvalidDeclarationError(Exception):
+    """An invalid declaration; the message shows the correct form."""
 
 
 def input_spec(statement: ast.stmt, line: int) -> InputSpec:
-    """The input that `name: T = Input("name", …)` declares. Raises BadDeclarationError."""
+    """Return the input that `name: T = Input("name", …)` declares. Raises InvalidDeclarationError."""
     if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
-        raise BadDeclarationError('an input has a type: `name: str = Input("name")`')
+        raise InvalidDeclarationError('an input needs a type: `name: str = Input("name")`')
     name = statement.target.id
     if not isinstance(statement.value, ast.Call):
-        raise BadDeclarationError("an input is nothing but a call of Input")
+        raise InvalidDeclarationError("the value of an input must be a call of Input")
     positional, named = _literals(statement.value, name)
     if len(positional) > 1 or not named.keys() <= {"name", "default", "description"}:
-        raise BadDeclarationError("Input takes a name, default= and description=")
+        raise InvalidDeclarationError("Input accepts a name, default= and description=")
     if [*positional, *([named["name"]] if "name" in named else [])] != [name]:
-        raise BadDeclarationError(f'an input is named as its variable: `{name} = Input("{name}")`')
+        raise InvalidDeclarationError(
+            f'an input must have the name of its variable: `{name} = Input("{name}")`'
+        )
     return InputSpec(
         name=name,
-        schema=schema_of(statement.annotation),
+        schema=annotation_schema(statement.annotation),
         required="default" not in named,
         default=named.get("default"),
         description=str(named.get("description", "")),
@@ -69,18 +71,20 @@ def _literals(call: ast.Call, name: str) -> tuple[list[Any], dict[str, Any]]:
         named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
     except ValueError:
         message = f"the arguments of Input for `{name}` must be literals"
-        raise BadDeclarationError(message) from None
+        raise InvalidDeclarationError(message) from None
     return positional, named
 
 
 def external_spec(statement: ast.stmt, line: int) -> ExternalSpec:
-    """The function that `@external def …` declares. Raises BadDeclarationError."""
+    """Return the function that `@external def …` declares. Raises InvalidDeclarationError."""
     if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-        raise BadDeclarationError("@external marks a function")
+        raise InvalidDeclarationError("@external must decorate a function")
     if [type(decorator) for decorator in statement.decorator_list] != [ast.Name]:
-        raise BadDeclarationError("an external has no decorator but `@external`")
+        raise InvalidDeclarationError("an external must have no other decorator than `@external`")
     if not all(_is_empty(part) for part in statement.body):
-        raise BadDeclarationError("the host implements an external; its body is `...`")
+        raise InvalidDeclarationError(
+            "the body of an external must be `...`: the host implements it"
+        )
     return ExternalSpec(
         name=statement.name,
         params=_parameters(statement.args),

@@ -1,4 +1,4 @@
-"""The two words a `.pym` script imports so that editors understand it; they do nothing."""
+"""Stubs of `external` and `Input` for editors; they do nothing at run time."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ def external(function: _F) -> _F:
 def Input(name: str, *, default: Any = None, description: str = "") -> Any:  # noqa: ARG001, N802
     """Declare an argument of the script: `path: str = Input("path")`.
 
-    Without `default` the argument is required. `description` is what a model reads about it.
-    Outside a run there is no value, so this gives the default.
+    Without `default` the argument is required. `description` is shown to models.
+    Outside a run there is no value, so this returns the default.
     """
     return default

@@ -1,8 +1,8 @@
-"""Where the top-level statements of a script lie, found without parsing what is inside them.
+"""Positions of a script's top-level statements, found without parsing them.
 
-Monty takes syntax that the Python running us may not parse (quotes of one kind nested in an
-f-string, since 3.12), so `ast` can't be asked about a whole script. This scan knows strings,
-comments and brackets only, and never fails: what it can't make out, Monty reports.
+Monty accepts syntax that this Python may not parse (quotes of one kind nested in an f-string,
+since 3.12), so `ast` cannot read a whole script. This scan knows only strings, comments and
+brackets, and never fails: Monty reports what is wrong.
 """
 
 import re
@@ -23,19 +23,19 @@ _TEXT = re.compile(r"[^\\{}\n'\"]+")
 _NAMED = re.compile(r"\\N\{[^}]*\}")
 
 
-class Span(NamedTuple):
-    """One top-level statement: its lines, from 1 and both included, and their text."""
+class Statement(NamedTuple):
+    """A top-level statement: first and last line, from 1, and its text."""
 
     first: int
     last: int
     text: str
 
 
-def top_level(source: str) -> list[Span]:
-    """The statements that begin at column 0 of a text with `\\n` line endings, in order.
+def top_level_statements(source: str) -> list[Statement]:
+    """Return the statements at column 0 of a text with `\\n` line endings, in order.
 
-    Decorators belong to what they decorate; comments and blank lines to the statement before
-    them; a clause at column 0 (`else`, `except`) is a span of its own.
+    Decorators belong to the decorated definition, comments and blank lines to the statement
+    before them; a clause at column 0 (`else`, `except`) is a separate statement.
     """
     lines = source.split("\n")
     starts: list[int] = []
@@ -46,7 +46,7 @@ def top_level(source: str) -> list[Span]:
         decorating = lines[start - 1].startswith("@")
     ends = [start - 1 for start in starts[1:]] + [len(lines)] * bool(starts)
     return [
-        Span(first, last, "\n".join(lines[first - 1 : last]))
+        Statement(first, last, "\n".join(lines[first - 1 : last]))
         for first, last in zip(starts, ends, strict=True)
     ]
 
@@ -60,18 +60,18 @@ def _starts(source: str) -> Iterator[int]:
                 yield line
         token, end = _next(source, at, 0)
         line += source.count("\n", at, end)
-        depth = max(0, depth + _step(token))
+        depth = max(0, depth + _depth_change(token))
         fresh = fresh or (depth == 0 and source[at] == "\n")
         at = end
 
 
-def _step(token: str) -> int:
-    """How a token changes the depth of brackets."""
+def _depth_change(token: str) -> int:
+    """Return the change of bracket depth by a token."""
     return (token in ("(", "[", "{")) - (token in (")", "]", "}"))
 
 
 def _next(source: str, at: int, nested: int) -> tuple[str, int]:
-    """The token at `at` (a whole string's is its prefix and quote) and where it ends."""
+    """Return the token at `at` (for a string its prefix and quote) and its end."""
     found = _TOKEN.match(source, at)
     token = found[0] if found else ""
     prefix = token if _PREFIX.fullmatch(token) else ""
@@ -88,7 +88,7 @@ def _next(source: str, at: int, nested: int) -> tuple[str, int]:
 
 
 def _formatted_end(source: str, at: int, quote: str, nested: int, *, raw: bool) -> int:
-    """Where the f-string ends whose text begins at `at`."""
+    """Return the end of the f-string whose text begins at `at`."""
     while at < len(source) and not source.startswith(quote, at):
         if source[at] == "\n" and len(quote) == 1:
             return at
@@ -100,7 +100,7 @@ def _formatted_end(source: str, at: int, quote: str, nested: int, *, raw: bool) 
 
 
 def _text_end(source: str, at: int, *, raw: bool) -> int:
-    """Where a piece of an f-string's literal text ends."""
+    """Return the end of a piece of literal text in an f-string."""
     named = None if raw else _NAMED.match(source, at)
     text = named or _TEXT.match(source, at)
     if text:
@@ -111,7 +111,7 @@ def _text_end(source: str, at: int, *, raw: bool) -> int:
 
 
 def _field_end(source: str, at: int, quote: str, nested: int) -> int:
-    """Where the replacement field ends whose expression begins at `at`."""
+    """Return the end of the replacement field whose expression begins at `at`."""
     if nested > 50:
         return len(source)
     depth = 0
@@ -119,12 +119,12 @@ def _field_end(source: str, at: int, quote: str, nested: int) -> int:
         if depth == 0 and source[at] in ":}":
             return _spec_end(source, at, quote, nested) if source[at] == ":" else at + 1
         token, at = _next(source, at, nested)
-        depth += _step(token)
+        depth += _depth_change(token)
     return at
 
 
 def _spec_end(source: str, at: int, quote: str, nested: int) -> int:
-    """Where the field ends whose format specification begins at `at`."""
+    """Return the end of the field whose format specification begins at `at`."""
     while at < len(source) and source[at] != "}" and not source.startswith(quote, at):
         at = _field_end(source, at + 1, quote, nested + 1) if source[at] == "{" else at + 1
     return at + (source[at : at + 1] == "}")

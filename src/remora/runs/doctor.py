@@ -16,8 +16,8 @@ from remora.config.user_folders import UserFolders, make_private
 from remora.errors import HostError, RemoraError
 from remora.files.git import git_output
 from remora.files.project_files import project_files
-from remora.models.embedded.embedded_model import require_engine
-from remora.models.provider import Status
+from remora.models.embedded.engine import require_engine
+from remora.models.provider import ModelStatus
 from remora.pym import Limits, load_source
 from remora.tools.host.ruff.config_files import SETTINGS
 from remora.tools.host.ruff.file_findings import lint_text
@@ -61,7 +61,7 @@ def copying(driver: str, folders: UserFolders) -> Check:
     )
 
 
-def deciding(status: Status) -> list[Check]:
+def deciding(status: ModelStatus) -> list[Check]:
     """The model that is configured, and what the embedded one needs."""
     document = status.document
     embedded = document["provider"] == "embedded"

@@ -3,14 +3,18 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from os.path import lexists
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from remora.config.schema import Config
 from remora.operations.base import Operations
-from remora.sandbox.interpreters import ProjectPython
-from remora.trace.redact.redactor import Redactor
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.head_signatures import Signer
+
+if TYPE_CHECKING:  # pydantic and the redaction rules take longer to import than a run to list
+    from remora.config.schema import Config
+    from remora.sandbox.interpreters import ProjectPython
+    from remora.trace.redact.redactor import Redactor
+    from remora.trace.verify.head_signatures import Signer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,15 +25,40 @@ class Project:
     of the project must be run; it raises UsageError without consent."""
 
     root: Path
-    config: Config
+    config: "Config"
     operations: Operations
     trace: TraceFolder
     cache: Path
     state: Path
     install_key: bytes
-    redact: Redactor
-    signer: Signer | None = None
-    interpreter: Callable[[], ProjectPython] | None = None
+    redact: "Redactor"
+    signer: "Signer | None" = None
+    interpreter: "Callable[[], ProjectPython] | None" = None
+
+    @property
+    def has_unfinished_accept(self) -> bool:
+        """True if a killed `accept` or `revert` left a journal."""
+        journal = self.state / "journal"
+        return lexists(journal / "current") or lexists(journal / "branch.json")
+
+
+class RecordedProject(Project):
+    """A project opened to read its records; `whole` opens the rest when something asks for it."""
+
+    def __init__(
+        self,
+        root: Path,
+        operations: Operations,
+        trace: TraceFolder,
+        state: Path,
+        whole: Callable[[], Project],
+    ) -> None:
+        vars(self).update(root=root, operations=operations, trace=trace, state=state, _whole=whole)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"config", "cache", "install_key", "redact"}:
+            raise AttributeError(name)
+        return getattr(vars(self)["_whole"](), name)
 
 
 def root_name(root: Path) -> str:

@@ -1,1 +1,1 @@
-"""Subprocesses that can reach only what they are given, on every level this machine offers."""
+"""Subprocesses that can reach only the files they are given, at four levels of isolation."""

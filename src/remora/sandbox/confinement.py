@@ -1,4 +1,4 @@
-"""What a subprocess may reach of this machine's files: the policy, and the paths that it means."""
+"""File access policy of a subprocess, and its resolution to real paths."""
 
 import functools
 import os
@@ -39,16 +39,15 @@ _ETC = (
     "timezone",
 )
 _SYSTEM = (*_PROGRAMS, *_STORES, *(f"/etc/{name}" for name in _ETC))
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a subprocess may reach besides the system's programs and libraries.
+    """Paths that a subprocess may access besides the system's programs and libraries.
 
-    It may `read` files and folders, and the folder it is started in; `write` those it may change;
-    and change what lies in `scratch` folders for itself alone: from level 2 on nobody else ever
-    sees those changes, below it they are real. There is never a network from level 2 on. At level
-    0 nothing of this holds.
+    It may read the paths in `read` and its working folder, and read and write those in `write`.
+    Changes in `scratch` folders are private to it and discarded from level 2 on; below, they are
+    real. From level 2 on there is no network. Level 0 enforces nothing of this.
     """
 
     read: tuple[Path, ...] = ()
@@ -56,36 +55,39 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     scratch: tuple[Path, ...] = ()
 
 
-class Paths(msgspec.Struct, frozen=True, kw_only=True):
-    """A confinement as real paths that are there, none beneath another that allows as much, and the
-    links that lead to them. `view` is the process whose view they are in, 0 where that is ours."""
+class ResolvedPaths(msgspec.Struct, frozen=True, kw_only=True):
+    """A confinement as existing real paths, without those that another path covers.
+
+    `links` are the symbolic links that lead to them. `view_pid` is the process in whose mount
+    namespace the paths are, 0 for our own.
+    """
 
     read: tuple[str, ...]
     write: tuple[str, ...]
     scratch: tuple[str, ...]
     links: dict[str, str]
-    view: int
+    view_pid: int
 
 
-def resolve(confinement: Confinement, folder: Path) -> Paths:
-    """The paths, for a command that is started in `folder`. Raises HostError."""
+def resolve_paths(confinement: Confinement, folder: Path) -> ResolvedPaths:
+    """Resolve a confinement for a command that runs in `folder`. Raises HostError."""
     links = dict(_system()[0])
     named = (folder, *confinement.read, *confinement.write, *confinement.scratch)
     views = {view for view, _, _ in map(split_view, map(str, named)) if view}
     if len(views) > 1:
-        raise HostError("a command works in one workspace, not in several")
+        raise HostError("a command can use only one workspace")
     scratch = _real(confinement.scratch, links)
     write = _outermost(_real(confinement.write, links), ())
     read = [*_system()[1], *_real((folder, *confinement.read), links)]
     covered = _outermost(scratch, ())
     outermost = _outermost(read, (*write, *covered))
     shown = (*outermost, *write, *covered)
-    return Paths(
+    return ResolvedPaths(
         read=outermost,
         write=write,
         scratch=covered,
-        links={path: target for path, target in links.items() if not _lies_in(path, shown)},
-        view=max(views, default=0),
+        links={path: target for path, target in links.items() if not _is_inside(path, shown)},
+        view_pid=max(views, default=0),
     )
 
 
@@ -96,7 +98,7 @@ def _system() -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def _real(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
-    """Where the paths lead, those that exist; links on the way are added to `links`."""
+    """Return the real paths of those that exist; add links on the way to `links`."""
     found: list[str] = []
     for path in paths:
         _, way, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps links
@@ -106,9 +108,9 @@ def _real(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
 
 
 def _follow(path: str, way: str, links: dict[str, str]) -> str:
-    """The path without links, each of which is noted; `way` leads to the view that it is in."""
+    """Resolve all links of `path`, noting each in `links`; `way` is the prefix of its namespace."""
     done, left, seen = "/", deque(path.split("/")), 0
-    while left and seen <= _MOST_LINKS:
+    while left and seen <= _MAX_LINKS:
         part = left.popleft()
         if part in ("", "."):
             continue
@@ -129,13 +131,13 @@ def _follow(path: str, way: str, links: dict[str, str]) -> str:
 
 
 def _outermost(paths: Iterable[str], others: tuple[str, ...]) -> tuple[str, ...]:
-    """Without those that lie in another of them, or in one of `others`; parents first."""
+    """Drop paths inside another of them or inside one of `others`; sorted, parents first."""
     kept: list[str] = []
     for path in sorted(set(paths)):
-        if not _lies_in(path, (*kept, *others)):
+        if not _is_inside(path, (*kept, *others)):
             kept.append(path)
     return tuple(kept)
 
 
-def _lies_in(path: str, folders: Iterable[str]) -> bool:
+def _is_inside(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)

@@ -1,4 +1,4 @@
-"""What an interpreter needs to be able to read: found by looking, never by starting it."""
+"""Paths that a Python interpreter needs to read, found without starting it."""
 
 import os
 from collections.abc import Iterator
@@ -7,13 +7,15 @@ from pathlib import Path
 import msgspec
 
 _PARTS = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 
 
 class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
-    """By which interpreter the code of the project at `root` is run. `trusted`: the user has said
-    that this project may do what they may; `activated`: it is of the environment that they are in,
-    and not of the project's."""
+    """The interpreter that runs the code of the project at `root`.
+
+    `trusted`: the user gave this project consent to run without isolation. `activated`: the
+    interpreter belongs to the user's active environment, which is not the project's.
+    """
 
     python: Path
     root: Path
@@ -22,16 +24,15 @@ class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_activated(python: Path, root: Path, active: str | None) -> bool:
-    """Whether it is the interpreter of the user's environment, and not one of the project's."""
+    """Return True for the interpreter of the user's active environment, outside the project."""
     return bool(active) and python.is_relative_to(str(active)) and not python.is_relative_to(root)
 
 
-def readable_for(python: Path, *, trusted: bool) -> tuple[Path, ...]:
-    """The interpreter, its installation, and those of the environment that it belongs to.
+def interpreter_paths(python: Path, *, trusted: bool) -> tuple[Path, ...]:
+    """Return the interpreter and the parts of its installation and virtual environment.
 
-    What the files of an environment say is believed only as far as it is an installation of
-    Python. `trusted`: the folders that `.pth` files add, too; an environment that came with a
-    project could name any, and a project's configuration any environment.
+    Paths that an environment's files name count only if they are a Python installation. `trusted`:
+    include folders from `.pth` files; an untrusted environment could name any folder there.
     """
     found = [python]
     for place in _steps(python):
@@ -44,9 +45,9 @@ def readable_for(python: Path, *, trusted: bool) -> tuple[Path, ...]:
 
 
 def _steps(python: Path) -> Iterator[Path]:
-    """The path, and what it links to, one link after the other."""
+    """Yield the path and the target of each link in turn."""
     place = Path(os.path.abspath(python))  # noqa: PTH100 - resolves no link
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         yield place
         if not place.is_symlink():
             break
@@ -60,13 +61,13 @@ def _is_installation(prefix: Path) -> bool:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """What makes an installation; a link out of it could lead anywhere."""
+    """Return the parts of an installation, without links that lead out of it."""
     parts = (prefix / name for name in _PARTS)
     return [part for part in parts if part.resolve().is_relative_to(prefix.resolve())]
 
 
 def _base(prefix: Path) -> Iterator[Path]:
-    """Where an environment's interpreter comes from."""
+    """Yield the base installation that `pyvenv.cfg` names."""
     try:
         lines = (prefix / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -78,7 +79,7 @@ def _base(prefix: Path) -> Iterator[Path]:
 
 
 def _added(prefix: Path) -> Iterator[Path]:
-    """Folders that `.pth` files put on the path, such as those of editable installations."""
+    """Yield folders that `.pth` files add, such as those of editable installs."""
     for file in sorted(prefix.glob("lib*/python3*/site-packages/*.pth")):
         try:
             lines = file.read_text(encoding="utf-8").splitlines()

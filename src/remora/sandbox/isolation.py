@@ -1,4 +1,4 @@
-"""Which level of isolation this machine gives: each is tried, once per process."""
+"""Isolation levels of this machine, each tried once per process."""
 
 import functools
 import os
@@ -17,26 +17,26 @@ from remora.errors import ConfigError, HostError
 from remora.sandbox import isolation_probe
 from remora.sandbox.child.command_record import BUBBLEWRAP, LANDLOCK, LIMITS_ONLY, NAMESPACES
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
-from remora.sandbox.supervisor_client import Command, bubblewrap, started, told
+from remora.sandbox.interpreters import interpreter_paths
+from remora.sandbox.supervisor_client import Command, bubblewrap_path, read_report, start_supervised
 
 SAFE_LEVEL = NAMESPACES
-"""The isolation from which on a project's code runs without anybody's consent."""
-NAMES = ("limits only", "Landlock", "namespaces and Landlock", "bubblewrap")
+"""From this level on, a project's code runs without the user's consent."""
+LEVEL_NAMES = ("limits only", "Landlock", "namespaces and Landlock", "bubblewrap")
 _SECONDS = 30.0
 _HINTS = {
-    LANDLOCK: "a kernel from 6.2 on, with landlock in its list of security modules (lsm=)",
-    NAMESPACES: "Landlock, and user namespaces for everybody: sysctl user.max_user_namespaces and, "
-    "where there are such, kernel.unprivileged_userns_clone=1 and "
-    "kernel.apparmor_restrict_unprivileged_userns=0; in a container, one that allows both them "
-    "and mounting /proc",
-    BUBBLEWRAP: "install bubblewrap (the package is called so), from 0.8 on",
+    LANDLOCK: "use Linux 6.2 or later with landlock in its list of security modules (lsm=)",
+    NAMESPACES: "enable Landlock and unprivileged user namespaces: sysctl user.max_user_namespaces "
+    "and, where they exist, kernel.unprivileged_userns_clone=1 and "
+    "kernel.apparmor_restrict_unprivileged_userns=0; a container must allow user namespaces and "
+    "mounting /proc",
+    BUBBLEWRAP: "install the package bubblewrap, version 0.8 or later",
 }
 _ONCE = threading.RLock()
 
 
-class Lacking(msgspec.Struct, frozen=True, kw_only=True):
-    """A level that this machine does not give: what went wrong, and what would help."""
+class MissingLevel(msgspec.Struct, frozen=True, kw_only=True):
+    """A level that this machine does not support: the problem and what would help."""
 
     level: int
     name: str
@@ -45,53 +45,55 @@ class Lacking(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def best_level() -> int:
-    """The highest level of which all that it promises was seen to hold here."""
+    """Return the highest level that passed its probe on this machine."""
     levels = (BUBBLEWRAP, NAMESPACES, LANDLOCK)
-    return next((level for level in levels if not problem_of(level)), LIMITS_ONLY)
+    return next((level for level in levels if not level_problem(level)), LIMITS_ONLY)
 
 
-def lacking() -> Iterator[Lacking]:
-    """The levels above, the next one first."""
+def missing_levels() -> Iterator[MissingLevel]:
+    """Yield the levels above the best one, the next one first."""
     for level in range(best_level() + 1, BUBBLEWRAP + 1):
-        yield Lacking(level=level, name=NAMES[level], problem=problem_of(level), hint=_HINTS[level])
-
-
-def require_level(least: int) -> None:
-    """Raises ConfigError where this machine gives less."""
-    if least > 0 and best_level() < least:
-        lack = next(lack for lack in lacking() if lack.level == least)
-        raise ConfigError(
-            f"workspace.require_isolation asks for L{least}, and this machine gives "
-            f"L{best_level()}: {lack.problem}",
-            hint=lack.hint,
+        yield MissingLevel(
+            level=level, name=LEVEL_NAMES[level], problem=level_problem(level), hint=_HINTS[level]
         )
 
 
-def describe(level: int) -> str:
-    """For people: whether subprocesses are isolated, and how."""
-    return f"{'isolated' if level else 'not isolated'} (L{level}, {NAMES[level]})"
+def require_level(least: int) -> None:
+    """Raise ConfigError if this machine supports only a lower level."""
+    if least > 0 and best_level() < least:
+        missing = next(each for each in missing_levels() if each.level == least)
+        raise ConfigError(
+            f"workspace.require_isolation is L{least}, but this machine supports only "
+            f"L{best_level()}: {missing.problem}",
+            hint=missing.hint,
+        )
 
 
-def problem_of(level: int) -> str:
-    """Why this machine does not give a level; empty where it does."""
-    with _ONCE:  # threads wait for the one that tries
+def describe_level(level: int) -> str:
+    """Describe a level, such as `isolated (L2, namespaces and Landlock)`."""
+    return f"{'isolated' if level else 'not isolated'} (L{level}, {LEVEL_NAMES[level]})"
+
+
+def level_problem(level: int) -> str:
+    """Return why this machine does not support a level; empty if it does."""
+    with _ONCE:  # other threads wait for the first
         return _problem_of(level)
 
 
 @functools.cache
 def _problem_of(level: int) -> str:
-    if level == BUBBLEWRAP and not bubblewrap():
+    if level == BUBBLEWRAP and not bubblewrap_path():
         return "bwrap is not installed"
     try:
         with tempfile.TemporaryDirectory(prefix="remora-trial-") as made, ExitStack() as stack:
-            said = _try(level, Path(made).resolve(), stack)
+            result = _run_probe(level, Path(made).resolve(), stack)
     except (HostError, OSError) as error:
         return str(error)
-    return "" if said == "held" else f"a process at L{level} {said}"
+    return "" if result == "held" else f"a process at L{level} {result}"
 
 
-def _try(level: int, made: Path, stack: ExitStack) -> str:
-    """What a process at this level says that it could do."""
+def _run_probe(level: int, made: Path, stack: ExitStack) -> str:
+    """Run the probe at a level and return its output: `held`, or what it could do."""
     inside, scratch, outside = (made / name for name in ("inside", "scratch", "outside"))
     for folder in (inside, scratch, outside):
         folder.mkdir()
@@ -103,23 +105,23 @@ def _try(level: int, made: Path, stack: ExitStack) -> str:
         argv=(sys.executable, "-I", "-S", "-B", isolation_probe.__file__, *map(str, words)),
         folder=inside,
         seconds=_SECONDS,
-        within=Confinement(
+        confinement=Confinement(
             read=(
-                *readable_for(Path(sys.executable), trusted=True),
+                *interpreter_paths(Path(sys.executable), trusted=True),
                 Path(isolation_probe.__file__),
             ),
             write=(inside,),
             scratch=(scratch,),
         ),
     )
-    said = _said(command, level)
+    result = _probe_output(command, level)
     if level >= NAMESPACES and (scratch / "seen").read_text() != "seen":
-        return "changes what is only to be read"
-    return said
+        return "changes files that are read-only"
+    return result
 
 
 def _listen(outside: Path, stack: ExitStack) -> int:
-    """Something that answers, on all ways that lead to it; its port."""
+    """Listen on a Unix socket, an abstract socket and TCP, and return the TCP port."""
     for address in (f"{outside}/socket", f"\0{outside}"):
         local = stack.enter_context(socket.socket(socket.AF_UNIX))
         local.bind(address)
@@ -129,15 +131,15 @@ def _listen(outside: Path, stack: ExitStack) -> int:
     return port
 
 
-def _said(command: Command, level: int) -> str:
+def _probe_output(command: Command, level: int) -> str:
     streams = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
-    with started(command, level, streams) as (child, line):
+    with start_supervised(command, level, streams) as (child, lifeline):
         assert child.stdout
         assert child.stderr
-        said, complained = child.stdout.read(), child.stderr.read()
-        report = os.read(line.said, 4096)
-    code, timed_out = told(command, level, report)
+        output, problem = child.stdout.read(), child.stderr.read()
+        report = os.read(lifeline.report_reader, 4096)
+    code, timed_out = read_report(command, level, report)
     if timed_out or code != 0:
-        told_last = complained.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise HostError(told_last or f"a process at L{level} ended with {code}")
-    return said.decode("utf-8", "replace").strip()
+        last_line = problem.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise HostError(last_line or f"a process at L{level} ended with {code}")
+    return output.decode("utf-8", "replace").strip()

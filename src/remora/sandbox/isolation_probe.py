@@ -1,8 +1,8 @@
-"""What an isolated process must not be able to do, tried from inside: prints what it could.
+"""Probe that tries, from inside an isolated process, what its level must stop.
 
-Run by path in a bare interpreter, with the level, a folder for its own changes, a folder outside,
-a port, and the id of a process outside. Prints `held` where everything was stopped that the level
-is to stop, and everything works that is to work.
+Run by path in a bare interpreter, with the level, a writable folder, a scratch folder, a folder
+outside, a port, and the id of a process outside. Prints `held` if everything was stopped and all
+permitted access works, else what it could do.
 """
 
 import os
@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable
 
 _NAMESPACES = 2
+_AF_VSOCK = 40  # macOS has no name for it
 
 
 def main(words: list[str]) -> None:
-    """Try it all."""
+    """Run all attempts and print the result."""
     level, inside, scratch, outside, port, process = words
     tries: list[tuple[str, Callable[[], object]]] = [
         ("reads", lambda: _write_into(f"{outside}/secret", os.O_RDONLY)),
@@ -25,6 +26,7 @@ def main(words: list[str]) -> None:
             ("connects", lambda: _connect(("127.0.0.1", int(port)))),
             ("finds sockets", lambda: _connect(f"{outside}/socket")),
             ("finds hidden sockets", lambda: _connect(f"\0{outside}")),
+            ("makes sockets to a host", _make_vsock),
             ("signals", lambda: os.kill(int(process), 0)),
             ("sees processes", lambda: os.stat(f"/proc/{process}/stat")),
         ]
@@ -57,6 +59,12 @@ def _connect(address: object) -> None:
         end.connect(address)  # type: ignore[arg-type]
     finally:
         end.close()
+
+
+def _make_vsock() -> None:
+    import _socket
+
+    _socket.socket(_AF_VSOCK, _socket.SOCK_STREAM).close()  # never connected
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Subprocesses with a scrubbed environment, limits and isolation, whose whole tree ends with them."""
+"""Isolated subprocesses with limits and a minimal environment, whose whole process tree ends."""
 
 import os
 import select
@@ -9,17 +9,17 @@ import time
 import msgspec
 
 from remora.sandbox.isolation import best_level
-from remora.sandbox.supervisor_client import GRACE_SECONDS, Command, started, told
+from remora.sandbox.supervisor_client import GRACE_SECONDS, Command, read_report, start_supervised
 
 _MIB = 1024 * 1024
 _CHUNK = 65536
 
 
-class Finished(msgspec.Struct, frozen=True, kw_only=True):
-    """How a subprocess ended.
+class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Result of a subprocess.
 
-    `returncode` is negative for a signal. `truncated`: a stream was longer than the limit and
-    holds only its beginning. `isolation` is the level that was in force (`L0`: limits only).
+    `returncode` is negative for a signal. `truncated`: a stream exceeded the limit, and only its
+    beginning was kept. `isolation` is the level in force (`L0`: limits only).
     """
 
     returncode: int
@@ -30,61 +30,65 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     isolation: str
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How a subprocess ended whose output was not kept; the fields are those of Finished."""
+class ProcessExit(msgspec.Struct, frozen=True, kw_only=True):
+    """Result of a subprocess whose output was not captured; fields as in ProcessResult."""
 
     returncode: int
     timed_out: bool
     isolation: str
 
 
-def run(
+def run_command(
     command: Command, *, output_limit: int = 8 * _MIB, stdin: bytes = b"", level: int | None = None
-) -> Finished:
-    """Run a command to its end or its time, isolated as well as this machine can, or at `level`.
+) -> ProcessResult:
+    """Run a command to its end or time-out, at `level` or the best one of this machine.
 
-    HOME and TMPDIR are empty folders of its own. When this returns no descendant is alive; when
-    this process is killed they end too. Raises HostError if it cannot be started or isolated.
+    HOME and TMPDIR are empty private folders. No descendant survives the return, nor the death of
+    this process. Raises HostError if the command cannot be started or isolated.
     """
-    held = best_level() if level is None else level
+    used = best_level() if level is None else level
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
-    with started(command, held, streams) as (child, lifeline):
-        pump = _Pump(child, lifeline.said, stdin, output_limit)
+    with start_supervised(command, used, streams) as (child, lifeline):
+        pump = _Pump(child, lifeline.report_reader, stdin, output_limit)
         pump.run(time.monotonic() + command.seconds + GRACE_SECONDS)
-    code, timed_out = told(command, held, bytes(pump.said))
-    return Finished(
+    code, timed_out = read_report(command, used, bytes(pump.report))
+    return ProcessResult(
         returncode=code,
         stdout=bytes(pump.stdout),
         stderr=bytes(pump.stderr),
         timed_out=timed_out,
         truncated=pump.truncated,
-        isolation=f"L{held}",
+        isolation=f"L{used}",
     )
 
 
-def run_attached(command: Command, *, stdout: int | None = None, level: int | None = None) -> Ended:
-    """As `run`, but its output goes where ours goes, as it comes; there is no input.
+def run_attached(
+    command: Command, *, stdout: int | None = None, level: int | None = None
+) -> ProcessExit:
+    """As `run_command`, but its output goes where ours goes, as it comes; there is no input.
 
     `stdout` is another descriptor for its standard output. Raises HostError likewise.
     """
-    held = best_level() if level is None else level
-    said = bytearray()
-    with started(command, held, (subprocess.DEVNULL, stdout, None)) as (_, lifeline):
+    used = best_level() if level is None else level
+    report = bytearray()
+    with start_supervised(command, used, (subprocess.DEVNULL, stdout, None)) as (_, lifeline):
         until = time.monotonic() + command.seconds + GRACE_SECONDS
         while (left := until - time.monotonic()) > 0:
-            if select.select([lifeline.said], [], [], left)[0]:
-                chunk = os.read(lifeline.said, _CHUNK)
+            if select.select([lifeline.report_reader], [], [], left)[0]:
+                chunk = os.read(lifeline.report_reader, _CHUNK)
                 if not chunk:
                     break
-                said += chunk
-    code, timed_out = told(command, held, bytes(said))
-    return Ended(returncode=code, timed_out=timed_out, isolation=f"L{held}")
+                report += chunk
+    code, timed_out = read_report(command, used, bytes(report))
+    return ProcessExit(returncode=code, timed_out=timed_out, isolation=f"L{used}")
 
 
 class _Pump:
-    """Moves a child's streams without deadlock; keeps at most `limit` bytes of each output."""
+    """Copies a child's streams without deadlock; keeps at most `limit` bytes of each output."""
 
-    def __init__(self, child: subprocess.Popen[bytes], said: int, stdin: bytes, limit: int) -> None:
+    def __init__(
+        self, child: subprocess.Popen[bytes], report: int, stdin: bytes, limit: int
+    ) -> None:
         assert child.stdin
         assert child.stdout
         assert child.stderr
@@ -93,15 +97,15 @@ class _Pump:
         self._limit = limit
         self._selector = selectors.DefaultSelector()
         self.truncated = False
-        self.stdout, self.stderr, self.said = bytearray(), bytearray(), bytearray()
+        self.stdout, self.stderr, self.report = bytearray(), bytearray(), bytearray()
         self._sinks = {
             child.stdout.fileno(): self.stdout,
             child.stderr.fileno(): self.stderr,
-            said: self.said,
+            report: self.report,
         }
 
     def run(self, deadline: float) -> None:
-        """Until every output has ended, or `deadline` on the monotonic clock."""
+        """Copy until all outputs end or the monotonic clock reaches `deadline`."""
         with self._selector:
             for descriptor in self._sinks:
                 self._selector.register(descriptor, selectors.EVENT_READ)

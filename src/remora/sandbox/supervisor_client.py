@@ -1,4 +1,4 @@
-"""Starting a command beneath a supervisor that ends its whole tree, whatever happens to us."""
+"""Start of a command under a supervisor that ends its whole process tree."""
 
 import contextlib
 import functools
@@ -20,15 +20,15 @@ from remora.sandbox.child.command_record import (
     NAMESPACES,
     PRIVATE_HOME,
     PRIVATE_TMP,
-    order_words,
+    encode_record,
 )
-from remora.sandbox.confinement import Confinement, resolve
-from remora.sandbox.proc_paths import seen_path
-from remora.sandbox.rmtree import private_folder
+from remora.sandbox.child.rmtree import temporary_folder
+from remora.sandbox.confinement import Confinement, resolve_paths
+from remora.sandbox.proc_paths import path_for_command
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 GRACE_SECONDS = 8.0
-"""The supervisor needs this long at most to end a tree."""
+"""The longest that the supervisor takes to end a tree."""
 _FILE_BYTES = 1 << 30
 _MEMORY_BYTES = 1 << 34  # address space: threaded tools reserve far more than they use
 _BARE = """
@@ -36,7 +36,7 @@ import sys
 for name, folder in zip(("remora", "remora.sandbox"), sys.argv[1:3]):
     package = sys.modules[name] = type(sys)(name)
     package.__path__ = [folder]
-from remora.sandbox.child.{part} import main
+from remora.sandbox.child.{module} import main
 main(sys.argv[3:])
 """
 _CHILD = Path(child.__file__).parent
@@ -45,38 +45,40 @@ Streams = tuple[int | None, int | None, int | None]
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be run (never a shell line), in which folder, for how many seconds at most, what
-    it may reach, and what its environment holds beside PATH, HOME, TMPDIR and LANG."""
+    """A command line (never a shell line), its working folder, time limit and confinement.
+
+    `environment` is added to PATH, HOME, TMPDIR and LANG.
+    """
 
     argv: tuple[str, ...]
     folder: Path
     seconds: float
-    within: Confinement
+    confinement: Confinement
     environment: Mapping[str, str] = {}
 
 
 class Lifeline:
-    """Two pipes: one whose end tells the supervisor that we are gone, one for its report."""
+    """Two pipes: closing the first ends the command's tree; the second carries the report."""
 
     def __init__(self) -> None:
-        self.ends, self._held = os.pipe()
-        self.said, self.report = os.pipe()
+        self.child_end, self._open_end = os.pipe()
+        self.report_reader, self.report_writer = os.pipe()
 
     def __enter__(self) -> "Lifeline":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.given()
-        self.cut()
-        os.close(self.said)
+        self.close_child_ends()
+        self.end_tree()
+        os.close(self.report_reader)
 
-    def given(self) -> None:
-        """Close the supervisor's ends here, so that its end is an end of file."""
-        self.ends, self.report = _closed(self.ends), _closed(self.report)
+    def close_child_ends(self) -> None:
+        """Close our copies of the supervisor's ends, so that its exit is an end of file."""
+        self.child_end, self.report_writer = _closed(self.child_end), _closed(self.report_writer)
 
-    def cut(self) -> None:
+    def end_tree(self) -> None:
         """Tell the supervisor to end the tree."""
-        self._held = _closed(self._held)
+        self._open_end = _closed(self._open_end)
 
 
 def _closed(descriptor: int) -> int:
@@ -86,39 +88,39 @@ def _closed(descriptor: int) -> int:
 
 
 @functools.cache
-def bubblewrap() -> str:
-    """Where `bwrap` is installed, empty where it is not: only where the system keeps programs."""
+def bubblewrap_path() -> str:
+    """Return the path of `bwrap` in the system's program folders, empty if it is missing."""
     return shutil.which("bwrap", path=PATH) or ""
 
 
 @contextlib.contextmanager
-def started(
+def start_supervised(
     command: Command, level: int, streams: Streams
 ) -> Iterator[tuple[subprocess.Popen[bytes], Lifeline]]:
-    """The command, running at a level; whatever happens inside, its tree ends with the block.
+    """Run the command at a level during the block; its tree ends with the block.
 
     Raises HostError.
     """
     if not command.argv or any("\0" in word for word in command.argv):
         raise HostError(f"not a command: {list(command.argv)!r}")
-    with _spare(level) as spare, Lifeline() as lifeline:
+    with _temporary_folder(level) as spare, Lifeline() as lifeline:
         words = _words(command, level, lifeline, spare)
         child = _spawn(command, words, lifeline, _environment(command, spare), streams)
         with child:
             try:
                 yield child, lifeline
             finally:
-                lifeline.cut()
+                lifeline.end_tree()
                 _end(child)
 
 
 @contextlib.contextmanager
-def _spare(level: int) -> Iterator[str]:
-    """A folder for its home and temporary files, where it does not get a file system for them."""
+def _temporary_folder(level: int) -> Iterator[str]:
+    """Make a folder for home and temporary files, for levels without private mounts."""
     if level >= NAMESPACES:
         yield ""
         return
-    with private_folder("remora-home-") as spare:
+    with temporary_folder("remora-home-") as spare:
         for name in ("home", "temporary"):
             (spare / name).mkdir(mode=0o700)
         yield str(spare)
@@ -132,33 +134,35 @@ def _environment(command: Command, spare: str) -> dict[str, str]:
     return ours | dict(command.environment)
 
 
-def bare_words(part: str) -> list[str]:
-    """The beginning of a command line that runs a part of the jail with the words that follow: our
-    packages by name, without what their own first lines would import."""
+def bare_interpreter_argv(module: str) -> list[str]:
+    """Return the command line that runs a module of `sandbox.child` in a bare interpreter.
+
+    The packages above it are empty stand-ins: their `__init__` modules are not imported.
+    """
     packages = [str(_CHILD.parent.parent), str(_CHILD.parent)]
-    return [sys.executable, "-I", "-S", "-c", _BARE.format(part=part), *packages]
+    return [sys.executable, "-I", "-S", "-c", _BARE.format(module=module), *packages]
 
 
 def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list[str]:
-    paths = resolve(command.within, command.folder)
+    paths = resolve_paths(command.confinement, command.folder)
     cpu = math.ceil(command.seconds * (os.cpu_count() or 1)) + 5
     given: dict[str, list[object]] = {
         "level": [level],
-        "lifeline": [lifeline.ends],
-        "report": [lifeline.report],
+        "lifeline": [lifeline.child_end],
+        "report": [lifeline.report_writer],
         "seconds": [command.seconds],
         "limit": [cpu, _FILE_BYTES, _MEMORY_BYTES],
-        "folder": [str(seen_path(command.folder))],
-        "view": [paths.view],
+        "folder": [str(path_for_command(command.folder))],
+        "view": [paths.view_pid],
         "spare": [spare],
-        "bwrap": [bubblewrap() if level == BUBBLEWRAP else ""],
+        "bwrap": [bubblewrap_path() if level == BUBBLEWRAP else ""],
         "read": list(paths.read),
         "write": list(paths.write),
         "scratch": list(paths.scratch),
         "link": list(paths.links),
         "to": list(paths.links.values()),
     }
-    return order_words(given, command.argv)
+    return encode_record(given, command.argv)
 
 
 def _spawn(
@@ -170,19 +174,19 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     try:
         child = subprocess.Popen(
-            [*bare_words("supervisor"), *words],
+            [*bare_interpreter_argv("supervisor"), *words],
             cwd=command.folder,
             env=environment,
             stdin=streams[0],
             stdout=streams[1],
             stderr=streams[2],
             bufsize=0,
-            pass_fds=(lifeline.ends, lifeline.report),
-            start_new_session=True,  # a terminal's Ctrl-C is ours to handle
+            pass_fds=(lifeline.child_end, lifeline.report_writer),
+            start_new_session=True,  # this process handles the terminal's Ctrl-C
         )
     except OSError as error:
         raise HostError(f"cannot start a process in {command.folder}: {error.strerror}") from error
-    lifeline.given()
+    lifeline.close_child_ends()
     return child
 
 
@@ -193,16 +197,16 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.kill()
 
 
-def told(command: Command, level: int, said: bytes) -> tuple[int, bool]:
-    """The supervisor's report: exit code, and whether time was up. Raises HostError."""
-    how, _, value = said.decode().strip().partition(" ")
+def read_report(command: Command, level: int, report: bytes) -> tuple[int, bool]:
+    """Parse the supervisor's report into exit code and time-out. Raises HostError."""
+    how, _, value = report.decode().strip().partition(" ")
     if how == "failed":
         number, _, stage = value.partition(" ")
         problem = os.strerror(int(number))
         if stage:
             raise HostError(
                 f"cannot isolate {command.argv[0]} at L{level}: {stage}: {problem}",
-                hint="`remora doctor` tells what this machine gives",
+                hint="run `remora doctor` to see what this machine supports",
             )
         raise HostError(f"cannot start {command.argv[0]}: {problem}")
     return int(value or -signal.SIGKILL), how != "done"

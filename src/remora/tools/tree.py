@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from remora.errors import HostError
-from remora.files.walk import OWN_RECORDS
+from remora.files.reserved_names import reserved
 from remora.sandbox.interpreters import ProjectPython
-from remora.sandbox.proc_paths import seen_path
-from remora.workspaces.rooted_files import Beneath
+from remora.sandbox.proc_paths import path_for_command
+from remora.workspaces.rooted_files import RootedFiles
 
 TEXT_LIMIT = 1024 * 1024
 NO_SUBPROCESS = "none"
@@ -26,9 +26,9 @@ class Place:
 
     def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
         self.tree = tree
-        self.seen = seen_path(tree)
+        self.seen = path_for_command(tree)
         self.python = python
-        self.files = Beneath(tree)
+        self.files = RootedFiles(tree)
         self.isolation = NO_SUBPROCESS
         self._seconds = self._ends = math.inf
 
@@ -69,11 +69,10 @@ class Place:
         self.files.create(path, content)
 
     def _writable(self, path: str, content: bytes) -> None:
-        # as file systems that fold case, or Windows, would read the names
-        parts = [part.casefold().rstrip(". ") for part in path.split("/")]
-        if not OWN_RECORDS.isdisjoint(parts):
+        kind = reserved(path)
+        if kind == "records":
             raise HostError(f"{path}: version control and recordings are not for tools to change")
-        if ".remora" in parts or parts == ["remora.yaml"]:
+        if kind == "settings":
             raise HostError(f"{path}: what agents are and may do is not for tools to change")
         if len(content) > TEXT_LIMIT:
             raise HostError(f"{path}: would become larger than {TEXT_LIMIT} bytes")

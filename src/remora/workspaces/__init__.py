@@ -1,1 +1,1 @@
-"""Private copies of a project, the changes made in them, and how those reach the user's tree."""
+"""Private copies of a project, and the application of their changes to the user's files."""

@@ -1,9 +1,10 @@
-"""What one git commit holds: names, modes and raw contents, with no filter applied."""
+"""Files of a git commit: names, modes and raw contents, without filters."""
 
 import hashlib
 import os
 import select
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,22 +12,24 @@ import msgspec
 
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_command, git_environment, git_output
+from remora.files.git_stall import StallDetector
 from remora.ids import is_id
 
 _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 
-SILENT_SECONDS = 60.0
-"""So long git may look for an object, or pause in the middle of one."""
+_LOOK_MS = 100
+GIT_STALL_SECONDS = 60.0
+"""Time limit for git to find an object, and for a pause within one."""
 
 
-class Committed(msgspec.Struct, frozen=True):
-    """A regular file of a commit: its blob's name and its mode, 0644 or 0755."""
+class CommittedFile(msgspec.Struct, frozen=True):
+    """A regular file of a commit: blob name and mode, 0644 or 0755."""
 
     blob: str
     mode: int
 
-    def holds(self, content: bytes, mode: int) -> bool:
-        """Whether a file with this content and mode is as committed, to the byte."""
+    def matches(self, content: bytes, mode: int) -> bool:
+        """Return True if content and executable bit are exactly as committed."""
         if bool(mode & 0o100) != bool(self.mode & 0o100):
             return False
         algorithm = "sha256" if len(self.blob) == 64 else "sha1"
@@ -35,20 +38,27 @@ class Committed(msgspec.Struct, frozen=True):
         return digest.hexdigest() == self.blob
 
 
-def committed_files(root: Path, commit: str) -> dict[str, Committed]:
-    """The regular files of a commit beneath `root`, by root-relative path; links are left out."""
-    found: dict[str, Committed] = {}
+def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
+    """Return the regular files of a commit beneath `root`, by root-relative path."""
+    found: dict[str, CommittedFile] = {}
     for entry in git_output(root, "ls-tree", "-r", "-z", commit).split(b"\0"):
         kind, _, path = entry.partition(b"\t")
         if path and kind[:6] in _REGULAR:
             blob = kind.split()[2].decode()
-            found[os.fsdecode(path)] = Committed(blob, _REGULAR[kind[:6]])
+            found[os.fsdecode(path)] = CommittedFile(blob, _REGULAR[kind[:6]])
     return found
 
 
+def committed_mode(mode: int) -> int:
+    """Return the mode that git keeps of a file: 0755 if its owner may execute it, else 0644."""
+    return 0o755 if mode & 0o100 else 0o644
+
+
 def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
-    """The raw contents of blobs, in order. Raises OutsideError for one that is not there, and where
-    git does not go on with its answer: an object may be a file that has no end."""
+    """Yield the raw contents of blobs, in order.
+
+    Raises OutsideError for a missing blob, and if git stops answering: an object may be a pipe.
+    """
     if not blobs:
         return
     with subprocess.Popen(
@@ -62,63 +72,67 @@ def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
     ) as git:
         assert git.stdin
         assert git.stdout
-        answers = _Answers(git.stdout.fileno())
+        output = _BatchOutput(git)
         try:
-            # one question, one answer: neither side ever waits with a full pipe
+            # one request, one response: no deadlock on full pipes
             for blob in blobs:
                 git.stdin.write(blob.encode() + b"\n")
-                yield answers.next(blob)
+                yield output.next(blob)
         except BrokenPipeError as error:
-            raise OutsideError("git cat-file ended before all was asked") from error
+            raise OutsideError("git cat-file ended too early") from error
         finally:
-            git.kill()  # nothing is left to be said, and it may hang
+            git.kill()  # it may hang
 
 
-class _Answers:
-    """What `git cat-file --batch` answers."""
+class _BatchOutput:
+    """Parser for the output of `git cat-file --batch`."""
 
-    def __init__(self, stream: int) -> None:
-        self._stream = stream
-        self._said = bytearray()
+    def __init__(self, git: subprocess.Popen[bytes]) -> None:
+        assert git.stdout
+        self._pid = git.pid
+        self._stream = git.stdout.fileno()
+        self._buffer = bytearray()
         self._ready = select.poll()
-        self._ready.register(stream, select.POLLIN)
+        self._ready.register(self._stream, select.POLLIN)
 
     def next(self, blob: str) -> bytes:
-        while (end := self._said.find(b"\n")) < 0:
-            self._hear(blob)
-        words = self._said[:end].split()
+        while (end := self._buffer.find(b"\n")) < 0:
+            self._read_more(blob)
+        words = self._buffer[:end].split()
         if len(words) != 3:
-            raise OutsideError(f"git has no object {blob} any more")
+            raise OutsideError(f"git has no object {blob}")
         begin, size = end + 1, int(words[2])
-        while len(self._said) <= begin + size:  # a newline ends it
-            self._hear(blob)
-        content = bytes(self._said[begin : begin + size])
-        del self._said[: begin + size + 1]
+        while len(self._buffer) <= begin + size:  # a newline ends it
+            self._read_more(blob)
+        content = bytes(self._buffer[begin : begin + size])
+        del self._buffer[: begin + size + 1]
         return content
 
-    def _hear(self, blob: str) -> None:
-        if not self._ready.poll(SILENT_SECONDS * 1000):
-            raise OutsideError(
-                f"git said nothing about the object {blob} for {SILENT_SECONDS:g} s",
-                hint="is its file under .git/objects a file at all? `git fsck` looks",
-            )
+    def _read_more(self, blob: str) -> None:
+        detector, until = StallDetector(self._pid), time.monotonic() + GIT_STALL_SECONDS
+        while not self._ready.poll(_LOOK_MS):
+            if detector.is_stalled() or time.monotonic() >= until:
+                raise OutsideError(
+                    f"git cannot read the object {blob}",
+                    hint="is its file under .git/objects a regular file? `git fsck` checks",
+                )
         more = os.read(self._stream, 1 << 20)
         if not more:
-            raise OutsideError(f"git ended without the object {blob}", hint="git fsck")
-        self._said += more
+            raise OutsideError(f"git ended without the object {blob}", hint="run `git fsck`")
+        self._buffer += more
 
 
 def pin_commit(root: Path, run_id: str, commit: str) -> None:
-    """Keep a commit alive as `refs/remora/{run_id}`, whatever becomes of the branches."""
+    """Protect a commit from garbage collection as `refs/remora/{run_id}`."""
     git_output(root, "update-ref", _pin(run_id), commit)
 
 
 def unpin_commit(root: Path, run_id: str) -> None:
-    """Let go of what `pin_commit` kept; nothing happens if it kept nothing."""
+    """Remove the ref of `pin_commit`, if any."""
     git_output(root, "update-ref", "-d", _pin(run_id))
 
 
 def _pin(run_id: str) -> str:
     if not is_id(run_id):
-        raise UsageError(f"not the name of a run: {run_id!r}")
+        raise UsageError(f"not a run ID: {run_id!r}")
     return f"refs/remora/{run_id}"

@@ -1,4 +1,4 @@
-"""Linux calls that the standard library lacks: openat2 and renameat2."""
+"""Linux system calls that the standard library lacks: openat2 and renameat2."""
 
 import ctypes
 import errno
@@ -32,9 +32,9 @@ def _raise_errno() -> None:
 
 
 def openat2(folder: int, path: bytes, flags: int) -> int:
-    """A descriptor of `path` beneath the descriptor `folder`, through no link of any kind.
+    """Open `path` beneath the descriptor `folder`, following no link of any kind.
 
-    Raises OSError; ENOSYS or EPERM where the kernel or a sandbox has no such call.
+    Raises OSError: ENOSYS or EPERM if the kernel or a sandbox lacks the call.
     """
     if not hasattr(os, "O_PATH"):  # not Linux: the number would mean something else
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

@@ -1,4 +1,4 @@
-"""File access that cannot leave one folder, whatever links appear in it meanwhile."""
+"""File access that cannot leave one folder, even if links appear in it meanwhile."""
 
 import errno
 import functools
@@ -15,46 +15,48 @@ from remora.workspaces.file_syscalls import openat2
 
 READ_LIMIT = 16 * 1024 * 1024
 FILE_LIMIT = 1024 * 1024 * 1024
-"""Bytes of a file of the user's that is copied or merged; a larger one is refused."""
+"""Largest file of the user that is copied or merged, in bytes."""
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_SHOWN = 200
+_MAX_SHOWN = 200
 _Names = list[str]  # inside the class, `list` is a method
 _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 
 
-class Beneath:
+class RootedFiles:
     """The regular files beneath `root`, by root-relative POSIX path.
 
-    Every path is resolved by descriptors, part by part and through no symbolic link, so that a
-    link made between check and use changes nothing. All methods raise HostError, which names
-    the path, for a path that is absolute, empty, holds `..` or NUL, or begins with `-`; for a
-    link or anything but a regular file; and where the system refuses.
+    Paths are resolved part by part with descriptors, through no symbolic link, so a link made
+    between check and use has no effect. All methods raise HostError, which names the path: if it is
+    absolute, empty, contains `..` or NUL, or begins with `-`; for links and anything but regular
+    files; and for errors of the system.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def read_bytes(self, rel: str, *, limit: int = READ_LIMIT) -> bytes:
-        """The file's content; a file of more than `limit` bytes is refused."""
-        with self.parent(rel) as (folder, name), _told(rel):
+        """Return the file's content; a file of more than `limit` bytes is an error."""
+        with self.open_parent(rel) as (folder, name), _host_errors(rel):
             handle = os.open(name, _READ, dir_fd=folder)
             with os.fdopen(handle, "rb") as file:
                 _regular(rel, os.fstat(handle))
                 content = file.read(limit + 1)
         if len(content) > limit:
-            raise HostError(f"{_shown(rel)}: larger than {limit} bytes")
+            raise HostError(f"{_shortened(rel)}: larger than {limit} bytes")
         return content
 
     def write_bytes(self, rel: str, data: bytes, *, mode: int | None = None) -> None:
-        """Replace an existing file in one step (new file, then rename); `mode` None keeps its."""
-        with self.parent(rel) as (folder, name), _told(rel):
+        """Replace an existing file atomically; `mode` None keeps its mode."""
+        with self.open_parent(rel) as (folder, name), _host_errors(rel):
             before = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _regular(rel, before)
             temporary = os.fsencode(f".remora-{secrets.token_hex(8)}")
-            write_new(folder, temporary, data, st.S_IMODE(before.st_mode) if mode is None else mode)
+            write_new_file(
+                folder, temporary, data, st.S_IMODE(before.st_mode) if mode is None else mode
+            )
             try:
                 os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
             except OSError:
@@ -62,23 +64,23 @@ class Beneath:
                 raise
 
     def create(self, rel: str, data: bytes, mode: int = 0o644) -> None:
-        """Write a file that is not there yet, with the folders on the way to it."""
-        with self.parent(rel, make=True) as (folder, name), _told(rel):
-            write_new(folder, name, data, mode)
+        """Write a new file, and create missing folders above it."""
+        with self.open_parent(rel, make=True) as (folder, name), _host_errors(rel):
+            write_new_file(folder, name, data, mode)
 
     def remove(self, rel: str) -> None:
         """Delete a regular file."""
-        with self.parent(rel) as (folder, name), _told(rel):
+        with self.open_parent(rel) as (folder, name), _host_errors(rel):
             _regular(rel, os.stat(name, dir_fd=folder, follow_symlinks=False))
             os.unlink(name, dir_fd=folder)
 
     def stat(self, rel: str) -> os.stat_result:
-        """The status of a regular file."""
-        with self.parent(rel) as (folder, name), _told(rel):
+        """Return the status of a regular file."""
+        with self.open_parent(rel) as (folder, name), _host_errors(rel):
             return _regular(rel, os.stat(name, dir_fd=folder, follow_symlinks=False))
 
     def exists(self, rel: str) -> bool:
-        """Whether a regular file is there, reached through no link."""
+        """Return True if a regular file exists, reached through no link."""
         _parts(rel)
         try:
             self.stat(rel)
@@ -87,7 +89,7 @@ class Beneath:
         return True
 
     def is_folder(self, rel: str) -> bool:
-        """Whether a folder is there, reached through no link."""
+        """Return True if a folder exists, reached through no link."""
         path = "/".join(_parts(rel))
         try:
             os.close(self._open(path, _FOLDER))
@@ -95,10 +97,10 @@ class Beneath:
             return False
         return True
 
-    def list(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
-        """Regular files that match the glob (`**` spans folders), sorted; links are left out.
+    def glob(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
+        """Return regular files that match the glob (`**` spans folders), sorted, without links.
 
-        `look` is called before each folder, and ends the search by raising.
+        `look` is called before each folder and can raise to stop the search.
         """
         wanted = glob_regex("/".join(_parts(pattern)))
         deep = "**" in pattern
@@ -116,12 +118,12 @@ class Beneath:
         return sorted(found)
 
     def _entries(self, prefix: str) -> tuple[_Names, _Names]:
-        """Folders and regular files right beneath `prefix` (empty, or ending in `/`)."""
+        """Return folders and regular files directly in `prefix` (empty, or ending in `/`)."""
         folders: _Names = []
         files: _Names = []
-        # a folder that went away or was swapped for a link while we listed has nothing for us
+        # the folder may have been removed or replaced by a link meanwhile
         with suppress(OSError):
-            handle = self._open(prefix.rstrip("/"), _LISTED)
+            handle = self._open(prefix.rstrip("/"), _LIST)
             try:
                 with os.scandir(handle) as entries:
                     for entry in entries:
@@ -134,10 +136,10 @@ class Beneath:
         return folders, files
 
     @contextmanager
-    def parent(self, rel: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
-        """A descriptor of the folder that holds `rel`, and the last name; `make` makes folders."""
+    def open_parent(self, rel: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
+        """Open the folder of `rel`; yield its descriptor and the file name. `make` creates folders."""
         *above, name = _parts(rel)
-        with _told(rel):
+        with _host_errors(rel):
             try:
                 folder = self._open("/".join(above), _FOLDER)
             except FileNotFoundError:
@@ -151,7 +153,7 @@ class Beneath:
             os.close(folder)
 
     def _open(self, rel: str, flags: int) -> int:
-        # the root itself is the caller's word: links on the way to it are followed
+        # links on the way to the root itself are followed
         root = os.open(self.root, flags & ~os.O_NOFOLLOW)
         if not rel:
             return root
@@ -170,8 +172,8 @@ class Beneath:
                 os.close(folder)
 
 
-def write_new(folder: int, name: bytes, data: bytes, mode: int) -> None:
-    """Write a file that must not exist yet, with exactly `mode`; half a file is never left."""
+def write_new_file(folder: int, name: bytes, data: bytes, mode: int) -> None:
+    """Write a new file with exactly `mode`; remove it if the write fails."""
     handle = os.open(name, _NEW, 0o600, dir_fd=folder)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -195,11 +197,11 @@ def _has_openat2() -> bool:
 
 
 def _open_folder(root: int, rel: bytes, flags: int) -> int:
-    return openat2(root, rel, flags) if _has_openat2() else walk_open(root, rel, flags)
+    return openat2(root, rel, flags) if _has_openat2() else open_by_parts(root, rel, flags)
 
 
-def walk_open(root: int, rel: bytes, flags: int) -> int:
-    """What `openat2` does in one call, part by part: for kernels that lack it."""
+def open_by_parts(root: int, rel: bytes, flags: int) -> int:
+    """Open a path part by part, for kernels without `openat2`."""
     handle = root
     parts = rel.split(b"/")
     try:
@@ -215,9 +217,9 @@ def walk_open(root: int, rel: bytes, flags: int) -> int:
     return handle
 
 
-def _shown(rel: str) -> str:
-    """A path in a message: what is wrong with it comes after it, and must not be cut off."""
-    return rel if len(rel) <= _SHOWN else rel[: _SHOWN - 1] + "…"
+def _shortened(rel: str) -> str:
+    """Shorten a path in a message, so that the text after it is not cut off."""
+    return rel if len(rel) <= _MAX_SHOWN else rel[: _MAX_SHOWN - 1] + "…"
 
 
 def _problem(rel: str) -> str:
@@ -225,45 +227,45 @@ def _problem(rel: str) -> str:
     if rel.startswith("/"):
         return "is absolute; paths are relative to the root"
     if ".." in parts:
-        return "holds `..`; paths stay beneath the root"
+        return "contains `..`; paths cannot leave the root"
     if not any(part not in ("", ".") for part in parts):
         return "names no file"
     if "\0" in rel:
-        return "holds a NUL byte"
+        return "contains a NUL byte"
     if next(part for part in parts if part not in ("", ".")).startswith("-"):
-        return "begins with `-`, which commands would take for an option"
+        return "begins with `-`, which commands would read as an option"
     return ""
 
 
 def _parts(rel: str) -> list[str]:
     problem = _problem(rel)
     if problem:
-        raise HostError(f"{_shown(rel)!r}: {problem}")
+        raise HostError(f"{_shortened(rel)!r}: {problem}")
     try:
         os.fsencode(rel)
     except UnicodeEncodeError as error:
-        raise HostError(f"{_shown(rel)!r}: no file can have this name") from error
+        raise HostError(f"{_shortened(rel)!r}: invalid file name") from error
     return [part for part in rel.split("/") if part not in ("", ".")]
 
 
 def _regular(rel: str, status: os.stat_result) -> os.stat_result:
     if st.S_ISLNK(status.st_mode):
-        raise HostError(f"{_shown(rel)}: is a symbolic link; links are never followed")
+        raise HostError(f"{_shortened(rel)}: is a symbolic link; links are never followed")
     if not st.S_ISREG(status.st_mode):
-        raise HostError(f"{_shown(rel)}: is no regular file")
+        raise HostError(f"{_shortened(rel)}: is not a regular file")
     return status
 
 
 @contextmanager
-def _told(rel: str) -> Iterator[None]:
+def _host_errors(rel: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise HostError(f"{_shown(rel)}: no such file") from error
+        raise HostError(f"{_shortened(rel)}: no such file") from error
     except FileExistsError as error:
-        raise HostError(f"{_shown(rel)}: exists already") from error
+        raise HostError(f"{_shortened(rel)}: already exists") from error
     except OSError as error:
         if error.errno in _LINKED:
-            detail = "a part of the path is a symbolic link or no folder"
-            raise HostError(f"{_shown(rel)}: {detail}") from error
-        raise HostError(f"{_shown(rel)}: {error.strerror}") from error
+            detail = "part of the path is a symbolic link or not a folder"
+            raise HostError(f"{_shortened(rel)}: {detail}") from error
+        raise HostError(f"{_shortened(rel)}: {error.strerror}") from error

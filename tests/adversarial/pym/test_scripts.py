@@ -19,7 +19,7 @@ from remora.agents.loop import tool_execution
 from remora.bootstrap.operations import BUILT_IN
 from remora.chat import ToolCall
 from remora.errors import ScriptError
-from remora.memory.decode_values import unstorable
+from remora.memory.decode_values import decode_value
 from remora.memory.events import ToolResulted, payload
 from remora.pym import Limits, Script, load, load_source
 from remora.tools.tool import Tool, ToolRun, not_run, replay_tool, run_tool
@@ -138,7 +138,7 @@ def test_it_is_stopped_and_recorded_and_harms_nothing(
         assert not set("\r\n") & set(event.error)
         assert wanted.get("says", "") in event.error
     if "value" in wanted:
-        assert unstorable(event.raw_output) == json.loads(wanted["value"])
+        assert decode_value(event.raw_output) == json.loads(wanted["value"])
     assert len(made.printed.encode()) <= LIMITS.print_bytes
     assert SENTINEL.encode() not in raw
     assert GITHUB.encode() not in raw

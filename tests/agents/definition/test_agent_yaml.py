@@ -54,8 +54,8 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "place", "words"),
     [
-        ("goals: x", "7:1", "unknown key goals; the nearest known one is goal"),
-        ("max_turn: 3", "7:1", "the nearest known one is max_turns"),
+        ("goals: x", "7:1", "unknown key goals (did you mean goal?)"),
+        ("max_turn: 3", "7:1", "did you mean max_turns?"),
         ("max_turns: 0", "7:12", "max_turns"),
         ("max_turns: '3'", "7:12", "a whole number"),
         ("needs: tested", "7:8", "one of ruff, docstring, test, always"),
@@ -67,14 +67,14 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
         ("candidates: {script: act.pym, grants: [reed_text]}", "7:40",
          "no host function reed_text; the nearest known one is read_text"),
         ("context: [../x.pym]", "7:11", "leads out of the agent's folder"),
-        ("context: [{script: act.pym, grant: []}]", "7:29", "the nearest known one is"),
+        ("context: [{script: act.pym, grant: []}]", "7:29", "did you mean"),
         ("packet_extension: {type: objec}", "7:19", "a JSON Schema (2020-12)"),
         ("packet_extension: {$ref: 'http://x.test/y'}", "7:19", "without references to other"),
         ("packet_extension: {properties: {a: {$ref: other.json}}}", "7:19", "without references"),
         ("packet_extension: {$ref: '#/nowhere'}", "7:19", "leads somewhere"),
         (f"packet_extension: {{description: {'x' * 2100}}}", "7:19", "at most 2 KB"),
         ("description: &a x\nmodel: *a", "8:8", "aliases are not supported"),
-        ("name: again", "7:1", "the key name is here twice"),
+        ("name: again", "7:1", "duplicate key name"),
     ],
 )  # fmt: skip
 def test_a_fault_points_at_its_line(folder: Path, more: str, place: str, words: str) -> None:

@@ -11,7 +11,10 @@ import pytest
 
 from remora.agents.definition.agent import Agent, definition_record
 from remora.agents.loop.runner import AgentRunner, FunctionGemmaRunner
+from remora.agents.loop.state import AgentState
 from remora.errors import ModelError
+from remora.memory.context import ContextManager
+from remora.memory.delta import PacketDelta
 from remora.memory.events import (
     AgentEnd,
     AgentError,
@@ -425,3 +428,18 @@ def test_every_packet_that_a_decision_names_is_the_fold_of_the_stream(
     played = theatre.play(Play(agent=lint, answers=choose("A"), source=source, strategy="rank"))
     assert replay(played.events) == played.runner.context.packet
     assert played.result.decided_by["model"] >= 1
+
+
+def test_the_state_is_folded_from_events_of_newer_versions_too(
+    theatre: Theatre, lint: Agent
+) -> None:
+    """A resumed stream may hold types that this version does not know: their deltas count."""
+    played = theatre.play(Play(agent=lint, answers=choose("A"), source="import os\n"))
+    start = next(event for event in played.events if event.type == AgentStart.type)
+    dream = msgspec.structs.replace(
+        start, type="dream", seq=1, packet_delta=PacketDelta(state_summary="dreamt")
+    )
+    state = AgentState(ContextManager({}), played.folder.blobs)
+    state.see(start)
+    state.see(dream)
+    assert state.context.packet.state_summary == "dreamt"

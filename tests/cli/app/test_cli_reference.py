@@ -31,7 +31,7 @@ def all_commands() -> dict[str, click.Command]:
 
 def test_the_page_is_what_the_commands_print() -> None:
     assert PAGE.read_text(encoding="utf-8") == "".join(reference()), (
-        "print it anew: python -m remora.cli.app.cli_reference > docs/reference/cli.md"
+        "print it again: python -m remora.cli.app.cli_reference > docs/reference/cli.md"
     )
 
 
@@ -56,6 +56,7 @@ def test_these_are_all_commands_and_no_other() -> None:
         ),
         *(f"remora {name}" for name in ["reject", "revert", "retry", "clean"]),
         *(f"remora {name}" for name in ["trace", "agents", "tools", "model", "schema", "doctor"]),
+        *("remora help", "remora completion", "remora config", "remora config show"),
         *(f"remora tools {name}" for name in ["list", "check", "run"]),
         *("remora eval", "remora eval memory"),
         *(f"remora trace {name}" for name in ["list", "show", "packet", "diff", "transcript"]),

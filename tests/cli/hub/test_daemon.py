@@ -88,25 +88,32 @@ main()
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("later", [False, True], ids=["from the start", "while it runs"])
 def test_without_a_watch_to_be_had_it_looks_at_all_files_and_says_so(
-    poor: Remora, shop: Path
+    poor: Remora, shop: Path, later: bool
 ) -> None:
-    write(shop, {f"p{number}/a.py": "" for number in range(20)})
+    """The limit is this daemon's alone: a user namespace has limits of its own."""
+    folders = {f"p{number}/a.py": "" for number in range(20)}
+    most = "20" if later else "5"
+    if not later:
+        write(shop, folders)
     daemon = subprocess.Popen(
-        [sys.executable, "-c", LIMITED, "5", "hub", "start", "--foreground"],
+        [sys.executable, "-c", LIMITED, most, "hub", "start", "--foreground"],
         cwd=shop,
         env=poor.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
     try:
-        wait_until(lambda: daemon.poll() or "each question" in poor("hub", "status", cwd=shop).out)
+        first = "the kernel reports" if later else "each request"
+        wait_until(lambda: daemon.poll() or first in poor("hub", "status", cwd=shop).out)
         if daemon.poll() == 77:
             pytest.skip("no user namespace to be had")
         assert daemon.poll() is None
+        write(shop, folders)
         wait_until(lambda: "inotify" in poor("hub", "status", cwd=shop).err)
         said = poor("hub", "status", cwd=shop)
-        assert "none: each question looks at all files" in said.out
+        assert "none: each request sweeps all files" in said.out
         assert "no more inotify watches" in said.err
         assert "fs.inotify.max_user_watches" in said.err
         for number in range(3):

@@ -10,8 +10,8 @@ import click
 import pytest
 
 from remora.cli.hub import node_commands
-from remora.hub.store.owner_lock import Ownership
-from remora.hub.store.reader import open_view
+from remora.hub.store.owner_lock import OwnerLock
+from remora.hub.store.reader import open_snapshot
 from tests.cli.conftest import Remora, git, write
 from tests.cli.test_terminal import on_terminal
 
@@ -99,7 +99,7 @@ def shop(tmp_path: Path) -> Path:
 def test_the_first_question_makes_the_index_and_says_so(poor: Remora, shop: Path) -> None:
     asked = poor("hub", "get", "Cart.total", cwd=shop)
     assert asked.code == 0
-    assert "there is no index yet: making it" in asked.err
+    assert "there is no index yet: building it" in asked.err
     again = poor("hub", "get", "Cart.total", cwd=shop)
     assert again.err == ""
     assert not (shop / ".agentfs").exists()
@@ -183,7 +183,7 @@ def test_an_index_that_cannot_be_read_is_made_anew(poor: Remora, shop: Path) -> 
     for damage in (lambda: db.write_bytes(b"rubbish" * 1000), lambda: outdate(db)):
         damage()
         asked = poor("hub", "callers", "Cart.total", "--json", cwd=shop)
-        assert "the index cannot be read: making it" in asked.err
+        assert "the index cannot be read: building it" in asked.err
         assert len(asked.document["callers"]) == 2
         assert poor("hub", "get", "rounded", cwd=shop).err == ""
 
@@ -197,7 +197,7 @@ def test_a_whole_name_is_known_where_no_index_can_be_made(poor: Remora, shop: Pa
     poor("hub", "index", cwd=shop)
     (db,) = (poor.home / "cache").rglob("hub.db")
     db.write_bytes(b"rubbish" * 1000)
-    writer = Ownership(db.with_name("hub.db.lock"))
+    writer = OwnerLock(db.with_name("hub.db.lock"))
     try:
         asked = poor("hub", "get", "shop/cart.py:Cart.total", "--json", cwd=shop)
         assert "is being written by process" in asked.err
@@ -215,12 +215,12 @@ def test_what_is_not_known_is_never_a_word_on_stdout(poor: Remora, shop: Path, k
     poor("hub", "index", cwd=shop)
     (db,) = (poor.home / "cache").rglob("hub.db")
     db.write_bytes(b"rubbish" * 1000)
-    writer = Ownership(db.with_name("hub.db.lock"))
+    writer = OwnerLock(db.with_name("hub.db.lock"))
     try:
         asked = poor("hub", kind, "shop/cart.py:Cart.total", cwd=shop)
         assert (asked.code, asked.out) == (3, "")
         assert f"the {kind} of shop/cart.py:Cart.total are not known" in asked.err
-        assert "no index that can be read" in asked.err
+        assert "there is no index" in asked.err
         told = poor("hub", kind, "shop/cart.py:Cart.total", "--json", cwd=shop)
         assert told.code == 3
         assert (told.document[kind], told.document["fresh"]) == (None, False)
@@ -412,7 +412,7 @@ def test_an_index_counts_and_tells_of_files_that_are_not_whole(poor: Remora, sho
 
 def test_an_index_finds_all_links_ahead_where_it_is_asked_to(poor: Remora, shop: Path) -> None:
     first = poor("hub", "get", "rounded", "--json", cwd=shop).document
-    view = open_view(next((poor.home / "cache").rglob("hub.db")))
+    view = open_snapshot(next((poor.home / "cache").rglob("hub.db")))
     assert view is not None
     assert view.links().callers(ROUNDED) is None
     made = poor("hub", "index", "--links", "--json", cwd=shop)
@@ -493,7 +493,7 @@ def test_a_file_that_is_no_database_of_the_hub_is_never_written(
         before = path.read_bytes(), path.stat().st_mode
         refused = poor("hub", *command, "--db", path, cwd=shop)
         assert refused.code == 2
-        assert "is no database of the Hub" in refused.err
+        assert "is not a database of the Hub" in refused.err
         assert (path.read_bytes(), path.stat().st_mode) == before
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
         "foreign.db",
@@ -590,7 +590,7 @@ def test_a_name_may_be_pasted_from_elsewhere(poor: Remora, shop: Path, name: str
 
 def test_a_path_is_answered_as_a_path(poor: Remora, shop: Path) -> None:
     for name, said in (
-        ("/etc/passwd", "lies outside the root"),
+        ("/etc/passwd", "is outside the root"),
         ("tests", "is a folder"),
         ("shop/nope.py", "there is no file shop/nope.py"),
     ):
@@ -623,7 +623,7 @@ def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -
     for path, content in files.items():
         path.write_bytes(content)
     asked = poor("hub", "callers", "Cart.total", cwd=shop)
-    assert "there is no index yet: making it" in asked.err
+    assert "there is no index yet: building it" in asked.err
     assert poor("hub", "status", "--json", cwd=shop).document["files"] == len(files)
 
 

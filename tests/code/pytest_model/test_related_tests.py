@@ -8,7 +8,7 @@ from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
 from remora.code.pytest_model.pytest_file import is_conftest, is_test_file, pytest_id
 from remora.code.pytest_model.related_tests import RelatedTests
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.snapshots import MemorySnapshot
 
 APP = """
 def low():
@@ -39,7 +39,7 @@ def related(key: str, files: dict[str, str], *, depth: int = 10) -> dict[str, st
     """Return the pytest ID and tier of each related test."""
     sources = {"app.py": APP, **files}
     facts = {p: read_facts(p, textwrap.dedent(text).encode()) for p, text in sources.items()}
-    view = MemoryView({one.path: one for one in facts.values()})
+    view = MemorySnapshot({one.path: one for one in facts.values()})
     found = RelatedTests(Linker(view), view).of(f"node:{key}", depth=depth)
     assert list(found) == sorted(found, key=lambda r: ["exact", "inferred", "unique"].index(r.tier))
     return {one.id: one.tier for one in found}
@@ -553,7 +553,7 @@ def test_many_queries_give_the_same_results_as_the_first() -> None:
     chain += "".join(f"\n\ndef f{n}():\n    return f{n - 1}()\n" for n in range(1, 40))
     files = {"chain.py": chain, "test_x.py": "import chain\n\n\ndef test_it():\n    chain.f39()\n"}
     facts = {path: read_facts(path, text.encode()) for path, text in files.items()}
-    view = MemoryView(facts)
+    view = MemorySnapshot(facts)
     asked = RelatedTests(Linker(view), view)
     for number in (39, 0, 20):  # few queries, then many, then all links are cached
         (found,) = asked.of(f"node:chain.py:f{number}", depth=50)
@@ -567,7 +567,7 @@ def test_many_queries_give_the_same_results_as_the_first() -> None:
 def test_a_long_chain_of_subclasses_is_followed() -> None:
     line = "".join(f"class C{at + 1}(C{at}): pass\n" for at in range(1600))
     text = f"class C0:\n    def m(self): pass\n{line}def z(): C1600().m()\n"
-    view = MemoryView({"line.py": read_facts("line.py", text.encode())})
+    view = MemorySnapshot({"line.py": read_facts("line.py", text.encode())})
     linker = Linker(view)
     linker.callers("node:line.py:C0.m")
     linker.callees("node:line.py:z")

@@ -8,7 +8,7 @@ from remora.code.callgraph.linker import Linker
 from remora.code.file_analysis import read_facts
 from remora.code.pytest_model import reverse_links
 from remora.code.pytest_model.reverse_links import ReverseLinks
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.snapshots import MemorySnapshot
 
 SOURCE = """
 def used():
@@ -25,10 +25,10 @@ def other():
 NAMES = ("used", "one", "other", "nobody")
 
 
-def view() -> MemoryView:
+def view() -> MemorySnapshot:
     sources = {"app.py": SOURCE, "more.py": "from app import used\n\nused()\n"}
     facts = [read_facts(path, textwrap.dedent(text).encode()) for path, text in sources.items()]
-    return MemoryView({one.path: one for one in facts})
+    return MemorySnapshot({one.path: one for one in facts})
 
 
 @pytest.mark.parametrize(("queries", "nodes"), [(0, 10), (2, 10), (2, 0)])

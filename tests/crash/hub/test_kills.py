@@ -14,7 +14,7 @@ from remora.errors import OutsideError
 from remora.hub.process.request import ask
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.owner_lock import owner
-from remora.hub.store.reader import open_view
+from remora.hub.store.reader import open_snapshot
 from tests.hub.client.conftest import GENEROUS, House
 from tests.hub.torture.hubs import PATIENCE_S, Hubs, hubs
 from tests.hub.torture.timeline import Timeline, now
@@ -105,7 +105,7 @@ class Killing:
         with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         connection.close()
-        view = open_view(db)
+        view = open_snapshot(db)
         if view is not None:
             view.close()
 

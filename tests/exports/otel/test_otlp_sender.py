@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from remora.errors import OutsideError, UsageError
@@ -144,9 +144,9 @@ def _wait_for(url: str, server: "subprocess.Popen[bytes]") -> None:
     while time.monotonic() < until:
         assert server.poll() is None, "Phoenix ended"
         try:
-            if httpx.get(f"{url}/healthz").status_code == 200:
+            if httpx2.get(f"{url}/healthz").status_code == 200:
                 return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             time.sleep(0.5)
     raise TimeoutError("Phoenix does not answer")
 
@@ -161,7 +161,7 @@ def test_a_receiver_of_others_understands_them(golden: TraceFolder, phoenix: str
     until = time.monotonic() + 30
     while len(found) < 29 and time.monotonic() < until:
         time.sleep(0.5)
-        answer = httpx.get(f"{phoenix}/v1/projects/default/spans", params={"limit": "100"})
+        answer = httpx2.get(f"{phoenix}/v1/projects/default/spans", params={"limit": "100"})
         found = answer.json()["data"] if answer.status_code == 200 else []
     kinds: dict[str, set[str]] = {}
     for span in found:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from remora.hub.client import HubClient
+from remora.hub.file_rules import FileRules
 from remora.hub.process import control
 from remora.hub.protocol import MAX_BYTES
 from tests.hub.client.conftest import GENEROUS, TOTAL, House, ask, run
@@ -284,7 +285,7 @@ def test_nobody_is_asked_about_nothing(house: House) -> None:
 
 def test_a_file_that_would_take_too_long_is_not_begun(house: House) -> None:
     house.write({"shop/price.py": "def total(prices): pass\n" + "x = 1\n" * 900_000})
-    found = ask(house.client(deadline=2.0), [TOTAL])
+    found = ask(house.client(deadline=2.0, files=FileRules(limit=1 << 24)), [TOTAL])
     assert (found, found.rung) == ({}, None)
 
 

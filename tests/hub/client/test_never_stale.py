@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from remora.code.file_analysis import read_facts
-from remora.hub.query.queries import Answers
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.queries import NodeQueries
+from remora.hub.query.snapshots import MemorySnapshot
 from tests.hub.client.conftest import House, ask
 
 FOLDERS = ("", "p/", "p/q/", "r/")
@@ -110,7 +110,7 @@ def truth(root: Path, keys: list[str]) -> dict[str, dict[str, Any]]:
     files = (
         read_facts(str(path.relative_to(root)), path.read_bytes()) for path in root.rglob("*.py")
     )
-    return plain(Answers(MemoryView({facts.path: facts for facts in files})).context(keys))
+    return plain(NodeQueries(MemorySnapshot({facts.path: facts for facts in files})).context(keys))
 
 
 def plain(found: Any, *, without: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:

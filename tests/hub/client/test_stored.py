@@ -8,8 +8,8 @@ import pytest
 
 from remora.hub.members.members import Members
 from remora.hub.protocol import Callers
-from remora.hub.query.snapshots import OverlaidView
-from remora.hub.sources.database_source import StoredRung
+from remora.hub.query.snapshots import OverlaidSnapshot
+from remora.hub.sources.database_source import DatabaseSource
 from remora.hub.sources.source_answer import Budget
 from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking
@@ -28,41 +28,43 @@ CALLERS = Callers(node="node:shop/price.py:total")
 
 
 @pytest.fixture
-def rung(tmp_path: Path) -> Iterator[StoredRung]:
+def rung(tmp_path: Path) -> Iterator[DatabaseSource]:
     root, db = tmp_path / "root", tmp_path / "hub.db"
     for path, text in FILES.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
     with HubStore.open(db, root=root, clock=ticking()) as store:
         put(store, FILES)
-    found = StoredRung(root, db, Members(root))
+    found = DatabaseSource(root, db, Members(root))
     yield found
     found.close()
 
 
-def callers(rung: StoredRung) -> list[str]:
+def callers(rung: DatabaseSource) -> list[str]:
     told = rung.ask(CALLERS, Budget(60))
     assert told is not None
     return [edge["key"] for edge in told.result["callers"]]
 
 
 def test_links_that_were_in_the_making_when_something_broke_are_not_told(
-    rung: StoredRung, monkeypatch: pytest.MonkeyPatch
+    rung: DatabaseSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = callers(rung)
     assert len(whole) > 1
-    looked = OverlaidView.mentioning
+    looked = OverlaidSnapshot.mentioning
     for fatal in count(1):
         looks = iter(range(fatal))
 
-        def breaks(view: OverlaidView, name: str, looks: Iterator[int] = looks) -> Collection[str]:
+        def breaks(
+            view: OverlaidSnapshot, name: str, looks: Iterator[int] = looks
+        ) -> Collection[str]:
             if next(looks, None) is None:
                 raise MemoryError
             return looked(view, name)
 
         rung._kept = None
         with monkeypatch.context() as patched:
-            patched.setattr(OverlaidView, "mentioning", breaks)
+            patched.setattr(OverlaidSnapshot, "mentioning", breaks)
             try:
                 callers(rung)
                 break  # it does not look that often

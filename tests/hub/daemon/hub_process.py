@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from remora.bootstrap.hub_start import start_hub
-from remora.bootstrap.hub_target import HubWish, places_of
+from remora.bootstrap.hub_target import HubTarget, places_of
 from remora.bootstrap.invocation import Caller
 from remora.errors import RemoraError
 from remora.hub.process import control
@@ -64,13 +64,13 @@ class Hub:
 
     def begun(self, **wish: Any) -> Any:
         """Start the daemon, or join it; its status."""
-        return msgspec.to_builtins(start_hub(self.caller, HubWish(**wish)))
+        return msgspec.to_builtins(start_hub(self.caller, HubTarget(**wish)))
 
     def status(self, **wish: Any) -> Any:
-        return msgspec.to_builtins(control.status(places_of(self.caller, HubWish(**wish))))
+        return msgspec.to_builtins(control.status(places_of(self.caller, HubTarget(**wish))))
 
     def stop(self, **wish: Any) -> int | None:
-        return control.stop(places_of(self.caller, HubWish(**wish)))
+        return control.stop(places_of(self.caller, HubTarget(**wish)))
 
     def refused(self, **wish: Any) -> RemoraError:
         """Why it does not start."""

@@ -15,15 +15,15 @@ import pytest
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.hub.daemon import analysis_pool
-from remora.hub.daemon.analysis_pool import Laboratory
+from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.process.spawn import environment
 
 ENVIRONMENT = environment(os.environ)
 PARENT = """
 import asyncio, os, sys
-from remora.hub.daemon.analysis_pool import Laboratory
+from remora.hub.daemon.analysis_pool import AnalysisPool
 async def main():
-    child = Laboratory({})
+    child = AnalysisPool({})
     work = asyncio.create_task(child.analyse("a.py", b"x = [" + b"[1, 2], " * 3_000_000 + b"]"))
     while child.pid is None:
         await asyncio.sleep(0.01)
@@ -64,7 +64,7 @@ def same(one: FileFacts, other: FileFacts) -> bool:
 )
 def test_the_facts_are_those_that_would_be_found_here(path: str, source: bytes) -> None:
     async def asked() -> None:
-        child = Laboratory(ENVIRONMENT)
+        child = AnalysisPool(ENVIRONMENT)
         try:
             assert same(await child.analyse(path, source), read_facts(path, source))
         finally:
@@ -75,7 +75,7 @@ def test_the_facts_are_those_that_would_be_found_here(path: str, source: bytes) 
 
 def test_a_child_that_dies_costs_its_file_only() -> None:
     async def asked() -> None:
-        child = Laboratory(ENVIRONMENT)
+        child = AnalysisPool(ENVIRONMENT)
         try:
             await child.analyse("a.py", b"x = 1\n")
             assert child.pid is not None
@@ -93,7 +93,7 @@ def test_a_file_that_takes_too_long_is_partial(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(analysis_pool, "LIMIT_S", 0.01)
 
     async def asked() -> None:
-        child = Laboratory(ENVIRONMENT)
+        child = AnalysisPool(ENVIRONMENT)
         try:
             facts = await child.analyse("a.py", b"x = 1\n" * 100_000)
             assert (facts.partial, facts.nodes, bool(facts.detail)) == (True, (), True)
@@ -122,10 +122,10 @@ def test_nothing_of_the_folder_or_the_environment_is_imported(tmp_path: Path) ->
     assert not [name for name in hostile if name.startswith("PYTHON")]
     code = f"""
 import asyncio, os
-from remora.hub.daemon.analysis_pool import Laboratory
+from remora.hub.daemon.analysis_pool import AnalysisPool
 os.chdir({str(tmp_path)!r})
 async def main():
-    child = Laboratory({hostile!r})
+    child = AnalysisPool({hostile!r})
     await child.analyse("a.py", b"x = 1")
     await child.close()
 asyncio.run(main())

@@ -4,19 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from remora.hub.daemon.change_queue import Pending
+from remora.hub.daemon.change_queue import ChangeQueue
 
 PATHS = st.sampled_from("abcdef")
 
 
 def test_nothing_is_waited_for_at_first() -> None:
-    pending = Pending()
+    pending = ChangeQueue()
     assert pending.reached(pending.ticket())
     assert not pending
 
 
 def test_a_question_waits_for_what_was_seen_before_it_only() -> None:
-    pending = Pending()
+    pending = ChangeQueue()
     pending.add(["a"])
     ticket = pending.ticket()
     pending.add(["b"])
@@ -27,7 +27,7 @@ def test_a_question_waits_for_what_was_seen_before_it_only() -> None:
 
 
 def test_what_a_sweep_finds_belongs_to_the_questions_that_wanted_it() -> None:
-    pending = Pending()
+    pending = ChangeQueue()
     pending.want_sweep()
     ticket = pending.ticket()
     pending.add(["later"])
@@ -38,7 +38,7 @@ def test_what_a_sweep_finds_belongs_to_the_questions_that_wanted_it() -> None:
 
 
 def test_what_a_sweep_found_is_read_before_the_next_sweep() -> None:
-    pending = Pending()
+    pending = ChangeQueue()
     pending.want_sweep()
     pending.swept(["found"])
     pending.want_sweep()
@@ -50,7 +50,7 @@ def test_what_a_sweep_found_is_read_before_the_next_sweep() -> None:
 
 
 def test_a_file_that_is_sent_away_is_waited_for_until_its_last_errand_is_done() -> None:
-    pending = Pending()
+    pending = ChangeQueue()
     pending.add(["a"])
     ticket = pending.ticket()
     first = pending.send_away("a", pending.first(1)["a"], now=5.0)
@@ -64,7 +64,7 @@ def test_a_file_that_is_sent_away_is_waited_for_until_its_last_errand_is_done() 
 
 
 def test_what_is_to_be_done_here_is_not_only_elsewhere() -> None:
-    pending = Pending()
+    pending = ChangeQueue()
     pending.add(["a", "b"])
     pending.send_away("a", pending.first(1)["a"], now=5.0)
     assert pending.only_elsewhere_since(pending.ticket()) is None
@@ -76,7 +76,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.pending = Pending()
+        self.pending = ChangeQueue()
         self.now = 0
         self.unread: dict[str, int] = {}
         self.questions: list[tuple[int, int]] = []
@@ -115,6 +115,6 @@ TestPending = Machine.TestCase
 
 @given(st.lists(PATHS))
 def test_a_path_is_read_once_however_often_it_changed(paths: list[str]) -> None:
-    pending = Pending()
+    pending = ChangeQueue()
     pending.add(paths)
     assert list(pending.first(99)) == list(dict.fromkeys(paths))

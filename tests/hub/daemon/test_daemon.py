@@ -282,15 +282,17 @@ def test_who_waits_for_an_answer_when_it_is_stopped_still_gets_it(hub: Hub) -> N
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_others_are_answered_while_a_large_file_is_read(shared: Hub, client: Client) -> None:
+def test_others_are_answered_while_a_large_file_is_read(hub: Hub) -> None:
     functions = "".join(f"def f{n}(a):\n    return f{n // 2}(a) + {n}\n" for n in range(12_000))
     rows = "".join(f"    'key{n}': ['some text {n}', {n}, {n}.5, None],\n" for n in range(110_000))
-    large = shared.write("large.py", f"{functions}x = {{\n{rows}}}\n")
+    hub.write("remora.yaml", "hub: {max_file_mb: 8}\n")
+    hub.start()
+    large = hub.write("large.py", f"{functions}x = {{\n{rows}}}\n")
     assert large.stat().st_size > 5_000_000
-    asked = threading.Thread(target=context, args=(client, "node:large.py:f7"))
-    asked.start()
     slowest, fresh = 0.0, []
-    with Client(shared.socket) as other:
+    with Client(hub.socket) as client, Client(hub.socket) as other:
+        asked = threading.Thread(target=context, args=(client, "node:large.py:f7"))
+        asked.start()
         until = time.monotonic() + 4
         while time.monotonic() < until:
             began = time.monotonic()
@@ -304,7 +306,7 @@ def test_others_are_answered_while_a_large_file_is_read(shared: Hub, client: Cli
             time.sleep(0.2)
         else:
             pytest.fail("the large file was never read")
-    asked.join()
+        asked.join()
 
 
 @pytest.mark.slow
@@ -379,13 +381,13 @@ def test_where_memory_is_short_it_replaces_itself_once_and_says_so(short: Path) 
 
 
 def test_http_answers_on_the_loopback_for_who_has_the_token(hub: Hub) -> None:
-    import httpx
+    import httpx2
 
     status = hub.start(http="0")
     assert status["http"].startswith("http://127.0.0.1:")
     token = Path(status["token_file"])
     assert token.stat().st_mode & 0o777 == 0o600
-    with httpx.Client(base_url=status["http"], trust_env=False, timeout=20) as http:
+    with httpx2.Client(base_url=status["http"], trust_env=False, timeout=20) as http:
         assert http.post("/v1/health").status_code == 401
         http.headers["Authorization"] = f"Bearer {token.read_text().strip()}"
         said = http.post("/v1/get_context", json={"nodes": ["node:a.py:f"]}).json()

@@ -11,7 +11,7 @@ from remora.hub.daemon.health import (
     OVER_S,
     REPLACE_AGAIN_S,
     ROOT_GONE_S,
-    Vitals,
+    HealthCheck,
     memory_mb,
     release_memory,
 )
@@ -26,20 +26,20 @@ def test_memory_is_measured_and_given_back() -> None:
 
 
 def test_with_enough_memory_and_a_root_it_goes_on(tmp_path: Path) -> None:
-    vitals = Vitals(tmp_path, memory_mb=100_000, restarted=None)
+    vitals = HealthCheck(tmp_path, memory_mb=100_000, restarted=None)
     assert vitals.verdict(0.0, settled=True) is None
     assert vitals.notes == ()
 
 
 def test_with_too_little_it_begins_anew_but_not_again_and_again(tmp_path: Path) -> None:
-    first = Vitals(tmp_path, memory_mb=1, restarted=None)
+    first = HealthCheck(tmp_path, memory_mb=1, restarted=None)
     assert first.verdict(5.0, settled=False) is None
     assert first.verdict(5.0 + OVER_S - 1, settled=True) is None  # a moment's need passes
     assert first.verdict(5.0 + OVER_S, settled=False) is None
     verdict = first.verdict(5.0 + OVER_S, settled=True)
     assert verdict is not None
     assert verdict[0] == "restart"
-    again = Vitals(tmp_path, memory_mb=1, restarted=5.0)
+    again = HealthCheck(tmp_path, memory_mb=1, restarted=5.0)
     assert again.verdict(5.0, settled=True) is None
     assert again.verdict(5.0 + REPLACE_AGAIN_S - 1, settled=True) is None
     assert "hub.memory_mb is 1" in again.notes[0]
@@ -48,7 +48,7 @@ def test_with_too_little_it_begins_anew_but_not_again_and_again(tmp_path: Path) 
 
 def test_a_root_that_is_gone_is_waited_for_a_minute(tmp_path: Path) -> None:
     root = tmp_path / "root"
-    vitals = Vitals(root, memory_mb=100_000, restarted=None)
+    vitals = HealthCheck(root, memory_mb=100_000, restarted=None)
     assert vitals.verdict(0.0, settled=True) is None
     assert vitals.notes == ("the root is gone",)
     root.mkdir()

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 from remora.bootstrap.hub_index import index_hub
-from remora.bootstrap.hub_target import HubWish
+from remora.bootstrap.hub_target import HubTarget
 from remora.errors import DiskError
 from remora.hub.daemon import link_scheduler as module
-from remora.hub.daemon.change_queue import Pending
-from remora.hub.daemon.link_scheduler import Foresight
+from remora.hub.daemon.change_queue import ChangeQueue
+from remora.hub.daemon.link_scheduler import LinkScheduler
 from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
-from remora.hub.store.reader import open_view
+from remora.hub.store.reader import open_snapshot
 from tests.hub.conftest import Client
 from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
 from tests.hub.linked import ODD, spoil
@@ -56,7 +56,7 @@ def many(hub: Hub, files: int) -> None:
 
 def is_linked(hub: Hub) -> bool:
     """Whether all links stand in the database."""
-    view = open_view(hub.cache / "hub.db")
+    view = open_snapshot(hub.cache / "hub.db")
     assert view is not None
     try:
         return view.links().callers(ADD) is not None
@@ -192,7 +192,7 @@ def test_links_that_make_no_sense_are_found_anew(hub: Hub) -> None:
 
 def is_linked_now(hub: Hub, caller: str) -> bool:
     """Whether a call of `ADD` stands in the database, and all other links."""
-    view = open_view(hub.cache / "hub.db")
+    view = open_snapshot(hub.cache / "hub.db")
     if view is None:
         return False
     try:
@@ -203,7 +203,7 @@ def is_linked_now(hub: Hub, caller: str) -> bool:
 
 def assert_whole(hub: Hub) -> None:
     hub.stop()
-    view = open_view(hub.cache / "hub.db")
+    view = open_snapshot(hub.cache / "hub.db")
     assert view is not None
     try:
         assert view.links().callers(ADD) is not None
@@ -225,13 +225,13 @@ class Clock:
 
 
 @asynccontextmanager
-async def foreseeing(folder: Path, quiet_s: float) -> AsyncIterator[Foresight]:
+async def foreseeing(folder: Path, quiet_s: float) -> AsyncIterator[LinkScheduler]:
     """At work on a project that nobody else writes."""
     db = folder / "hub.db"
     with HubStore.open(db, root=folder, clock=lambda: datetime.now(UTC)) as store:
         put(store, {"a.py": "def f(): ...\n"})
-        upkeep: Any = SimpleNamespace(ready=True, pending=Pending(), storing=asyncio.Lock())
-        foresight = Foresight(db, store, upkeep, {}, quiet_s=quiet_s, damaged=lambda: None)
+        upkeep: Any = SimpleNamespace(ready=True, pending=ChangeQueue(), storing=asyncio.Lock())
+        foresight = LinkScheduler(db, store, upkeep, {}, quiet_s=quiet_s, damaged=lambda: None)
         working = asyncio.create_task(foresight.work())
         try:
             yield foresight
@@ -246,7 +246,7 @@ def test_nothing_is_begun_while_somebody_edits(
     clock = Clock()
     begun: list[float] = []
 
-    async def round_begun(_: Foresight) -> None:
+    async def round_begun(_: LinkScheduler) -> None:
         begun.append(clock.now)
         await asyncio.Event().wait()
 
@@ -270,7 +270,7 @@ def test_nothing_is_begun_while_somebody_edits(
             assert begun == [0.10]
 
     monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(Foresight, "_round", round_begun)
+    monkeypatch.setattr(LinkScheduler, "_round", round_begun)
     asyncio.run(edited())
 
 
@@ -279,7 +279,7 @@ def test_no_child_waits_with_what_cannot_be_stored(
 ) -> None:
     begun: list[int] = []
 
-    def full(foresight: Foresight, _base: int, _portion: Any) -> bool:
+    def full(foresight: LinkScheduler, _base: int, _portion: Any) -> bool:
         begun.append(foresight.pid or 0)
         raise DiskError("the disk is full")
 
@@ -290,7 +290,7 @@ def test_no_child_waits_with_what_cannot_be_stored(
             assert foresight.pid is None
 
     monkeypatch.setattr(module, "_RETRY_S", 3600.0)
-    monkeypatch.setattr(Foresight, "_put", full)
+    monkeypatch.setattr(LinkScheduler, "_put", full)
     asyncio.run(tried())
 
 
@@ -299,7 +299,7 @@ def test_what_failed_is_tried_again_when_something_was_edited(
 ) -> None:
     tried: list[int] = []
 
-    async def fails(_: Foresight) -> None:
+    async def fails(_: LinkScheduler) -> None:
         tried.append(len(tried))
         raise DiskError("there was no room for it")
 
@@ -318,13 +318,13 @@ def test_what_failed_is_tried_again_when_something_was_edited(
             await has_tried(2)
 
     monkeypatch.setattr(module, "_RETRY_S", 0.01)
-    monkeypatch.setattr(Foresight, "_round", fails)
+    monkeypatch.setattr(LinkScheduler, "_round", fails)
     asyncio.run(edited())
 
 
 def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
     hub.write("shop/odd.py", ODD)
-    index_hub(hub.caller, HubWish(), lambda _done, _all: None)
+    index_hub(hub.caller, HubTarget(), lambda _done, _all: None)
     with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
         spoil(connection, "shop/odd.py")
 
@@ -338,7 +338,7 @@ def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
 
 def test_what_a_child_says_that_cannot_even_begin_is_in_the_log(hub: Hub) -> None:
     hub.write("shop/odd.py", ODD)
-    index_hub(hub.caller, HubWish(), lambda _done, _all: None, links=lambda _done, _all: None)
+    index_hub(hub.caller, HubTarget(), lambda _done, _all: None, links=lambda _done, _all: None)
     with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
         spoil(connection, "shop/odd.py")
         connection.execute("UPDATE carried SET names = 7")

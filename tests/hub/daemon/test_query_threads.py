@@ -11,9 +11,9 @@ import pytest
 
 from remora.errors import DiskError
 from remora.hub.daemon import query_threads
-from remora.hub.daemon.query_threads import Lanes, NewestAnswers, Read
+from remora.hub.daemon.query_threads import NewestQueries, QueryThreads, ReadFiles
 from remora.hub.protocol import Refused
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 from remora.hub.store.hub_store import HubStore
 from tests.hub.store.conftest import put
 
@@ -26,13 +26,13 @@ def store(tmp_path: Path) -> Iterator[HubStore]:
         yield store
 
 
-def generation(answers: Answers) -> int:
+def generation(answers: NodeQueries) -> int:
     return answers.view.generation
 
 
 def test_a_question_is_answered_about_what_is_stored(store: HubStore, tmp_path: Path) -> None:
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
         assert await asking.ask(generation) == store.generation
         asking.close()
 
@@ -42,7 +42,7 @@ def test_a_question_is_answered_about_what_is_stored(store: HubStore, tmp_path: 
 MOVING = {"a.py": "def f(): ...\n", "b.py": "", "c.py": "from a import f\nf()\n"}
 
 
-def callers(answers: Answers) -> list[str]:
+def callers(answers: NodeQueries) -> list[str]:
     return [edge["key"] for edge in answers.callers("node:a.py:f")["callers"]]
 
 
@@ -53,13 +53,13 @@ def test_an_answer_is_of_one_state_though_much_is_stored_while_it_is_made(
     moves = iter([{"b.py": MOVING["c.py"], "c.py": ""}])
     told = []
 
-    def overtaken(answers: Answers) -> list[str]:
+    def overtaken(answers: NodeQueries) -> list[str]:
         put(store, next(moves, {}))
         told.append((answers.generation, callers(answers)))
         return told[-1][1]
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
         began = store.generation
         assert await asking.ask(overtaken) == ["node:b.py:__module__"]
         assert [generation for generation, _ in told] == [began, store.generation]
@@ -72,17 +72,17 @@ def test_what_fails_since_it_saw_two_states_is_asked_again(store: HubStore, tmp_
     put(store, MOVING)
     moves = iter([{"c.py": ""}])
 
-    def torn(answers: Answers) -> list[str]:
+    def torn(answers: NodeQueries) -> list[str]:
         for files in moves:
             put(store, files)
             raise IndexError("a call of the file as it was")
         return callers(answers)
 
-    def faulty(answers: Answers) -> str:
+    def faulty(answers: NodeQueries) -> str:
         return callers(answers)[0]
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
         assert await asking.ask(torn) == []
         with pytest.raises(IndexError):  # of one state it is a bug
             await asking.ask(faulty)
@@ -98,7 +98,7 @@ def test_what_is_stored_all_the_time_is_no_reason_to_go_on_for_ever(
     put(store, MOVING)
     asked_of: list[int] = []
 
-    def overtaken(answers: Answers) -> list[str]:
+    def overtaken(answers: NodeQueries) -> list[str]:
         asked_of.append(answers.generation)
         before = callers(answers)
         put(store, {"d.py": f"from a import f\nf({len(asked_of)})\n"})
@@ -106,7 +106,7 @@ def test_what_is_stored_all_the_time_is_no_reason_to_go_on_for_ever(
         return before
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
         await asking.ask(overtaken)
         assert len(set(asked_of)) == 3
         assert asked_of[-1] < store.generation  # and told so: it is not kept
@@ -122,21 +122,23 @@ def test_others_are_answered_while_one_takes_long_and_too_many_are_told_so(
     monkeypatch.setattr(query_threads, "_PATIENCE_S", 0.05)
     go_on = threading.Event()
 
-    def slow(answers: Answers) -> int:
+    def slow(answers: NodeQueries) -> int:
         assert go_on.wait(20)
         return answers.view.generation
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db", Read.nothing())
-        waiting = [asyncio.create_task(asking.ask(slow)) for _ in range(query_threads.MOST - 1)]
+        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
+        waiting = [
+            asyncio.create_task(asking.ask(slow)) for _ in range(query_threads.MAX_THREADS - 1)
+        ]
         await asyncio.sleep(0)
         assert await asking.ask(generation) == store.generation
         waiting.append(asyncio.create_task(asking.ask(slow)))
         await asyncio.sleep(0)
-        with pytest.raises(Refused, match="very long"):
+        with pytest.raises(Refused, match="slow requests"):
             await asking.ask(generation)
         go_on.set()
-        assert await asyncio.gather(*waiting) == [store.generation] * query_threads.MOST
+        assert await asyncio.gather(*waiting) == [store.generation] * query_threads.MAX_THREADS
         assert await asking.ask(generation) == store.generation
         asking.close()
 
@@ -146,11 +148,11 @@ def test_others_are_answered_while_one_takes_long_and_too_many_are_told_so(
 def test_an_answer_that_takes_too_long_is_not_waited_for(
     store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(query_threads, "LIMIT_S", 0.05)
+    monkeypatch.setattr(query_threads, "ANSWER_LIMIT_S", 0.05)
     go_on = threading.Event()
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
         with pytest.raises(Refused, match="takes more than"):
             await asking.ask(lambda _: go_on.wait(20))
         go_on.set()
@@ -164,12 +166,12 @@ def test_an_answer_that_nobody_waits_for_any_more_is_given_up(
 ) -> None:
     monkeypatch.setattr(query_threads, "GIVEN_UP_S", 0.05)
 
-    def for_ever(answers: Answers) -> int:
+    def for_ever(answers: NodeQueries) -> int:
         while True:
             answers.view.mentioning("shop")
 
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
         with pytest.raises(Refused, match="takes more than"):
             await asking.ask(for_ever)
         monkeypatch.setattr(query_threads, "GIVEN_UP_S", 20)
@@ -184,7 +186,7 @@ def test_the_time_of_a_question_begins_with_it_however_long_ago_the_last_one_was
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    near = NewestAnswers(tmp_path / "hub.db", Read.nothing())
+    near = NewestQueries(tmp_path / "hub.db", ReadFiles.empty())
     assert near.read(generation) == store.generation
     now[0] += 24 * 3600
     assert near.read(generation) == store.generation
@@ -198,7 +200,7 @@ def test_a_question_has_its_time_in_a_database_that_was_replaced_too(tmp_path: P
         db = tmp_path / folder / "hub.db"
         return HubStore.open(db, root=tmp_path, clock=lambda: datetime.now(UTC))
 
-    def replaced(answers: Answers) -> None:
+    def replaced(answers: NodeQueries) -> None:
         until.append(answers.view.deadline)
         if len(until) == 1:
             put(written, MOVING)
@@ -207,7 +209,7 @@ def test_a_question_has_its_time_in_a_database_that_was_replaced_too(tmp_path: P
 
     with opened("cache") as written:
         opened("new").close()
-        near = NewestAnswers(tmp_path / "cache" / "hub.db", Read.nothing())
+        near = NewestQueries(tmp_path / "cache" / "hub.db", ReadFiles.empty())
         near.ask(replaced)
         near.close()
     assert until == [until[0]] * 2
@@ -215,7 +217,7 @@ def test_a_question_has_its_time_in_a_database_that_was_replaced_too(tmp_path: P
 
 def test_a_database_that_is_not_there_is_told_and_found_when_it_is(tmp_path: Path) -> None:
     async def asked() -> None:
-        asking = Lanes(tmp_path / "hub.db", Read.nothing())
+        asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
         with pytest.raises(DiskError):
             await asking.ask(generation)
         with HubStore.open(

@@ -13,15 +13,16 @@ import pytest
 
 from remora.config.user_folders import UserFolders
 from remora.hub.daemon import request_handler
-from remora.hub.daemon.analysis_pool import Laboratory
-from remora.hub.daemon.request_handler import Answering
-from remora.hub.daemon.status import Knowledge
-from remora.hub.daemon.updater import Upkeep
+from remora.hub.daemon.analysis_pool import AnalysisPool
+from remora.hub.daemon.request_handler import RequestHandler
+from remora.hub.daemon.status import DaemonStatus
+from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import HubPlaces, hub_places
 from remora.hub.protocol import GetContext, Request
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
+from remora.hub.query.responses import handle
 from remora.hub.store.hub_store import HubStore
 from remora.hub.watch.factory import open_watcher
 
@@ -31,7 +32,7 @@ F = "node:a.py:f"
 class House:
     """A desk over the files of a folder; answers are made when `go_on` is set, and counted."""
 
-    def __init__(self, desk: Answering, root: Path) -> None:
+    def __init__(self, desk: RequestHandler, root: Path) -> None:
         self.desk = desk
         self.root = root
         self.go_on = threading.Event()
@@ -52,17 +53,19 @@ class House:
 
 
 @asynccontextmanager
-async def kept_up(places: HubPlaces, store: HubStore) -> AsyncIterator[tuple[Knowledge, Upkeep]]:
+async def kept_up(
+    places: HubPlaces, store: HubStore
+) -> AsyncIterator[tuple[DaemonStatus, Updater]]:
     """The store of a folder, as its files are."""
     members = Members(places.root)
-    known = Knowledge(store, places)
+    known = DaemonStatus(store, places)
 
     def tell(generation: int, _: tuple[str, ...]) -> None:
         known.generation = generation
 
     indexer = Indexer(places.root, store, members, clock=clock)
     watcher = open_watcher(places.root, members, marker=places.marker)
-    upkeep = Upkeep(places.root, indexer, watcher, Laboratory({}), tell=tell)
+    upkeep = Updater(places.root, indexer, watcher, AnalysisPool({}), tell=tell)
     working = asyncio.create_task(upkeep.work())
     try:
         async with asyncio.timeout(20):
@@ -86,17 +89,17 @@ async def open_house(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
     (root / "a.py").write_text("def f(): ...\n")
     folders = UserFolders(folder, folder, folder, folder)
     places = hub_places(folders, root, db=folder / "db" / "hub.db")
-    made = request_handler._result
+    made = handle
 
-    def counted(request: Request, answers: Answers) -> Any:
+    def counted(request: Request, over: NodeQueries, **more: Any) -> Any:
         house.begun.append(request)
         assert house.go_on.wait(20)
-        return made(request, answers)
+        return made(request, over, **more)
 
     with HubStore.open(places.db, root=root, clock=clock) as store:
         async with kept_up(places, store) as (known, upkeep):
-            house = House(Answering(places, known, upkeep, damaged=lambda: None), root)
-            monkeypatch.setattr(request_handler, "_result", counted)
+            house = House(RequestHandler(places, known, upkeep, damaged=lambda: None), root)
+            monkeypatch.setattr(request_handler, "handle", counted)
             try:
                 yield house
             finally:

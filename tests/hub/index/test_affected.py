@@ -4,9 +4,9 @@ import pytest
 
 from remora.errors import ScriptError
 from remora.hub.index import affected, script_runner
-from remora.hub.index.affected import reached
-from remora.hub.query.queries import Answers
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.index.affected import affected_nodes
+from remora.hub.query.queries import NodeQueries
+from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.update_rules import ComputeComplexity, FindCallers, FindTests
 from remora.ids import NodeKey
 from tests.hub.sources import facts_of
@@ -22,40 +22,42 @@ F, G, H, TEST = (
 
 
 @pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> Answers:
+def now(monkeypatch: pytest.MonkeyPatch) -> NodeQueries:
     monkeypatch.setattr(affected, "PATIENCE_S", 60.0)
-    return Answers(MemoryView({path: facts_of(path, text) for path, text in FILES.items()}))
+    return NodeQueries(MemorySnapshot({path: facts_of(path, text) for path, text in FILES.items()}))
 
 
-def test_callers_of_nodes_that_are_called_otherwise_are_reached(now: Answers) -> None:
-    assert reached([FindCallers((F,))], now) == (G, H)
+def test_callers_of_nodes_that_are_called_otherwise_are_reached(now: NodeQueries) -> None:
+    assert affected_nodes([FindCallers((F,))], now) == (G, H)
 
 
-def test_nodes_that_changed_themselves_are_not_named_again(now: Answers) -> None:
-    assert reached([FindCallers((F, G))], now) == (H, TEST)
+def test_nodes_that_changed_themselves_are_not_named_again(now: NodeQueries) -> None:
+    assert affected_nodes([FindCallers((F, G))], now) == (H, TEST)
 
 
-def test_tests_of_nodes_with_another_body_are_reached_as_nodes(now: Answers) -> None:
-    assert reached([FindTests((G,))], now) == (TEST,)
+def test_tests_of_nodes_with_another_body_are_reached_as_nodes(now: NodeQueries) -> None:
+    assert affected_nodes([FindTests((G,))], now) == (TEST,)
 
 
-def test_what_is_gone_reaches_nobody_and_other_actions_neither(now: Answers) -> None:
+def test_what_is_gone_reaches_nobody_and_other_actions_neither(now: NodeQueries) -> None:
     gone = NodeKey("node:a.py:gone")
-    assert reached([FindCallers((gone,)), FindTests((gone,))], now) == ()
-    assert reached([ComputeComplexity("a.py", ("f",))], now) == ()
+    assert affected_nodes([FindCallers((gone,)), FindTests((gone,))], now) == ()
+    assert affected_nodes([ComputeComplexity("a.py", ("f",))], now) == ()
 
 
-def test_after_a_while_nobody_more_is_asked(now: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_while_nobody_more_is_asked(
+    now: NodeQueries, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(affected, "PATIENCE_S", -1.0)
-    assert reached([FindCallers((F,)), FindTests((G,))], now) == ()
+    assert affected_nodes([FindCallers((F,)), FindTests((G,))], now) == ()
 
 
 def test_a_script_that_fails_reaches_nobody_and_the_log_says_so(
-    now: Answers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    now: NodeQueries, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def failing(*_: object) -> None:
         raise ScriptError("find_callers.pym:9: no", kind="runtime")
 
     monkeypatch.setattr(script_runner, "find_callers", failing)
-    assert reached([FindCallers((F,)), FindTests((G,))], now) == (TEST,)
+    assert affected_nodes([FindCallers((F,)), FindTests((G,))], now) == (TEST,)
     assert "find_callers.pym:9: no" in caplog.text

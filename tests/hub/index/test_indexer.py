@@ -179,7 +179,7 @@ def test_a_file_that_cannot_be_read_is_told_and_known_to_nobody(project: Project
     done = project.indexer.refresh(["a.py", "b.py"], source="file_change")
 
     assert [(error.path, error.detail) for error in done.errors] == [
-        ("b.py", "larger than 67108864 bytes")
+        ("b.py", "skipped: larger than 1 MiB (hub.max_file_mb)")
     ]
     assert project.names() == []
     (project.root / "b.py").unlink()

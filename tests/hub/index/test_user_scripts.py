@@ -10,7 +10,7 @@ import pytest
 
 from remora.code.file_analysis import read_facts
 from remora.hub.index import user_scripts
-from remora.hub.index.user_scripts import MOST_SCRIPTS, OwnScripts
+from remora.hub.index.user_scripts import MOST_SCRIPTS, UserScripts
 from remora.pym import Script
 
 SOURCE = b'def total(items):\n    """Sum."""\n    return sum(items) if items else 0\n'
@@ -24,21 +24,21 @@ def script(root: Path, name: str, text: str) -> Path:
     return path
 
 
-def extra(scripts: OwnScripts) -> dict[str, Any]:
+def extra(scripts: UserScripts) -> dict[str, Any]:
     scripts.state()
     facts = read_facts("src/a%b.py", SOURCE)
     return scripts.extras(facts).get("node:src/a%25b.py:total", {})
 
 
 def test_without_scripts_there_is_nothing(tmp_path: Path) -> None:
-    scripts = OwnScripts(tmp_path)
+    scripts = UserScripts(tmp_path)
     assert scripts.state() == ""
     assert extra(scripts) == {}
 
 
 def test_a_script_is_told_the_nodes_facts(tmp_path: Path) -> None:
     script(tmp_path, "told", "node")
-    told = extra(OwnScripts(tmp_path))["told"]
+    told = extra(UserScripts(tmp_path))["told"]
     assert told["key"] == "node:src/a%25b.py:total"
     assert told["file_path"] == "src/a%25b.py"
     assert told["signature"] == "def total(items)"
@@ -49,13 +49,13 @@ def test_a_script_is_told_the_nodes_facts(tmp_path: Path) -> None:
 def test_each_script_gives_the_value_under_its_name(tmp_path: Path) -> None:
     script(tmp_path, "risk", '{"score": node["complexity"] * 10, "why": ["branches"]}')
     script(tmp_path, "owner", '"shop" if node["file_path"].startswith("src/") else None')
-    values = extra(OwnScripts(tmp_path))
+    values = extra(UserScripts(tmp_path))
     assert values == {"owner": "shop", "risk": {"score": 20, "why": ["branches"]}}
 
 
 def test_a_script_that_asks_for_nothing_is_run_too(tmp_path: Path) -> None:
     script(tmp_path, "x", "1").write_text("40 + 2\n")
-    assert extra(OwnScripts(tmp_path)) == {"x": 42}
+    assert extra(UserScripts(tmp_path)) == {"x": 42}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_script_that_asks_for_nothing_is_run_too(tmp_path: Path) -> None:
 def test_a_script_that_fails_says_so_on_one_line(tmp_path: Path, text: str, error: str) -> None:
     script(tmp_path, "bad", text)
     script(tmp_path, "good", "1")
-    values = extra(OwnScripts(tmp_path))
+    values = extra(UserScripts(tmp_path))
     assert values["good"] == 1
     assert list(values["bad"]) == ["error"]
     told = values["bad"]["error"]
@@ -92,12 +92,12 @@ def test_a_script_has_no_host_functions(tmp_path: Path) -> None:
         "@external\ndef read_text(path: str) -> str: ...\n"
         "read_text('a.py')",
     )
-    assert "was not granted" in extra(OwnScripts(tmp_path))["reader"]["error"]
+    assert "was not granted" in extra(UserScripts(tmp_path))["reader"]["error"]
 
 
 def test_a_script_that_runs_into_its_limits_is_given_up_until_it_is_changed(tmp_path: Path) -> None:
     path = script(tmp_path, "loop", "while True: pass")
-    scripts = OwnScripts(tmp_path)
+    scripts = UserScripts(tmp_path)
     scripts.state()
     facts = read_facts("a.py", b"def f(): ...\ndef g(): ...\ndef h(): ...\n")
     told = [values["loop"]["error"] for values in scripts.extras(facts).values()]
@@ -110,7 +110,7 @@ def test_a_script_that_runs_into_its_limits_is_given_up_until_it_is_changed(tmp_
 def test_many_that_run_into_their_limits_are_given_up_sooner(tmp_path: Path) -> None:
     for number in range(MOST_SCRIPTS):
         script(tmp_path, f"loop{number}", "while True: pass")
-    scripts = OwnScripts(tmp_path)
+    scripts = UserScripts(tmp_path)
     scripts.state()
     source = b"".join(b"def f%d(): ...\n" % number for number in range(6))
     told = [list(values.values()) for values in scripts.extras(read_facts("a.py", source)).values()]
@@ -126,7 +126,7 @@ def test_slow_ones_are_given_up_when_others_have_waited_long_enough(
     script(tmp_path, "slow", "n = 0\nfor i in range(100000): n += i\nn")
     monkeypatch.setattr(user_scripts, "_PATIENCE_S", 0.0)
     monkeypatch.setattr(user_scripts, "_PATIENCE_PER_RUN_S", 0.0)
-    scripts = OwnScripts(tmp_path)
+    scripts = UserScripts(tmp_path)
     scripts.state()
     source = b"".join(b"def f%d(): ...\n" % number for number in range(30))
     last = list(scripts.extras(read_facts("a.py", source)).values())[-1]
@@ -137,7 +137,7 @@ def test_an_edit_elsewhere_in_the_file_runs_nothing_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(tmp_path, "told", "node['node_name']")
-    scripts = OwnScripts(tmp_path)
+    scripts = UserScripts(tmp_path)
     before = extra(scripts)
     monkeypatch.setattr(Script, "run", None)  # calling it would fail
     facts = read_facts("src/a%b.py", b"\n" + SOURCE)
@@ -146,11 +146,11 @@ def test_an_edit_elsewhere_in_the_file_runs_nothing_again(
 
 
 def test_the_state_follows_names_and_bytes(tmp_path: Path) -> None:
-    scripts = OwnScripts(tmp_path)
+    scripts = UserScripts(tmp_path)
     path = script(tmp_path, "a", "1")
     first = scripts.state()
     assert first != ""
-    assert scripts.state() == first == OwnScripts(tmp_path).state()
+    assert scripts.state() == first == UserScripts(tmp_path).state()
     path.rename(path.with_name("b.pym"))
     renamed = scripts.state()
     path.with_name("b.pym").write_text("2\n")
@@ -167,7 +167,7 @@ def test_no_link_is_followed_and_no_pipe_is_waited_for(tmp_path: Path) -> None:
     (folder / "link.pym").symlink_to(secret)
     os.mkfifo(folder / "pipe.pym")
     (folder / "folder.pym").mkdir()
-    values = extra(OwnScripts(tmp_path))
+    values = extra(UserScripts(tmp_path))
     assert values["good"] == 1
     assert [list(values[name]) for name in ("link", "pipe", "folder")] == [["error"]] * 3
     assert "secret" not in str(values)
@@ -179,7 +179,7 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / ".remora").symlink_to(elsewhere / ".remora")
-    assert [list(value) for value in extra(OwnScripts(project)).values()] in ([], [["error"]])
+    assert [list(value) for value in extra(UserScripts(project)).values()] in ([], [["error"]])
 
 
 def test_odd_names_and_too_many_scripts_are_left_out(tmp_path: Path) -> None:
@@ -188,5 +188,5 @@ def test_odd_names_and_too_many_scripts_are_left_out(tmp_path: Path) -> None:
     folder = tmp_path / ".remora/hub"
     (folder / "not a name.pym").write_text("1\n")
     (folder / "a\nb.pym").write_text("1\n")
-    values = extra(OwnScripts(tmp_path))
+    values = extra(UserScripts(tmp_path))
     assert sorted(values) == [f"s{number:02}" for number in range(MOST_SCRIPTS)]

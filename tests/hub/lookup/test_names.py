@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.hub.lookup.names import called_so, queries, whole_keys
+from remora.hub.lookup.names import (
+    AtLine,
+    called_so,
+    line_named,
+    queries,
+    unpasted,
+    whole_keys,
+)
 from remora.ids import MODULE, node_key
 
 ROOT = Path("/home/ann/shop")
@@ -78,3 +85,34 @@ def test_every_key_is_found_by_its_own_spelling(key: str) -> None:
     assert whole_keys(key, ROOT, ROOT)[0] == key
     plain = key.removeprefix("node:").removesuffix(f":{MODULE}")
     assert whole_keys(plain, ROOT, ROOT)[0] == key
+
+
+@pytest.mark.parametrize(
+    ("pasted", "meant"),
+    [
+        ("tests/test_a.py::test_b", "tests/test_a.py:test_b"),
+        ("tests/test_a.py::TestC::test_b[1-x::y]", "tests/test_a.py:TestC.test_b"),
+        ("total()", "total"),
+        ("Cart.total(items, currency='EUR')", "Cart.total"),
+        ("cart.py:Cart.total", "cart.py:Cart.total"),
+        ("f#2", "f#2"),
+        ("()", "()"),
+        ("::", "::"),
+    ],
+)
+def test_what_was_pasted_is_a_name(pasted: str, meant: str) -> None:
+    assert unpasted(pasted) == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("a/b.py:116", AtLine("a/b.py", 116)),
+        ("node:b.py:7:12:", AtLine("b.py", 7)),
+        ("b.py:f", None),
+        ("b.py:0", None),
+        ("b.py", None),
+    ],
+)
+def test_a_number_behind_a_file_is_a_line(name: str, place: AtLine | None) -> None:
+    assert line_named(name) == place

@@ -23,11 +23,11 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [
-        ("../out.py:f", "lies outside the root", "--root"),
-        ("../gone.py:f", "lies outside the root", "--root"),
-        ("/etc/passwd", "lies outside the root", "--root"),
+        ("../out.py:f", "is outside the root", "--root"),
+        ("../gone.py:f", "is outside the root", "--root"),
+        ("/etc/passwd", "is outside the root", "--root"),
         ("shop", "is a folder", "`remora hub search shop`"),
-        ("README.md", "is no Python file", ".py"),
+        ("README.md", "is not a Python file", ".py"),
         ("shop/price.py:total", "there is no file shop/price.py", "shop/old/price.py"),
         ("nope.py", "there is no file nope.py", ""),
         ("shop/ignored.py:f", "does not belong to the project", "ignored"),

@@ -49,7 +49,7 @@ def test_an_ignore_file_that_is_a_pipe_is_told_and_not_waited_for(root: Path) ->
     members = Members(root)
     assert set(members.sweep()) == {"a.py"}
     silent(root / ".gitignore")
-    with pytest.raises(OutsideError, match=r"\.gitignore is no ignore file"):
+    with pytest.raises(OutsideError, match=r"\.gitignore is not a regular file"):
         members.sweep()
     (root / ".gitignore").unlink()
     assert set(members.sweep()) == {"a.py"}
@@ -58,7 +58,7 @@ def test_an_ignore_file_that_is_a_pipe_is_told_and_not_waited_for(root: Path) ->
 def test_gigabytes_of_patterns_are_told_and_not_read(root: Path) -> None:
     (root / ".gitignore").touch()
     os.truncate(root / ".gitignore", 1 << 34)
-    with pytest.raises(OutsideError, match=r"\.gitignore is no ignore file"):
+    with pytest.raises(OutsideError, match=r"\.gitignore is not a regular file"):
         Members(root).sweep()
     if not (root / ".git").exists():
         assert project_files(root).vcs == "walk"
@@ -128,7 +128,7 @@ def test_what_only_git_understands_is_waited_for_once(
     silent(root / ".git/odd")
     members = Members(root)
     assert set(members.sweep()) == {"a.py"}
-    monkeypatch.setattr("remora.hub.members.exclusion_rules.git_places", None)  # asking would fail
+    monkeypatch.setattr("remora.hub.members.exclusion_rules.git_paths", None)  # asking would fail
     assert set(members.sweep()) == {"a.py"}
 
 

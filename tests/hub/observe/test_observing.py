@@ -18,7 +18,7 @@ from remora.hub.observe.observed_run import (
     run_tests,
 )
 from remora.hub.observed_links import Observation, ObservedCall
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.snapshots import MemorySnapshot
 from remora.sandbox.interpreters import is_activated
 from remora.sandbox.isolation import best_level
 
@@ -89,12 +89,12 @@ def test_that_fails():
 """
 
 
-def look_in(root: Path, *, but: Mapping[str, bytes] | None = None) -> MemoryView:
+def look_in(root: Path, *, but: Mapping[str, bytes] | None = None) -> MemorySnapshot:
     """Every Python file below `root` as it is, or as it is said to be."""
     now = {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*.py")} | dict(
         but or {}
     )
-    return MemoryView({path: read_facts(path, source) for path, source in now.items()})
+    return MemorySnapshot({path: read_facts(path, source) for path, source in now.items()})
 
 
 @pytest.fixture

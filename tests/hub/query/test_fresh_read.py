@@ -6,17 +6,17 @@ import pytest
 
 from remora.code.file_analysis import read_facts
 from remora.errors import DiskError
-from remora.hub.query.fresh_read import read_cold
+from remora.hub.query.fresh_read import read_all
 
 
 def test_the_facts_of_files_by_spelled_path(tmp_path: Path) -> None:
     source = b"def f():\n    return 1\n"
     (tmp_path / "a%b.py").write_bytes(source)
     (tmp_path / "link.py").symlink_to("a%b.py")
-    found = read_cold(tmp_path, ["a%b.py", "link.py", "gone.py"])
+    found = read_all(tmp_path, ["a%b.py", "link.py", "gone.py"])
     assert found == {"a%25b.py": read_facts("a%b.py", source)}
 
 
 def test_no_root(tmp_path: Path) -> None:
     with pytest.raises(DiskError):
-        read_cold(tmp_path / "gone", [])
+        read_all(tmp_path / "gone", [])

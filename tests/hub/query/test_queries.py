@@ -11,13 +11,13 @@ from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
 from remora.code.links import Edge
 from remora.errors import NotFound
-from remora.hub.lookup.suggestions import near_pool
+from remora.hub.lookup.not_found import near_pool
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed_links import ObservedCall, ObservedTest, anchor_of
 from remora.hub.query import queries as module
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 from remora.hub.query.responses import is_whole
-from remora.hub.query.snapshots import MemoryView, OutOfTimeError
+from remora.hub.query.snapshots import MemorySnapshot, OutOfTimeError
 
 FILES = {
     "shop/price.py": """
@@ -60,11 +60,11 @@ ROUNDED = "node:shop/price.py:rounded"
 TEST = "node:tests/test_cart.py:test_total"
 
 
-def view_of(files: dict[str, str]) -> MemoryView:
-    return MemoryView({path: read_facts(path, text.encode()) for path, text in files.items()})
+def view_of(files: dict[str, str]) -> MemorySnapshot:
+    return MemorySnapshot({path: read_facts(path, text.encode()) for path, text in files.items()})
 
 
-class Watched(MemoryView):
+class Watched(MemorySnapshot):
     """A project whose tests were observed."""
 
     generation = 7
@@ -93,7 +93,7 @@ class Watched(MemoryView):
         return node.facts
 
 
-class Distant(MemoryView):
+class Distant(MemorySnapshot):
     """Has far to go for what it tells."""
 
     def mentioning(self, name: str) -> Collection[str]:
@@ -103,15 +103,15 @@ class Distant(MemoryView):
 
 
 @pytest.fixture(scope="module")
-def answers() -> Answers:
-    return Answers(view_of(FILES))
+def answers() -> NodeQueries:
+    return NodeQueries(view_of(FILES))
 
 
 def keys_of(links: Iterable[dict[str, Any]]) -> list[str]:
     return [link["key"] for link in links]
 
 
-def test_a_node_is_its_own_facts_with_its_links(answers: Answers) -> None:
+def test_a_node_is_its_own_facts_with_its_links(answers: NodeQueries) -> None:
     node = answers.node(TOTAL)
     assert isinstance(node, NodeState)
     assert (node.key, node.file_path, node.node_name) == (TOTAL, "shop/cart.py", "total")
@@ -122,22 +122,22 @@ def test_a_node_is_its_own_facts_with_its_links(answers: Answers) -> None:
     assert node.file_hash == read_facts("shop/cart.py", FILES["shop/cart.py"].encode()).file_hash
 
 
-def test_the_context_leaves_out_what_is_unknown_and_keeps_the_order(answers: Answers) -> None:
+def test_the_context_leaves_out_what_is_unknown_and_keeps_the_order(answers: NodeQueries) -> None:
     found = answers.context([ROUNDED, "node:shop/cart.py:nobody", "", TOTAL])
     assert list(found) == [ROUNDED, TOTAL]
     assert all(type(node) is AnsweredNode and node.fresh for node in found.values())
     assert found[TOTAL].callers == answers.node(TOTAL).callers
 
 
-def test_the_same_facts_can_be_told_as_not_fresh(answers: Answers) -> None:
-    stale = answers.told(fresh=False)
+def test_the_same_facts_can_be_told_as_not_fresh(answers: NodeQueries) -> None:
+    stale = answers.with_freshness(fresh=False)
     assert stale.context([TOTAL])[TOTAL].fresh is False
     assert stale.callers(TOTAL)["fresh"] is False
     assert answers.context([TOTAL])[TOTAL].fresh is True
-    assert answers.told(fresh=True) is answers
+    assert answers.with_freshness(fresh=True) is answers
 
 
-def test_links_are_answered_as_the_protocol_says(answers: Answers) -> None:
+def test_links_are_answered_as_the_protocol_says(answers: NodeQueries) -> None:
     told = answers.callees(ROUNDED)
     assert told == {
         "node": ROUNDED,
@@ -149,7 +149,7 @@ def test_links_are_answered_as_the_protocol_says(answers: Answers) -> None:
     assert set(answers.tests(ROUNDED)) == {"node", "tests", "fresh", "generation"}
 
 
-def test_depth_follows_links_of_links_the_nearest_first(answers: Answers) -> None:
+def test_depth_follows_links_of_links_the_nearest_first(answers: NodeQueries) -> None:
     assert keys_of(answers.callers(ROUNDED)["callers"]) == [TOTAL]
     two = keys_of(answers.callers(ROUNDED, depth=2)["callers"])
     assert two[0] == TOTAL
@@ -157,18 +157,18 @@ def test_depth_follows_links_of_links_the_nearest_first(answers: Answers) -> Non
     assert keys_of(answers.callers(ROUNDED, depth=50)["callers"]) == two
 
 
-def test_a_transitive_link_is_the_one_that_reached_the_node(answers: Answers) -> None:
+def test_a_transitive_link_is_the_one_that_reached_the_node(answers: NodeQueries) -> None:
     links = {link["key"]: link for link in answers.callees(CHECKOUT, depth=3)["callees"]}
     assert links[ROUNDED]["lines"] == [8]
     assert links["ext:math.floor"]["lines"] == [5]
 
 
-def test_a_node_that_calls_itself_is_among_its_callers(answers: Answers) -> None:
+def test_a_node_that_calls_itself_is_among_its_callers(answers: NodeQueries) -> None:
     assert AGAIN in keys_of(answers.callers(AGAIN)["callers"])
     assert keys_of(answers.callers(AGAIN, depth=3)["callers"]).count(AGAIN) == 1
 
 
-def test_the_tests_of_callers_come_with_depth(answers: Answers) -> None:
+def test_the_tests_of_callers_come_with_depth(answers: NodeQueries) -> None:
     direct = [test["id"] for test in answers.tests(ROUNDED)["tests"]]
     deeper = [test["id"] for test in answers.tests(ROUNDED, depth=3)["tests"]]
     assert set(direct) <= set(deeper)
@@ -179,7 +179,7 @@ def test_what_was_observed_is_added_where_the_source_shows_no_link() -> None:
     view = Watched(
         {path: read_facts(path, text.encode()) for path, text in FILES.items()},
     )
-    answers = Answers(view)
+    answers = NodeQueries(view)
     callers = {link["key"]: link for link in answers.callers(TOTAL)["callers"]}
     assert callers[CHECKOUT]["tier"] != "observed"
     assert 99 not in callers[CHECKOUT]["lines"]
@@ -193,7 +193,7 @@ def test_what_was_observed_is_added_where_the_source_shows_no_link() -> None:
 
 
 def test_of_a_view_of_single_files_links_are_not_known() -> None:
-    answers = Answers(view_of(FILES), partial_links=True)
+    answers = NodeQueries(view_of(FILES), partial_links=True)
     node = answers.node(TOTAL)
     assert (node.callers, node.callees, node.related_tests) == (None, None, None)
     assert answers.callers(TOTAL)["callers"] is None
@@ -201,7 +201,9 @@ def test_of_a_view_of_single_files_links_are_not_known() -> None:
 
 
 @pytest.mark.parametrize("ask", ["node", "callers", "callees", "tests"])
-def test_an_unknown_node_is_not_found_and_the_nearest_are_named(answers: Answers, ask: str) -> None:
+def test_an_unknown_node_is_not_found_and_the_nearest_are_named(
+    answers: NodeQueries, ask: str
+) -> None:
     with pytest.raises(NotFound) as caught:
         getattr(answers, ask)("node:shop/cart.py:Cart.totel")
     assert caught.value.message == "there is no node shop/cart.py:Cart.totel"
@@ -210,11 +212,11 @@ def test_an_unknown_node_is_not_found_and_the_nearest_are_named(answers: Answers
 
 def test_where_nothing_is_near_the_hint_says_how_to_look() -> None:
     with pytest.raises(NotFound) as caught:
-        Answers(view_of({})).node("node:a.py:f")
+        NodeQueries(view_of({})).node("node:a.py:f")
     assert "remora hub search" in caught.value.hint
 
 
-def test_a_search_gives_key_type_and_signature(answers: Answers) -> None:
+def test_a_search_gives_key_type_and_signature(answers: NodeQueries) -> None:
     assert answers.search("cart total", 1) == {
         "query": "cart total",
         "nodes": [
@@ -239,7 +241,7 @@ def test_callers_are_told_where_tests_cannot_be_found_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     view = Distant({path: read_facts(path, text.encode()) for path, text in FILES.items()})
-    asked = Answers(view)
+    asked = NodeQueries(view)
     monkeypatch.setattr(module, "TESTS_S", -1)
     (node,) = asked.context([ROUNDED]).values()
     assert node.related_tests is None
@@ -252,11 +254,11 @@ def test_callers_are_told_where_tests_cannot_be_found_in_time(
 
 
 def test_what_is_not_known_is_not_told_as_fresh() -> None:
-    told = Answers(view_of(FILES), partial_links=True).tests(TOTAL)
+    told = NodeQueries(view_of(FILES), partial_links=True).tests(TOTAL)
     assert (told["tests"], told["fresh"]) == (None, False)
 
 
-class Hurried(MemoryView):
+class Hurried(MemorySnapshot):
     """Tells nothing to whoever is in a hurry, and counts them."""
 
     turned_away = 0
@@ -270,7 +272,7 @@ class Hurried(MemoryView):
 
 def test_once_there_is_no_time_for_tests_no_further_ones_are_looked_for() -> None:
     view = Hurried({path: read_facts(path, text.encode()) for path, text in FILES.items()})
-    asked = Answers(view)
+    asked = NodeQueries(view)
     told = asked.context([ROUNDED, TOTAL, CHECKOUT])
     assert {node.related_tests for node in told.values()} == {None}
     assert [edge.key for edge in told[TOTAL].callers or ()] == [

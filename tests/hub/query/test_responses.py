@@ -9,18 +9,18 @@ from remora.errors import NotFound
 from remora.hub import protocol
 from remora.hub.protocol import Callees, Callers, GetContext, GetNode, Health, Request, Search
 from remora.hub.query import responses
-from remora.hub.query.queries import Answers
-from remora.hub.query.responses import nodes_of, result_of
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.queries import NodeQueries
+from remora.hub.query.responses import handle, nodes_of
+from remora.hub.query.snapshots import MemorySnapshot
 
 KEY = "node:a.py:f"
 SOURCE = b"def f():\n    return 1\n\n\ndef g():\n    return f()\n"
 
 
 @pytest.fixture
-def answers() -> Answers:
+def answers() -> NodeQueries:
     facts = read_facts("a.py", SOURCE)
-    return Answers(MemoryView({facts.path: facts}))
+    return NodeQueries(MemorySnapshot({facts.path: facts}))
 
 
 @pytest.mark.parametrize(
@@ -34,23 +34,35 @@ def answers() -> Answers:
         (Search(query="f", limit=1), lambda a: a.search("f", 1)),
     ],
 )
-def test_a_askedgets_what_the_answers_say(asked: Request, expected: Any, answers: Answers) -> None:
-    assert result_of(answers, asked) == expected(answers)
+def test_a_request_gets_what_the_answers_say(
+    asked: Request, expected: Any, answers: NodeQueries
+) -> None:
+    assert handle(asked, answers) == expected(answers)
 
 
-def test_an_unknown_node(answers: Answers) -> None:
+def test_an_unknown_node(answers: NodeQueries) -> None:
     with pytest.raises(NotFound):
-        result_of(answers, GetNode(node="node:a.py:gone"))
+        handle(GetNode(node="node:a.py:gone"), answers)
 
 
 def test_no_limit_is_larger_than_the_protocols(
-    answers: Answers, monkeypatch: pytest.MonkeyPatch
+    answers: NodeQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(responses, "MOST_FOUND", 1)
-    assert len(result_of(answers, Search(query="a.py", limit=50))["nodes"]) == 1
+    assert len(handle(Search(query="a.py", limit=50), answers)["nodes"]) == 1
 
 
-def test_which_nodes_a_askednames() -> None:
+def test_which_nodes_a_request_names() -> None:
     assert nodes_of(GetContext(nodes=(KEY, KEY))) == (KEY, KEY)
     assert nodes_of(Callers(node=KEY)) == nodes_of(GetNode(node=KEY)) == (KEY,)
     assert nodes_of(Search(query="f")) == nodes_of(Health()) == ()
+
+
+def test_an_unknown_node_without_suggestions_is_named(answers: NodeQueries) -> None:
+    with pytest.raises(NotFound, match="`search` finds nodes by name"):
+        handle(Callers(node="node:a.py:gone"), answers, suggest=False)
+    assert handle(GetContext(nodes=("node:a.py:gone",)), answers, suggest=False) == {}
+
+
+def test_every_type_of_request_is_handled() -> None:
+    assert {*responses._NODES, *responses._CONTROL} == set(protocol.TYPES.values())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from remora.hub.query.snapshots import MemoryView, OverlaidView, View
+from remora.hub.query.snapshots import MemorySnapshot, OverlaidSnapshot, Snapshot
 from tests.hub.sources import facts_of
 
 SHOP = {
@@ -11,16 +11,16 @@ SHOP = {
 }
 
 
-def view_of(files: dict[str, str]) -> MemoryView:
-    return MemoryView({path: facts_of(path, source) for path, source in files.items()})
+def view_of(files: dict[str, str]) -> MemorySnapshot:
+    return MemorySnapshot({path: facts_of(path, source) for path, source in files.items()})
 
 
 @pytest.fixture
-def shop() -> View:
+def shop() -> Snapshot:
     return view_of(SHOP)
 
 
-def test_a_view_of_files_just_read_knows_their_nodes_and_no_identity(shop: View) -> None:
+def test_a_view_of_files_just_read_knows_their_nodes_and_no_identity(shop: Snapshot) -> None:
     node = shop.node("node:shop/tax.py:Rate.of")
 
     assert node is not None
@@ -36,7 +36,7 @@ def test_a_view_of_files_just_read_knows_their_nodes_and_no_identity(shop: View)
     assert shop.nodes("nowhere.py") == ()
 
 
-def test_a_view_is_a_program_for_the_linker(shop: View) -> None:
+def test_a_view_is_a_program_for_the_linker(shop: Snapshot) -> None:
     assert set(shop.paths()) == set(SHOP)
     lowered = shop.lowered("shop/orders.py")
     assert lowered is not None
@@ -59,23 +59,23 @@ def test_a_view_is_a_program_for_the_linker(shop: View) -> None:
         ("tax", "node:shop/tax.py:__module__"),
     ],
 )
-def test_a_search_puts_first_what_fits_best(shop: View, query: str, first: str) -> None:
+def test_a_search_puts_first_what_fits_best(shop: Snapshot, query: str, first: str) -> None:
     assert shop.search(query, 50)[0].facts.key == first
 
 
 @pytest.mark.parametrize("query", ["", "   ", "nothing", "rate nothing", "__module__"])
-def test_a_search_may_find_nothing(shop: View, query: str) -> None:
+def test_a_search_may_find_nothing(shop: Snapshot, query: str) -> None:
     assert shop.search(query, 50) == []
 
 
-def test_a_search_finds_at_most_what_was_asked(shop: View) -> None:
+def test_a_search_finds_at_most_what_was_asked(shop: Snapshot) -> None:
     assert len(shop.search("shop", 50)) == 6
     assert len(shop.search("shop", 2)) == 2
 
 
-def test_files_as_they_are_now_lie_over_a_view(shop: View) -> None:
+def test_files_as_they_are_now_lie_over_a_view(shop: Snapshot) -> None:
     new = facts_of("shop/new.py", "def fresh():\n    return add(1)\n")
-    now = OverlaidView(shop, {"shop/new.py": new, "shop/orders.py": None})
+    now = OverlaidSnapshot(shop, {"shop/new.py": new, "shop/orders.py": None})
 
     assert set(now.paths()) == {"shop/new.py", "shop/tax.py"}
     assert now.node("node:shop/orders.py:total") is None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from remora.hub.protocol import MAX_BYTES
@@ -60,8 +60,8 @@ def served() -> Iterator[Served]:
 
 
 @pytest.fixture
-def http(served: Served) -> Iterator[httpx.Client]:
-    with httpx.Client(
+def http(served: Served) -> Iterator[httpx2.Client]:
+    with httpx2.Client(
         base_url=f"http://127.0.0.1:{served.port}",
         headers={"Authorization": f"Bearer {TOKEN}"},
         timeout=20,
@@ -70,7 +70,7 @@ def http(served: Served) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_the_same_question_gets_the_same_answer(http: httpx.Client) -> None:
+def test_the_same_question_gets_the_same_answer(http: httpx2.Client) -> None:
     done = http.post("/v1/health", json={"id": 5})
     assert done.status_code == 200
     assert done.json() == {
@@ -81,11 +81,11 @@ def test_the_same_question_gets_the_same_answer(http: httpx.Client) -> None:
     }
 
 
-def test_a_question_without_a_body_is_one_without_keys(http: httpx.Client) -> None:
+def test_a_question_without_a_body_is_one_without_keys(http: httpx2.Client) -> None:
     assert http.post("/v1/health").json()["ok"] is True
 
 
-def test_the_path_says_the_type_whatever_the_body_says(http: httpx.Client) -> None:
+def test_the_path_says_the_type_whatever_the_body_says(http: httpx2.Client) -> None:
     assert http.post("/v1/health", json={"type": "status"}).json()["result"]["protocol"] == 1
 
 
@@ -101,7 +101,7 @@ def test_the_path_says_the_type_whatever_the_body_says(http: httpx.Client) -> No
     ],
 )
 def test_what_is_wrong_stands_in_the_answer(
-    http: httpx.Client, kind: str, body: bytes, code: str
+    http: httpx2.Client, kind: str, body: bytes, code: str
 ) -> None:
     done = http.post(f"/v1/{kind}", content=body)
     assert (done.status_code, done.json()["error"]["code"]) == (200, code)
@@ -113,26 +113,68 @@ def test_what_is_wrong_stands_in_the_answer(
 def test_without_the_token_it_is_401(served: Served, header: str) -> None:
     headers = {"Authorization": header} if header else {}
     address = f"http://127.0.0.1:{served.port}/v1/health"
-    done = httpx.post(address, headers=headers, trust_env=False)
+    done = httpx2.post(address, headers=headers, trust_env=False)
     assert done.status_code == 401
     assert done.headers["WWW-Authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:80", "[", ""]
+    "host",
+    [
+        *("evil.example", "127.0.0.1.evil.example:PORT", "evil.example:PORT", "user@127.0.0.1"),
+        *("[", "", "localhost", "127.0.0.1:80", "localhost:1", "[::1]:7", "localhost:PORTx"),
+    ],
 )
-def test_a_foreign_host_is_403_though_the_token_is_right(http: httpx.Client, host: str) -> None:
-    assert http.post("/v1/health", headers={"Host": host}).status_code == 403
+def test_a_foreign_host_or_port_is_403_though_the_token_is_right(
+    served: Served, http: httpx2.Client, host: str
+) -> None:
+    headers = {"Host": host.replace("PORT", str(served.port))}
+    assert http.post("/v1/health", headers=headers).status_code == 403
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.1", "[::1]:7"])
-def test_this_machines_own_names_are_taken(http: httpx.Client, host: str) -> None:
-    assert http.post("/v1/health", headers={"Host": host}).status_code == 200
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+def test_the_names_of_this_machine_are_accepted(
+    served: Served, http: httpx2.Client, host: str
+) -> None:
+    own = f"{host}:{served.port}"
+    assert http.post("/v1/health", headers={"Host": own}).status_code == 200
+    headers = {"Host": own, "Origin": f"http://{own}"}
+    assert http.post("/v1/health", headers=headers).status_code == 200
 
 
-def test_a_page_of_another_origin_may_not_ask(http: httpx.Client) -> None:
-    done = http.post("/v1/health", headers={"Origin": "https://evil.example"})
-    assert done.status_code == 403
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("https://evil.example", "http://localhost", "http://127.0.0.1:1"),
+        *("https://127.0.0.1:PORT", "null", "file://", ""),
+    ],
+)
+def test_a_page_of_another_origin_or_port_gets_403(
+    served: Served, http: httpx2.Client, origin: str
+) -> None:
+    headers = {"Origin": origin.replace("PORT", str(served.port))}
+    assert http.post("/v1/health", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize("kind", ["health", "search"])
+def test_chunked_requests_are_answered(served: Served, kind: str, size: int) -> None:
+    body = b'{"id": 5, "query": "x", "limit": 1}'
+    parts = [body[start : start + size] for start in range(0, len(body), size)]
+    head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost:{served.port}\r\n"
+    head += f"Authorization: Bearer {TOKEN}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    request = head.encode() + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
+    request += b"0\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
+        raw.sendall(request * 2)  # two of them at once
+        for byte in request:
+            raw.sendall(bytes([byte]))
+        raw.shutdown(socket.SHUT_WR)
+        said = b""
+        while part := raw.recv(65536):
+            said += part
+    answers = [json.loads(line) for line in said.split(b"\n") if line.startswith(b"{")]
+    assert [(answer["id"], answer["ok"]) for answer in answers] == [(5, True)] * 3
 
 
 @pytest.mark.parametrize(
@@ -145,18 +187,18 @@ def test_a_page_of_another_origin_may_not_ask(http: httpx.Client) -> None:
     ],
 )
 def test_other_paths_and_methods_are_told_so(
-    http: httpx.Client, method: str, path: str, status: int
+    http: httpx2.Client, method: str, path: str, status: int
 ) -> None:
     assert http.request(method, path).status_code == status
 
 
-def test_a_megabyte_is_taken_and_more_is_413(http: httpx.Client) -> None:
+def test_a_megabyte_is_taken_and_more_is_413(http: httpx2.Client) -> None:
     rest = MAX_BYTES - len('{"x":""}')
     assert http.post("/v1/health", content=b'{"x":"' + b"a" * rest + b'"}').status_code == 200
     assert http.post("/v1/health", content=b"a" * (MAX_BYTES + 1)).status_code == 413
 
 
-def test_a_body_that_does_not_say_its_length_is_stopped_too(http: httpx.Client) -> None:
+def test_a_body_that_does_not_say_its_length_is_stopped_too(http: httpx2.Client) -> None:
     def endless() -> Iterator[bytes]:
         for _ in range(24):
             yield b"a" * (MAX_BYTES // 8)
@@ -164,7 +206,7 @@ def test_a_body_that_does_not_say_its_length_is_stopped_too(http: httpx.Client) 
     assert http.post("/v1/health", content=endless()).status_code == 413
 
 
-def test_a_connection_can_be_used_again(http: httpx.Client) -> None:
+def test_a_connection_can_be_used_again(http: httpx2.Client) -> None:
     for number in range(50):
         kind = "search" if number % 2 else "health"
         body = {"id": number, "query": "", "limit": 1}
@@ -174,7 +216,8 @@ def test_a_connection_can_be_used_again(http: httpx.Client) -> None:
 def test_requests_sent_at_once_are_answered_in_order(served: Served) -> None:
     def request(kind: str, body: dict[str, Any]) -> bytes:
         said = json.dumps(body).encode()
-        head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+        head = f"POST /v1/{kind} HTTP/1.1\r\nHost: localhost:{served.port}\r\n"
+        head += f"Authorization: Bearer {TOKEN}\r\n"
         return head.encode() + b"Content-Length: %d\r\n\r\n" % len(said) + said
 
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
@@ -188,7 +231,7 @@ def test_requests_sent_at_once_are_answered_in_order(served: Served) -> None:
     assert [json.loads(line)["id"] for line in lines] == [1, 2]
 
 
-def test_what_is_no_http_is_400_and_hurts_nobody(served: Served, http: httpx.Client) -> None:
+def test_what_is_no_http_is_400_and_hurts_nobody(served: Served, http: httpx2.Client) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
         raw.sendall(b"\x16\x03\x01\x00nonsense\r\n\r\n")
         assert raw.recv(65536).startswith(b"HTTP/1.1 400 ")
@@ -206,7 +249,7 @@ def test_a_silent_client_is_closed(served: Served) -> None:
             assert raw.recv(1) == b""
 
 
-def test_who_only_holds_connections_keeps_nobody_out(served: Served, http: httpx.Client) -> None:
+def test_who_only_holds_connections_keeps_nobody_out(served: Served, http: httpx2.Client) -> None:
     served.connections.most = 8
     idle = [socket.create_connection(("127.0.0.1", served.port), timeout=20) for _ in range(12)]
     try:
@@ -220,7 +263,7 @@ def test_who_only_holds_connections_keeps_nobody_out(served: Served, http: httpx
             one.close()
 
 
-def test_subscribe_streams_lines_until_the_client_goes(served: Served, http: httpx.Client) -> None:
+def test_subscribe_streams_lines_until_the_client_goes(served: Served, http: httpx2.Client) -> None:
     with http.stream("POST", "/v1/subscribe", json={"id": 3}) as stream:
         lines = stream.iter_lines()
         assert json.loads(next(lines))["id"] == 3

@@ -14,7 +14,7 @@ import pytest
 from remora.errors import OutsideError
 from remora.hub.protocol import MAX_BYTES
 from remora.hub.server.socket_listener import Listener
-from remora.hub.server.unix_server import Connections
+from remora.hub.server.unix_server import UnixConnections
 from tests.hub.conftest import ADesk, Client
 
 
@@ -25,7 +25,7 @@ class Served:
         self.path = path
         self.desk = ADesk()
         self.loop = asyncio.new_event_loop()
-        self.connections: Connections
+        self.connections: UnixConnections
         self._ready, self._done = threading.Event(), asyncio.Event()
         self._most = most
         self._thread = threading.Thread(target=self._run)
@@ -40,7 +40,7 @@ class Served:
 
     async def _serve(self) -> None:
         listener = Listener(self.path)
-        self.connections = Connections(self.desk, most=self._most)
+        self.connections = UnixConnections(self.desk, most=self._most)
         server = await self.connections.listen(listener)
         self._ready.set()
         await self._done.wait()
@@ -115,7 +115,7 @@ def test_a_question_that_fails_is_told_and_ends_nothing(
     said = client.ask("get_node", id=9, node="bug")
     assert (said["id"], said["error"]["code"]) == (9, "internal")
     assert client.ask("get_node", id=9, node="x")["error"]["code"] == "unknown_node"
-    assert "a question failed" in caplog.text
+    assert "a request failed" in caplog.text
 
 
 def test_a_line_that_comes_in_pieces_is_one_line(client: Client) -> None:
@@ -265,7 +265,7 @@ def test_another_programs_socket_is_left_alone(short: Path) -> None:
 def test_what_is_no_socket_is_left_alone(short: Path) -> None:
     path = short / "notes.txt"
     path.write_text("mine")
-    with pytest.raises(OutsideError, match="no socket"):
+    with pytest.raises(OutsideError, match="not a socket"):
         Listener(path)
     assert path.read_text() == "mine"
 
@@ -273,7 +273,7 @@ def test_what_is_no_socket_is_left_alone(short: Path) -> None:
 def test_a_file_where_its_lock_would_be_is_left_alone(short: Path) -> None:
     lock = short / "hub.sock.lock"
     lock.write_text("mine")
-    with pytest.raises(OutsideError, match="no lock of the Hub"):
+    with pytest.raises(OutsideError, match="not a lock of the Hub"):
         Listener(short / "hub.sock")
     assert lock.read_text() == "mine"
     assert [path.name for path in short.iterdir()] == ["hub.sock.lock"]

@@ -14,7 +14,7 @@ import pytest
 from remora.errors import DiskError, HubDamaged, HubLocked
 from remora.hub.store.hub_database import SUFFIXES
 from remora.hub.store.hub_store import HubStore
-from remora.hub.store.reader import StoreView, open_view
+from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.hub.store.tables import TABLES
 from tests.clock import ticking
 from tests.hub.store.conftest import put, uid_of
@@ -146,12 +146,12 @@ def test_a_damaged_database_is_made_anew_or_read_and_always_opens(
         put(store, MANY)
     damage(db)
 
-    assert_answers_or_says_why(open_view(db))
+    assert_answers_or_says_why(open_snapshot(db))
     with opened(db) as store:
         put(store, MANY)
         put(store, {"new.py": "def new(): ...\n"})
         assert uid_of(store, "new.py:new")
-    view = open_view(db)
+    view = open_snapshot(db)
     assert view is not None
     assert view.node("node:new.py:new") is not None
     view.close()
@@ -163,7 +163,7 @@ def integrity(db: Path) -> str:
         return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
 
 
-def assert_answers_or_says_why(view: StoreView | None) -> None:
+def assert_answers_or_says_why(view: StoredSnapshot | None) -> None:
     if view is None:
         return
     try:
@@ -259,7 +259,7 @@ def test_a_database_that_is_deleted_while_open_is_made_anew_in_its_place(db: Pat
         assert applied.rebuilt
         assert applied.generation > generation
         assert store.counts().files == 1
-        view = open_view(db)
+        view = open_snapshot(db)
         assert view is not None
         assert list(view.paths()) == ["a.py"]
         view.close()
@@ -282,14 +282,14 @@ def test_a_database_whose_folder_is_not_a_folder_cannot_be_had(tmp_path: Path) -
 
     with pytest.raises(DiskError):
         opened(tmp_path / "file" / "hub.db")
-    assert open_view(tmp_path / "file" / "hub.db") is None
+    assert open_snapshot(tmp_path / "file" / "hub.db") is None
 
 
 def test_a_reader_of_nothing_gets_nothing_and_makes_nothing(tmp_path: Path) -> None:
     (tmp_path / "hub.db").touch()
 
-    assert open_view(tmp_path / "hub.db") is None
-    assert open_view(tmp_path / "none" / "hub.db") is None
+    assert open_snapshot(tmp_path / "hub.db") is None
+    assert open_snapshot(tmp_path / "none" / "hub.db") is None
     assert [path.name for path in tmp_path.iterdir()] == ["hub.db"]
 
 
@@ -300,7 +300,7 @@ def test_a_database_of_somebody_else_is_taken_for_what_it_is_not(tmp_path: Path)
         connection.execute("CREATE TABLE mine (x)")
         connection.executemany("INSERT INTO mine VALUES (?)", [("x" * 100,)] * 500)
         connection.commit()
-    assert open_view(db) is None
+    assert open_snapshot(db) is None
     with opened(db) as store:
         put(store, MANY)
     assert integrity(db) == "ok"
@@ -354,7 +354,7 @@ def test_a_damaged_database_that_another_program_locks_is_not_waited_for_for_eve
 def test_the_log_stays_short_though_a_view_stays_open(db: Path) -> None:
     with opened(db) as store:
         put(store, MANY)
-        view = open_view(db)
+        view = open_snapshot(db)
         assert view is not None
         for number in range(700):
             put(store, {"pkg/m1.py": f"def f1(x):\n    return x + {number}\n"})

@@ -20,11 +20,11 @@ from remora.hub.observed_links import (
     observed_callers,
     observed_tests,
 )
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
-from remora.hub.store.reader import Shelf, StoreView, open_view
+from remora.hub.store.reader import SharedState, StoredSnapshot, open_snapshot
 from tests.clock import ticking
 from tests.hub.sources import facts_of
 from tests.hub.store.conftest import put, uid_of, update_of
@@ -47,8 +47,8 @@ def test_a_stored_view_answers_what_a_view_of_the_same_files_in_memory_answers(
     store: HubStore, db: Path
 ) -> None:
     put(store, SHOP)
-    memory = MemoryView({f.path: f for f in (facts_of(p, s) for p, s in SHOP.items())})
-    other = open_view(db)
+    memory = MemorySnapshot({f.path: f for f in (facts_of(p, s) for p, s in SHOP.items())})
+    other = open_snapshot(db)
     assert other is not None
     for view in (store.view(), other):
         assert sorted(view.keys()) == sorted(memory.keys())
@@ -133,7 +133,7 @@ def test_stamps_that_were_only_in_memory_are_written_with_the_next_change(
 ) -> None:
     put(store, SHOP)
     store.seen("shop/tax.py", STAMP)
-    view = open_view(db)
+    view = open_snapshot(db)
     assert view is not None
     assert view.files()["shop/tax.py"].stamp is None
 
@@ -151,7 +151,7 @@ def test_odd_stamps_are_stored_and_never_taken_for_others(
 ) -> None:
     store.apply(Batch(updates=(update_of("a.py", "x = 1\n", stamp),)))
 
-    view = open_view(db)
+    view = open_snapshot(db)
 
     assert view is not None
     read = view.files()["a.py"].stamp
@@ -282,7 +282,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, name: str) -> None:
         HubStore.open(tmp_path / "hub.db", root=Path("/project"), clock=ticking())
 
     assert precious.read_text() == "precious"
-    assert name.endswith(".lock") or open_view(tmp_path / "hub.db") is None
+    assert name.endswith(".lock") or open_snapshot(tmp_path / "hub.db") is None
 
 
 def test_a_database_of_another_root_is_not_believed(db: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_form_that_is_read_while_it_changes_is_not_taken_for_the_one_before(
 
     with closing(sqlite3.connect(db)) as connection:
         connection.set_trace_callback(overtaken)
-        view = StoreView(connection, db, Shelf([]))
+        view = StoredSnapshot(connection, db, SharedState([]))
         view.lowered("a.py")
         put(store, before)  # as an editor's undo does it
         lowered = view.lowered("a.py")

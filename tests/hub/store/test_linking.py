@@ -14,11 +14,11 @@ from remora.code.links import Edge
 from remora.errors import DiskError, HubDamaged
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.observed_links import Observation, ObservedCall
-from remora.hub.query.queries import Answers
-from remora.hub.query.snapshots import OverlaidView, View
+from remora.hub.query.queries import NodeQueries
+from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import LinkRow, Portion
-from remora.hub.store.reader import open_view
+from remora.hub.store.reader import open_snapshot
 from tests.clock import ticking
 from tests.hub.linked import ODD, link, spoil
 from tests.hub.sources import facts_of
@@ -44,7 +44,7 @@ ADD, TOTAL = "node:shop/tax.py:add", "node:shop/orders.py:total"
 Links = dict[tuple[str, str], tuple[Edge, ...]]
 
 
-def cold(view: View) -> Links:
+def cold(view: Snapshot) -> Links:
     """What a new linker says of every node."""
     linker = Linker(view)
     asked = {
@@ -55,7 +55,7 @@ def cold(view: View) -> Links:
     return {(key, name): ask(key) for key in sorted(view.keys()) for name, ask in asked.items()}
 
 
-def stored(view: View) -> Links:
+def stored(view: Snapshot) -> Links:
     """What stands in the store of every node."""
     links = view.links()
     assert links is not None
@@ -89,15 +89,15 @@ def test_what_was_found_ahead_is_what_the_linker_says(store: HubStore) -> None:
 
 def test_answers_come_from_there_and_say_the_same(store: HubStore, db: Path) -> None:
     put(store, SHOP)
-    before = {key: Answers(store.view()).node(key) for key in sorted(store.view().keys())}
+    before = {key: NodeQueries(store.view()).node(key) for key in sorted(store.view().keys())}
     link(store)
     store._connection.execute("UPDATE dependencies SET lines = '[77]' WHERE target_key = ?", (ADD,))
 
-    view = open_view(db)
+    view = open_snapshot(db)
 
     assert view is not None
     for each in (store.view(), view):
-        answers = Answers(each)
+        answers = NodeQueries(each)
         assert answers.callers(ADD)["callers"][0]["lines"] == [77]
         assert answers.node(TOTAL).callees[0].lines == (77,)  # type: ignore[index]
         for key, node in before.items():
@@ -217,9 +217,9 @@ def test_a_view_with_files_that_changed_has_no_links(store: HubStore) -> None:
     link(store)
     now = {"shop/till.py": facts_of("shop/till.py", "def pay():\n    return 1\n")}
 
-    assert OverlaidView(store.view(), {}).links() is not None
-    assert OverlaidView(store.view(), now).links() is None
-    assert Answers(OverlaidView(store.view(), now)).callers(TOTAL)["callers"] == []
+    assert OverlaidSnapshot(store.view(), {}).links() is not None
+    assert OverlaidSnapshot(store.view(), now).links() is None
+    assert NodeQueries(OverlaidSnapshot(store.view(), now)).callers(TOTAL)["callers"] == []
 
 
 def test_a_round_that_is_left_in_the_middle_loses_nothing(store: HubStore) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from remora.code import callgraph
 from remora.code.callgraph.linker import Linker
 from remora.code.ir import lowering
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.store.tables import LINKS_VERSION
 from tests.hub.sources import facts_of
 from tests.hub.store.edited_programs import PLACES, SLOTS, text_of
@@ -29,7 +29,9 @@ def test_the_version_changes_with_what_the_linker_says() -> None:
             ]
             for place, path in enumerate(PLACES)
         }
-        view = MemoryView({path: facts_of(path, text_of(path, chosen[path])) for path in PLACES})
+        view = MemorySnapshot(
+            {path: facts_of(path, text_of(path, chosen[path])) for path in PLACES}
+        )
         linker = Linker(view, track_inputs=True)
         for key in sorted(view.keys()):
             digest.update(msgspec.msgpack.encode((key, *linker.links(key)[:2])))

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from remora.errors import DiskError, HubLocked, OutsideError
-from remora.hub.store.owner_lock import Ownership, is_lock, owner
+from remora.hub.store.owner_lock import OwnerLock, is_lock, owner
 
 HOLD = """
 import sys
 from pathlib import Path
-from remora.hub.store.owner_lock import Ownership
-mine = Ownership(Path(sys.argv[1]))
+from remora.hub.store.owner_lock import OwnerLock
+mine = OwnerLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -31,14 +31,14 @@ def test_only_one_has_it_and_the_others_are_told_who(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
         with pytest.raises(HubLocked) as told:
-            Ownership(lock)
+            OwnerLock(lock)
         assert told.value.pid == process.pid
         assert owner(lock) == process.pid
     finally:
         process.kill()
         process.communicate()
     assert owner(lock) is None
-    mine = Ownership(lock)
+    mine = OwnerLock(lock)
     assert not mine.lost()
     assert owner(lock) == os.getpid()
     mine.close()
@@ -47,7 +47,7 @@ def test_only_one_has_it_and_the_others_are_told_who(tmp_path: Path) -> None:
 
 def test_the_folder_and_the_file_are_for_one_user(tmp_path: Path) -> None:
     lock = tmp_path / "made" / "lock"
-    mine = Ownership(lock)
+    mine = OwnerLock(lock)
     assert lock.stat().st_mode & 0o777 == 0o600
     assert lock.parent.stat().st_mode & 0o777 == 0o700
     mine.close()
@@ -56,7 +56,7 @@ def test_the_folder_and_the_file_are_for_one_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize("again", [True, False])
 def test_who_holds_a_file_that_nobody_sees_any_more_knows_it(tmp_path: Path, again: bool) -> None:
     lock = tmp_path / "lock"
-    mine = Ownership(lock)
+    mine = OwnerLock(lock)
     lock.unlink()
     if again:
         lock.touch()
@@ -67,13 +67,13 @@ def test_who_holds_a_file_that_nobody_sees_any_more_knows_it(tmp_path: Path, aga
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DiskError):
-        Ownership(tmp_path / "lock")
+        OwnerLock(tmp_path / "lock")
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_what_says_no_process_is_held_by_an_unknown_one(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
-    mine = Ownership(lock)
+    mine = OwnerLock(lock)
     lock.write_text("x")
     assert owner(lock) == 0
     mine.close()
@@ -82,7 +82,7 @@ def test_what_says_no_process_is_held_by_an_unknown_one(tmp_path: Path) -> None:
 def test_a_lock_of_ours_is_known_by_its_words(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     assert not is_lock(lock)
-    Ownership(lock).close()
+    OwnerLock(lock).close()
     assert is_lock(lock)
     for other in ("", "4711", "remora hub"):
         lock.write_text(other)
@@ -94,8 +94,8 @@ def test_a_file_of_somebody_else_is_not_taken_for_a_lock(tmp_path: Path) -> None
     lock = tmp_path / "lock"
     lock.write_text("mine since 1999\n")
     lock.chmod(0o644)
-    with pytest.raises(OutsideError, match="left as it is"):
-        Ownership(lock)
+    with pytest.raises(OutsideError, match="is not a lock of the Hub"):
+        OwnerLock(lock)
     assert (lock.read_text(), lock.stat().st_mode & 0o777) == ("mine since 1999\n", 0o644)
     assert owner(lock) is None
 
@@ -103,7 +103,7 @@ def test_a_file_of_somebody_else_is_not_taken_for_a_lock(tmp_path: Path) -> None
 def test_a_lock_that_an_earlier_version_left_is_taken(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     lock.write_text("4711")
-    Ownership(lock).close()
+    OwnerLock(lock).close()
     assert is_lock(lock)
 
 
@@ -117,7 +117,7 @@ def test_whoever_only_asks_whose_it_is_keeps_nobody_from_taking_it(tmp_path: Pat
 
     def held() -> bool:
         """By a process that is gone again."""
-        take = "import sys, pathlib, remora.hub.store.owner_lock as o; o.Ownership(pathlib.Path(sys.argv[1]))"
+        take = "import sys, pathlib, remora.hub.store.owner_lock as o; o.OwnerLock(pathlib.Path(sys.argv[1]))"
         return subprocess.run([sys.executable, "-c", take, path], check=False).returncode == 0
 
     assert held()

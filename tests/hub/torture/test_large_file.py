@@ -85,6 +85,7 @@ async def _asked(house: House, seconds: list[float], text: str) -> tuple[float, 
 
 def check(size: int) -> float:
     with hubs() as some:
+        some.house.write({"remora.yaml": "hub: {max_file_mb: 8}\n"})
         some.house.write({f"small{n}.py": "def f():\n    return 1\n" for n in range(20)})
         some.start()
         client = some.house.client(deadline=GENEROUS)

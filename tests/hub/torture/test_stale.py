@@ -15,7 +15,7 @@ import pytest
 from remora.errors import NotFound
 from remora.hub.client import DEADLINE, Context, HubClient
 from remora.hub.store.hub_store import HubStore
-from remora.hub.store.reader import open_view
+from remora.hub.store.reader import open_snapshot
 from tests.hub.client.conftest import GENEROUS, now
 from tests.hub.linked import link
 from tests.hub.torture.editing import Torture
@@ -88,7 +88,7 @@ class Fuzz:
             await asyncio.sleep(0.01)
 
     def _is_linked(self) -> bool:
-        view = open_view(self.house.places.db)
+        view = open_snapshot(self.house.places.db)
         if view is None:
             return False
         try:

@@ -10,8 +10,8 @@ import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
-from remora.hub.query.queries import Answers
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.queries import NodeQueries
+from remora.hub.query.snapshots import MemorySnapshot
 from remora.ids import spell_path
 from tests.hub.watch.test_fuzz import truth as files_of
 
@@ -41,7 +41,7 @@ class Truth:
                 self._read[path, digest] = read_facts(path, source)
             facts[spell_path(path)] = self._read[path, digest]
             self.texts[spell_path(path)] = source.decode(errors="replace")
-        self.answers = Answers(MemoryView(facts))
+        self.answers = NodeQueries(MemorySnapshot(facts))
 
     def context(self, keys: list[str]) -> dict[str, dict[str, Any]]:
         return plain(self.answers.context(keys))

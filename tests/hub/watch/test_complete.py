@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from remora.hub.members.members import Members
 from remora.hub.watch.factory import open_watcher
-from remora.hub.watch.watcher_protocol import Seen, Watcher
+from remora.hub.watch.watcher_protocol import Changes, Watcher
 
 NAMES = ["a.py", "b.py", "d/a.py", "d/e/b.py", os.fsdecode(b"d/\xe9\n%.py")]
 
@@ -72,5 +72,5 @@ def test_nothing_is_lost_between_two_drains(
     root, watcher = followed
     for name, how in changes:
         change(root, name, how, next(counter))
-    assert watcher.drain() == Seen(frozenset(name for name, _ in changes), complete=True)
-    assert watcher.drain() == Seen(frozenset(), complete=True)
+    assert watcher.drain() == Changes(frozenset(name for name, _ in changes), complete=True)
+    assert watcher.drain() == Changes(frozenset(), complete=True)

@@ -1,18 +1,15 @@
 """open_watcher: the best that can be had, and a sentence where that is less than hoped for."""
 
-import os
-import select
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
 from remora.hub.members.members import Members
 from remora.hub.watch.factory import open_watcher
-from remora.hub.watch.mount_types import Mounts
+from remora.hub.watch.mount_types import MountTable
 
 
 def put(root: Path, *paths: str) -> None:
@@ -45,46 +42,13 @@ def test_a_root_that_is_not_there(tmp_path: Path) -> None:
     assert "No such file" in watcher.note
 
 
-class TestWatchfiles:
-    def test_wakes_and_is_not_believed(self, root: Path, tmp_path: Path) -> None:
-        watcher = open_watcher(root, Members(root), marker=tmp_path / "m", kind="watchfiles")
-        try:
-            readable = watcher.fileno()
-            assert readable is not None
-            told: set[str] = set()
-            until = time.monotonic() + 20
-            while "src/b.py" not in told and time.monotonic() < until:
-                put(root, "src/b.py")  # it listens only when its thread has begun
-                select.select([readable], [], [], 0.2)
-                seen = watcher.drain()
-                assert not seen.complete
-                told |= seen.paths
-            assert "src/b.py" in told
-            assert (watcher.kind, watcher.healthy) == ("watchfiles", False)
-            assert "sweeps first" in watcher.note
-            assert not watcher.settled(20)
-        finally:
-            watcher.close()
-        watcher.close()
-        assert not watcher.drain().complete
-
-    def test_a_name_that_it_cannot_spell_ends_it_and_sweeping_goes_on(
-        self, root: Path, tmp_path: Path
-    ) -> None:
-        members = Members(root)
-        watcher = open_watcher(root, members, marker=tmp_path / "m", kind="watchfiles")
-        odd = os.fsdecode(b"caf\xe9.py")
-        try:
-            until = time.monotonic() + 20
-            while watcher.kind == "watchfiles" and time.monotonic() < until:
-                put(root, odd)
-                time.sleep(0.05)
-            assert watcher.kind == "sweep"
-            assert watcher.note.startswith("watchfiles ended: ")
-            assert not watcher.drain().complete
-            assert odd in members.sweep()
-        finally:
-            watcher.close()
+def test_without_inotify_it_sweeps_and_says_so(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.hub.watch.factory.has_inotify", lambda: False)
+    watcher = open_watcher(root, Members(root), marker=tmp_path / "m")
+    assert (watcher.kind, watcher.healthy) == ("sweep", False)
+    assert watcher.note.startswith("this system has no inotify")
 
 
 EXHAUSTED = """
@@ -120,20 +84,31 @@ def test_exhausted_watches(most: int, first: str, root: Path) -> None:
         pytest.skip("no user namespace to be had")
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"{first} {first == 'inotify'}"), done.stderr
-    assert lines[1] == "Seen(paths=frozenset(), complete=False) False"
+    assert lines[1] == "Changes(paths=frozenset(), complete=False) False"
     assert lines[2].startswith("sweep False no more inotify watches")
     assert "fs.inotify.max_user_watches" in lines[2]
 
 
+def test_exhausted_instances(root: Path) -> None:
+    script = textwrap.dedent(EXHAUSTED).replace("inotify_watches", "inotify_instances")
+    words = [sys.executable, "-c", script, str(root), "0"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode == 77 or "max_inotify_instances" in done.stderr:
+        pytest.skip("no user namespace to be had")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("sweep False inotify could not be used"), done.stderr
+    assert "fs.inotify.max_user_instances" in lines[0]
+
+
 class TestMounts:
     def test_a_local_file_system_is_believed(self, root: Path) -> None:
-        mounts = Mounts()
+        mounts = MountTable()
         assert mounts.objection(str(root), ["", "src"]) == ""
         assert not mounts.changed()
         mounts.close()
 
     def test_what_others_may_write_or_what_is_mounted_within_is_not(self, tmp_path: Path) -> None:
-        mounts = Mounts()
+        mounts = MountTable()
         assert mounts.objection("/proc/self", [""]).startswith("/proc/self is on proc")
         assert mounts.objection("", ["", "proc"]) == "something else is mounted at /proc"
         mounts.close()

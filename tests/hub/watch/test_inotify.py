@@ -11,7 +11,7 @@ import pytest
 
 from remora.hub.members.members import Members
 from remora.hub.watch.factory import open_watcher
-from remora.hub.watch.watcher_protocol import Seen, Watcher
+from remora.hub.watch.watcher_protocol import Changes, Watcher
 
 
 def git(root: Path, *words: str) -> None:
@@ -50,9 +50,9 @@ def watcher(root: Path, members: Members, tmp_path: Path) -> Iterator[Watcher]:
     opened.close()
 
 
-def only(*paths: str) -> Seen:
+def only(*paths: str) -> Changes:
     """These, and nothing else."""
-    return Seen(frozenset(paths), complete=True)
+    return Changes(frozenset(paths), complete=True)
 
 
 def held(watcher: Watcher) -> int:

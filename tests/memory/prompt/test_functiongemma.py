@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from remora.chat import ToolSchema
 from remora.memory import DecisionPacket
 from remora.memory.packet import Candidate, Excerpt, Fact
-from remora.memory.prompt.control_tokens import CONTROL_TOKENS, defused
-from remora.memory.prompt.functiongemma import declare
+from remora.memory.prompt.control_tokens import CONTROL_TOKENS, neutralize_control_tokens
+from remora.memory.prompt.functiongemma import function_declaration
 from remora.memory.prompt.render import render
 
 
@@ -96,7 +96,7 @@ TOOLS = [tool for tool, _ in DECLARATIONS]
 
 @pytest.mark.parametrize(("tool", "expected"), DECLARATIONS, ids=[t.name for t in TOOLS])
 def test_a_declaration(tool: ToolSchema, expected: str) -> None:
-    assert declare(tool) == expected
+    assert function_declaration(tool) == expected
 
 
 def prompt(packet: DecisionPacket, tools: list[ToolSchema]) -> str:
@@ -146,7 +146,7 @@ hostile = st.lists(pieces, max_size=12).map("".join)
 
 @given(hostile)
 def test_no_control_token_is_left_in_defused_text(text: str) -> None:
-    harmless = defused(text)
+    harmless = neutralize_control_tokens(text)
     assert not any(token in harmless for token in CONTROL_TOKENS)
     assert harmless.replace("< ", "<") == text.replace("< ", "<")
 

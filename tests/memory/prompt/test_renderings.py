@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from remora.chat import ToolSchema
 from remora.memory import DecisionPacket
 from remora.memory.packet import Action, Candidate, Constraints, Excerpt, Fact, packet_json
-from remora.memory.prompt.base import LABELS, Rendered, shown_context
+from remora.memory.prompt.base import LABELS, RenderedRequest, prompt_context
 from remora.memory.prompt.render import RENDERERS, render
 
 PACKET = DecisionPacket(
@@ -121,7 +121,7 @@ EDIT = '{"tool":"edit_line","args":{"line":4,"text":"return x"},"reason":"E741"}
 SUBMIT = '{"tool":"submit_result","args":{}}'
 
 
-def messages(rendered: Rendered) -> tuple[str, str]:
+def messages(rendered: RenderedRequest) -> tuple[str, str]:
     assert rendered.prompt is None
     assert rendered.messages is not None
     assert [m.role for m in rendered.messages] == ["system", "user"]
@@ -161,7 +161,7 @@ def test_an_empty_packet_shows_nothing_that_is_empty() -> None:
     assert shown == '{"constraints":{"max_turns":12}}'
 
 
-def everything(rendered: Rendered) -> str:
+def everything(rendered: RenderedRequest) -> str:
     return (rendered.prompt or "") + "".join(m.content for m in rendered.messages or ())
 
 
@@ -233,7 +233,7 @@ def test_data_in_lines_cannot_begin_a_line_of_its_own(text: str) -> None:
 
 
 def test_the_context_is_the_packet_without_identifiers() -> None:
-    context = shown_context(PACKET)
+    context = prompt_context(PACKET)
     expected: dict[str, Any] = packet_json(PACKET)
     for hidden in ("agent_id", "run_id", "hub_freshness"):
         del expected[hidden]

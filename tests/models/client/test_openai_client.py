@@ -9,9 +9,9 @@ import pytest
 from remora.chat import Message
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
-from remora.models.client.retry_policy import Limits
 from remora.models.client.server_address import parse_address
 from remora.models.protocol import Answer, Capabilities, Decoding, Request
+from remora.models.settings import RequestLimits
 from remora.models.token_counters import UpperBound
 
 CHAT = "/v1/chat/completions"
@@ -20,7 +20,7 @@ REQUEST = Request(
     messages=(Message(role="user", content="go"),),
     decoding=Decoding(strategy="grammar", grammar='root ::= "x"', max_tokens=10),
 )
-QUICK = Limits(timeout_s=5, retries=4, backoff_s=0.001)
+QUICK = RequestLimits(timeout_s=5, retries=4, backoff_s=0.001)
 
 
 def says(text: str) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def ask(
     address: str,
     *,
     request: Request = REQUEST,
-    limits: Limits = QUICK,
+    limits: RequestLimits = QUICK,
     context: int | None = None,
 ) -> Answer:
     async def once() -> Answer:
@@ -72,7 +72,7 @@ def test_what_may_pass_is_tried_again(misbehaving: Any, canned: Any, status: int
 @pytest.mark.parametrize("status", [503, 0])
 def test_tries_are_counted(misbehaving: Any, canned: Any, status: int) -> None:
     misbehaving.routes[CHAT] = canned(status=status, body={"error": "busy"})
-    failure(misbehaving.address, limits=Limits(retries=2, backoff_s=0.001))
+    failure(misbehaving.address, limits=RequestLimits(retries=2, backoff_s=0.001))
     assert len(misbehaving.seen) == 3
 
 
@@ -102,7 +102,7 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_again(
     misbehaving: Any, canned: Any
 ) -> None:
     misbehaving.routes[CHAT] = canned(body=says("late"), delay_s=1.0)
-    error = failure(misbehaving.address, limits=Limits(timeout_s=0.2, backoff_s=0.001))
+    error = failure(misbehaving.address, limits=RequestLimits(timeout_s=0.2, backoff_s=0.001))
     assert "did not answer within 0.2 s" in error.message
     assert "model.timeout_s" in error.hint
     assert len(misbehaving.seen) == 1
@@ -122,7 +122,7 @@ def test_nobody_there() -> None:
 )
 def test_an_answer_that_is_none_is_a_model_error(misbehaving: Any, canned: Any, body: Any) -> None:
     misbehaving.routes[CHAT] = canned(body=body)
-    assert "answered what no client can use" in failure(misbehaving.address).message
+    assert "sent an unusable answer" in failure(misbehaving.address).message
 
 
 def test_an_endless_answer_is_cut_off(misbehaving: Any, canned: Any) -> None:
@@ -173,7 +173,7 @@ def test_no_more_requests_at_a_time_than_allowed(misbehaving: Any, canned: Any) 
 
     async def four() -> float:
         facts = ServerFacts(name="m", capabilities=Capabilities(), context=None, llama=False)
-        limits = Limits(max_concurrency=2)
+        limits = RequestLimits(max_concurrency=2)
         address = parse_address(misbehaving.address)
         client = OpenAIClient(address, facts, UpperBound(), key=None, limits=limits)
         start = time.monotonic()

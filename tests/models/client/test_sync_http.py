@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from remora.errors import ModelError
-from remora.models.client.retry_policy import Limits
 from remora.models.client.server_address import parse_address
-from remora.models.client.sync_http import LARGEST_BODY, Door
+from remora.models.client.sync_http import LARGEST_BODY, ServerConnection
+from remora.models.settings import RequestLimits
 
 KEY = "sk-very-secret"
 
 
 @pytest.fixture
-def door(misbehaving: Any) -> Any:
-    limits = Limits(timeout_s=0.5, retries=2, backoff_s=0.001)
-    door = Door(parse_address(misbehaving.address), key=KEY, limits=limits)
-    yield door
-    door.close()
+def connection(misbehaving: Any) -> Any:
+    limits = RequestLimits(timeout_s=0.5, retries=2, backoff_s=0.001)
+    connection = ServerConnection(parse_address(misbehaving.address), key=KEY, limits=limits)
+    yield connection
+    connection.close()
 
 
 @pytest.fixture
@@ -47,55 +47,66 @@ def _drip(listening: socket.socket) -> None:
 
 @pytest.mark.parametrize("status", [503, 0])
 def test_counting_survives_a_busy_server(
-    door: Door, misbehaving: Any, canned: Any, status: int
+    connection: ServerConnection, misbehaving: Any, canned: Any, status: int
 ) -> None:
     misbehaving.routes["/tokenize"] = [canned(status=status), canned(body={"tokens": []})]
-    assert door.post("/tokenize", {}) == {"tokens": []}
+    assert connection.post("/tokenize", {}) == {"tokens": []}
     assert misbehaving.seen[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize(("status", "times"), [(503, 3), (0, 3), (400, 1), (401, 1)])
 def test_what_does_not_pass_is_a_model_error_without_the_key(
-    door: Door, misbehaving: Any, canned: Any, status: int, times: int
+    connection: ServerConnection, misbehaving: Any, canned: Any, status: int, times: int
 ) -> None:
     misbehaving.routes["/tokenize"] = canned(status=status, body={"error": f"bad {KEY}"})
     with pytest.raises(ModelError) as caught:
-        door.post("/tokenize", {})
+        connection.post("/tokenize", {})
     assert KEY not in caught.value.message
     assert len(misbehaving.seen) == times
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>"])
 def test_an_answer_that_is_no_object_is_a_model_error(
-    door: Door, misbehaving: Any, canned: Any, body: bytes
+    connection: ServerConnection, misbehaving: Any, canned: Any, body: bytes
 ) -> None:
     misbehaving.routes["/tokenize"] = canned(body=body)
-    with pytest.raises(ModelError, match="no client can use"):
-        door.post("/tokenize", {})
+    with pytest.raises(ModelError, match="an unusable answer"):
+        connection.post("/tokenize", {})
 
 
-def test_a_look_gives_the_object_or_the_status(door: Door, misbehaving: Any, canned: Any) -> None:
+def test_a_look_gives_the_object_or_the_status(
+    connection: ServerConnection, misbehaving: Any, canned: Any
+) -> None:
     misbehaving.routes |= {"/a": canned(body={}), "/b": canned(body=b"x"), "/c": canned(status=500)}
-    root = door.address.root
-    assert [door.look("GET", f"{root}/{path}") for path in "abcd"] == [{}, 200, 500, 404]
+    root = connection.address.root
+    assert [connection.request_once("GET", f"{root}/{path}") for path in "abcd"] == [
+        {},
+        200,
+        500,
+        404,
+    ]
 
 
-def test_an_endless_answer_is_cut_off(door: Door, misbehaving: Any, canned: Any) -> None:
+def test_an_endless_answer_is_cut_off(
+    connection: ServerConnection, misbehaving: Any, canned: Any
+) -> None:
     misbehaving.routes["/a"] = canned(body=b"x" * (LARGEST_BODY + 1))
     with pytest.raises(ModelError, match="more than"):
-        door.look("GET", f"{door.address.root}/a")
+        connection.request_once("GET", f"{connection.address.root}/a")
 
 
 def test_a_server_that_drips_is_not_waited_for(dripping: str) -> None:
-    limits = Limits(timeout_s=0.3, retries=0)
-    door = Door(parse_address(dripping), key=None, limits=limits)
+    limits = RequestLimits(timeout_s=0.3, retries=0)
+    connection = ServerConnection(parse_address(dripping), key=None, limits=limits)
     with pytest.raises(ModelError, match=r"within 0\.3 s"):
-        door.look("GET", f"{door.address.root}/a")
-    door.close()
+        connection.request_once("GET", f"{connection.address.root}/a")
+    connection.close()
 
 
-def test_a_silent_server_is_not_waited_for_twice(door: Door, misbehaving: Any, canned: Any) -> None:
+def test_a_silent_server_is_not_waited_for_twice(
+    connection: ServerConnection, misbehaving: Any, canned: Any
+) -> None:
     misbehaving.routes["/tokenize"] = canned(delay_s=0.8)
     with pytest.raises(ModelError, match=r"within 0\.5 s"):
-        door.post("/tokenize", {})
+        connection.post("/tokenize", {})
     assert len(misbehaving.seen) == 1

@@ -5,7 +5,7 @@ import pytest
 
 from remora.chat import Message, ToolCall, ToolSchema, Usage
 from remora.models.client.wire_format import (
-    Unusable,
+    UnusableAnswer,
     chat_body,
     completion_body,
     rank_body,
@@ -13,7 +13,7 @@ from remora.models.client.wire_format import (
     read_rank,
     read_usage,
 )
-from remora.models.protocol import Decoding, Request, truncated
+from remora.models.protocol import Decoding, Request, is_truncated
 
 LABELS = ("A", "B", "C")
 
@@ -40,7 +40,7 @@ def test_a_label_without_probability_still_has_a_finite_score() -> None:
     [{}, {"completion_probabilities": []}, {"completion_probabilities": [{}]}, ranked(X=1.0)],
 )
 def test_probabilities_of_something_else_are_unusable(body: dict[str, Any]) -> None:
-    with pytest.raises(Unusable):
+    with pytest.raises(UnusableAnswer):
         read_rank(body, LABELS)
 
 
@@ -141,7 +141,7 @@ def test_a_native_call_without_an_object_of_arguments_stays_text(arguments: Any)
 
 @pytest.mark.parametrize("body", [{}, {"choices": []}, {"choices": ["x"]}, {"choices": {}}])
 def test_an_answer_without_a_choice_is_unusable(body: dict[str, Any]) -> None:
-    with pytest.raises(Unusable):
+    with pytest.raises(UnusableAnswer):
         read_choice(body)
 
 
@@ -159,4 +159,4 @@ def test_an_answer_without_a_choice_is_unusable(body: dict[str, Any]) -> None:
 def test_fewer_tokens_than_sent_mean_a_cut_request(
     counted: int, exact: bool, prompt_tokens: int | None, expected: bool
 ) -> None:
-    assert truncated(counted, exact=exact, usage=Usage(prompt_tokens=prompt_tokens)) is expected
+    assert is_truncated(counted, exact=exact, usage=Usage(prompt_tokens=prompt_tokens)) is expected

@@ -70,7 +70,7 @@ def test_further_calls_and_the_servers_stop_tokens_are_ignored() -> None:
 
 
 STRICT = [
-    ("", "the answer holds no function call"),
+    ("", "the answer contains no function call"),
     ("I cannot do that.", "expected <start_function_call>call: at 'I cannot do that.'"),
     ("<start_function_call>call:stop{}", "<end_function_call> is missing"),
     ("<start_function_call>call:stop{}<end_function_call> so", "expected <start_function_call>"),
@@ -85,7 +85,7 @@ INNER = [
     ("level:4.", "expected }"),
     ("level:1 ", "expected }"),
     ("level:1,", "expected an argument's name"),
-    ("level:1,level:2", "level stands twice"),
+    ("level:1,level:2", "level is given twice"),
     ("level:<escape>many<escape>", "set_lights: level must be of type integer, not 'many'"),
     ("level:1.5", "set_lights: level must be of type integer"),
     ("level:NaN", "expected a value"),

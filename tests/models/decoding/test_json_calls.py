@@ -51,7 +51,7 @@ def test_further_calls_are_ignored() -> None:
         ("I would edit.", "the answer is not JSON: Expecting value"),
         ('{"tool":"stop","args":{}', "the answer is not JSON: Expecting ',' delimiter"),
         ('{"tool":"stop","args":{}} done', "the answer is not JSON: Expecting value"),
-        ('{"tool":"stop","tool":"edit","args":{}}', "the answer is not JSON: a key stands twice"),
+        ('{"tool":"stop","tool":"edit","args":{}}', "the answer is not JSON: a key is given twice"),
         ('{"tool":"stop","args":{"x":NaN}}', "the answer is not JSON: NaN is not a number"),
         ('{"tool":"stop"}', "not a call {"),
         ('{"tool":"stop","args":{},"why":"x"}', "not a call {"),

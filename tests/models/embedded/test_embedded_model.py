@@ -15,12 +15,13 @@ import pytest
 
 from remora.chat import ToolSchema
 from remora.errors import ContextTooLarge, ModelError
-from remora.models.client.retry_policy import Limits
 from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.decoding.json_calls import parse_json_call
 from remora.models.embedded import weights
-from remora.models.embedded.embedded_model import CONTEXT, EmbeddedModel
+from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.models.embedded.engine import CONTEXT
 from remora.models.protocol import Decoding, Request
+from remora.models.settings import RequestLimits
 
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
     f"tool_{n}(path: string, line: integer) - does step {n} of the work" for n in range(8)
@@ -171,9 +172,10 @@ def test_a_closed_model_starts_no_server(start_embedded: Any) -> None:
 PARENT = """
 import sys, time
 from pathlib import Path
-from remora.models.client.retry_policy import Limits
+from remora.models.settings import RequestLimits
+from remora.models.embedded.engine import CONTEXT
 from remora.models.embedded.embedded_model import EmbeddedModel
-model = EmbeddedModel(Path(sys.argv[1]), exact=True, limits=Limits())
+model = EmbeddedModel(Path(sys.argv[1]), exact=True, limits=RequestLimits())
 model.counter.count_text("x")
 print(model.pid, flush=True)
 {then}
@@ -237,8 +239,8 @@ def test_what_the_server_prints_does_not_reach_the_terminal(weights_cache: Path)
 
 
 def test_missing_weights_name_the_command(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="are not there") as caught:
-        EmbeddedModel(tmp_path, exact=False, limits=Limits())
+    with pytest.raises(ModelError, match="are missing") as caught:
+        EmbeddedModel(tmp_path, exact=False, limits=RequestLimits())
     assert "remora model pull" in caught.value.hint
 
 
@@ -247,7 +249,7 @@ def test_damaged_weights_are_not_loaded(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"GGUF but not really")
     with pytest.raises(ModelError, match="are damaged") as caught:
-        EmbeddedModel(tmp_path, exact=False, limits=Limits())
+        EmbeddedModel(tmp_path, exact=False, limits=RequestLimits())
     assert "remora model pull" in caught.value.hint
 
 
@@ -256,7 +258,7 @@ def test_without_the_extra_the_error_names_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(ModelError) as caught:
-        EmbeddedModel(tmp_path, exact=False, limits=Limits())
+        EmbeddedModel(tmp_path, exact=False, limits=RequestLimits())
     assert "extra `embedded`" in caught.value.hint
 
 
@@ -267,8 +269,8 @@ def test_a_server_that_cannot_start_says_why(weights_cache: Path, tmp_path: Path
         weights=tmp_path / "none.gguf", name="m", context=512, slots=1, threads=1, cache_mib=0
     )
     process = ServerProcess(options)
-    with pytest.raises(ModelError, match=r"did not start; its last words: \S"):
-        process.serve()
+    with pytest.raises(ModelError, match=r"did not start; its last line: \S"):
+        process.ensure_running()
     process.close()
 
 

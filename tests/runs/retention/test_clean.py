@@ -5,14 +5,20 @@ import os
 import shutil
 import time
 from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from remora.bootstrap.clean_up import cleanable
+from remora.bootstrap.clean_up import cleanable, is_hub_in_use
+from remora.cli.app.options import Options
+from remora.cli.app.project_context import complete
+from remora.hub.process.hub_paths import hub_places
+from remora.hub.store.hub_store import HubStore
 from remora.runs.retention.clean import Cleaning, carry_out
 from remora.runs.review.review import accept
 from remora.trace.stream.line_builder import utc_now
+from remora.workspaces.apply.journal import JournalEntry, JournalFolder, new_journal
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept
 
 DAYS = 100
@@ -158,9 +164,6 @@ def test_a_ref_of_a_run_without_records_goes(shop: Desk) -> None:
 
 
 def test_a_database_of_a_root_that_is_gone_goes(shop: Desk) -> None:
-    from remora.hub.process.hub_paths import hub_places
-    from remora.hub.store.hub_store import HubStore
-
     places = {}
     for name in ("here", "gone"):
         root = shop.folder / name
@@ -176,6 +179,21 @@ def test_a_database_of_a_root_that_is_gone_goes(shop: Desk) -> None:
     assert not places["gone"].db.parent.exists()
 
 
+def test_the_hub_database_of_the_project_goes_unless_it_is_in_use(shop: Desk) -> None:
+    """It holds source text, and the next question makes it again."""
+    places = hub_places(shop.caller().folders, shop.project.root)
+    with HubStore.open(places.db, root=shop.project.root, clock=utc_now):
+        assert "hub" not in kinds(clean(shop))
+        assert is_hub_in_use(shop.caller(), shop.project)
+
+    assert not is_hub_in_use(shop.caller(), shop.project)
+    assert "hub" in kinds(clean(shop, dry_run=True))
+    assert places.db.exists()
+    done = clean(shop)
+    assert [found.name for found in done.removed if found.kind == "hub"] == [str(places.db.parent)]
+    assert not places.db.parent.exists()
+
+
 def test_what_cannot_be_removed_is_told_of(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -184,3 +202,47 @@ def test_what_cannot_be_removed_is_told_of(shop: Desk, monkeypatch: pytest.Monke
     done = clean(shop)
     assert done.problems
     assert "workspace" not in kinds(done)
+
+
+class TestFilesLeftByConflicts:
+    def left(self, desk: Desk, path: str) -> Path:
+        """An accept that was killed, and a file that its user edited twice meanwhile."""
+        old, new = b"old\n", b"new\n"
+        entry = JournalEntry(
+            number=0,
+            path=path,
+            ours=sha256(old).hexdigest(),
+            result=sha256(new).hexdigest(),
+            mode=0o644,
+        )
+        note = {"run_id": "none", "agent_id": "a", "node_id": f"node:{path}:f", "seq": "0"}
+        journal = new_journal(desk.root.resolve(), [entry], [], note)
+        store = JournalFolder(desk.project.state / "journal")
+        with store.locked():
+            store.write(journal, {"0.new": new, "0.old": old})
+        waiting = (desk.root / path).with_name(os.fsdecode(journal.waiting_name(entry)))
+        desk.write({path: "typed again\n"})
+        waiting.write_bytes(b"typed\n")
+        return waiting
+
+    def test_the_conflict_names_them(self, shop: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+        waiting = self.left(shop, "pkg/c.py")
+        complete(Options(), shop.project)
+        said = capsys.readouterr().err
+        assert str(waiting.relative_to(shop.root)) in said
+        assert waiting.read_bytes() == b"typed\n"
+
+    def test_clean_finds_them_but_none_of_an_accept_that_waits(self, shop: Desk) -> None:
+        waiting = self.left(shop, "pkg/c.py")
+        shop.write({"pkg/.remora-notes": "mine\n"})
+        assert "conflict" not in kinds(clean(shop)), "the journal still needs it"
+        complete(Options(), shop.project)
+        (found,) = [one for one in clean(shop, dry_run=True).removed if one.kind == "conflict"]
+        assert found.name == str(waiting.relative_to(shop.root))
+        assert waiting.exists()
+        with JournalFolder(shop.project.state / "journal").locked():
+            assert "conflict" not in kinds(clean(shop)), "another command changes this tree"
+        clean(shop)
+        assert not waiting.exists()
+        assert (shop.root / "pkg/.remora-notes").exists()
+        assert (shop.root / "pkg/c.py").read_bytes() == b"typed again\n"

@@ -7,7 +7,7 @@ from remora.memory.events import Review
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
-from remora.workspaces.apply.file_swap import Placing
+from remora.workspaces.apply.file_swap import FileSwapper
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 DONE = UNUSED.replace("    import re\n", "")
@@ -99,13 +99,13 @@ class TestMovedOn:
     def test_one_that_is_saved_in_that_very_moment_keeps_the_edit(
         self, taken: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        forward = Placing.forward
+        forward = FileSwapper.put_in_place
 
-        def saving(placing: Placing, entry: object) -> str:
+        def saving(placing: FileSwapper, entry: object) -> str:
             taken.write({"a.py": "x = 1\n"})
             return forward(placing, entry)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(Placing, "forward", saving)
+        monkeypatch.setattr(FileSwapper, "put_in_place", saving)
         done = revert(taken.project, taken.newest, [])
         assert (done.reverted, len(done.conflicts)) == ([], 1)
         assert (taken.root / "a.py").read_text() == "x = 1\n"
@@ -121,7 +121,7 @@ def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.M
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Placing, "forward", killed)
+        patched.setattr(FileSwapper, "put_in_place", killed)
         with pytest.raises(KeyboardInterrupt):
             revert(shop.project, shop.newest, [])
     assert shop.tree() != before

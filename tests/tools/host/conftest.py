@@ -12,7 +12,7 @@ from remora.errors import HostError
 from remora.tools.host_functions import bind
 from remora.tools.tree import Place
 from remora.workspaces.copy.driver_choice import make_driver
-from remora.workspaces.copy.snapshot import Base
+from remora.workspaces.copy.snapshot import BaseSnapshot
 from tests.workspaces.conftest import skip_without
 
 
@@ -25,7 +25,7 @@ def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         yield folder
         return
     skip_without("overlay", tmp_path)
-    base = Base(root=folder, folder=folder, files={}, commit=None, differing={})
+    base = BaseSnapshot(root=folder, folder=folder, files={}, commit=None, differing={})
     driver = make_driver("overlay", base, tmp_path / "cache")
     with closing(driver), driver.open() as workspace:
         yield workspace.tree

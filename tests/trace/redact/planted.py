@@ -10,6 +10,8 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.trace.redact.planted_2026_11 import LOWER, MAKERS, in_teams_address, teams_webhook
+
 ALNUM = string.ascii_letters + string.digits
 WIDE = ALNUM + "_-"
 HEX = "0123456789abcdef"
@@ -229,6 +231,22 @@ KINDS: dict[str, _Kind] = {
     "session": (
         _after("", ALNUM, 32),
         lambda value: f"Cookie: lang=en; session={value}; theme=dark",
+    ),
+    "tuple": (_password, lambda value: f'user, password = "deploy", "{value}"'),
+    "tuple-of-three": (_password, lambda value: f"name, db_password, port = 'shop', '{value}', 1"),
+    "triple-quoted": (_password, lambda value: f'password = """\n{value}\n"""'),
+    "triple-quoted-continued": (_password, lambda value: f"PASSWORD = '''\\\n{value}'''"),
+    "jwk": (
+        _after("", WIDE, 43),
+        lambda value: f'{{"kty": "EC", "d": "{value}", "use": "sig"}}',
+    ),
+    "datadog-application-key": (_after("", HEX, 40), lambda value: f"dd-application-key: {value}"),
+    "yaml-block": (_password, lambda value: f"password: |-\n  {value}\nport: 1"),
+    **{kind: (make, _itself) for kind, make in MAKERS.items()},
+    "teams-webhook": (teams_webhook, in_teams_address),
+    "zapier-webhook": (
+        _after("", LOWER, 7),
+        lambda value: "https://hooks.zapier." + f"com/hooks/catch/1234567/{value}",
     ),
 }
 """Each kind with how to make a value and how it usually stands in a text."""

@@ -56,6 +56,18 @@ SHAPES = {
     "brackets": "[",
     "other scripts": "password=é",
     "emoji": "🦀token='",
+    "tuples": 'a,token="b",',
+    "names of tuples": "a,token,",
+    "tuples without an end": "a,token='",
+    "tuples of tuples": "password,token=a,b;",
+    "blocks": 'password = """\n',
+    "blocks of words": 'password = """\nab12\n',
+    "blocks in YAML": "token: |\n  a\n",
+    "escaped letters": "gh\\x70_",
+    "escapes in tokens": "ghp_aB3d\\u0045",
+    "continued lines": "ghp_aB3dE6gH9\\\n",
+    "slashes in JSON": "a\\/",
+    "markers of keys": "AZDO+AStA3-ABCDEF-",
     "nothing": "\x00",
 }
 

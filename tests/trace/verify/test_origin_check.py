@@ -171,4 +171,4 @@ class TestVersions:
         (report,) = verify_all(folder, AGENT).streams
         (problem,) = report.problems
         assert (problem.line, problem.kind) == (1, "projection")
-        assert "not known here" in problem.detail
+        assert "not supported" in problem.detail

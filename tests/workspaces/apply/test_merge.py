@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from remora.workspaces.apply.line_diff import hunks
-from remora.workspaces.apply.merge import Clash, Merged, Overlap, merge3, split_lines
+from remora.workspaces.apply.line_diff import diff_hunks
+from remora.workspaces.apply.merge import (
+    LineConflict,
+    MergeConflict,
+    MergedText,
+    merge3,
+    split_lines,
+)
 
 texts = some.lists(some.sampled_from([b"a\n", b"b\n", b"\n", b"c\r\n", b"d"]), max_size=12).map(
     b"".join
@@ -16,7 +22,7 @@ texts = some.lists(some.sampled_from([b"a\n", b"b\n", b"\n", b"c\r\n", b"d"]), m
 
 def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     result = merge3(base, ours, theirs)
-    assert isinstance(result, Merged), result
+    assert isinstance(result, MergedText), result
     return result.content
 
 
@@ -28,7 +34,7 @@ def test_lines_join_to_what_was_split(content: bytes) -> None:
 @given(texts, texts)
 def test_hunks_lead_from_old_to_new(old: bytes, new: bytes) -> None:
     before, after = split_lines(old), split_lines(new)
-    found = hunks(before, after)
+    found = diff_hunks(before, after)
     out: list[bytes] = []
     at = 0
     for hunk in found:
@@ -49,13 +55,13 @@ def test_one_sided_changes_are_taken_whole(base: bytes, side: bytes) -> None:
 @given(texts, texts, texts)
 def test_sides_may_be_swapped(base: bytes, ours: bytes, theirs: bytes) -> None:
     one, other = merge3(base, ours, theirs), merge3(base, theirs, ours)
-    if isinstance(one, Merged):
+    if isinstance(one, MergedText):
         assert other == one
     else:
-        assert isinstance(other, Overlap)
-        swapped = [(c.start, c.end, c.theirs, c.ours) for c in one.clashes]
-        assert [(c.start, c.end, c.ours, c.theirs) for c in other.clashes] == swapped or (
-            len(one.clashes) == 1 and one.clashes[0].start == len(split_lines(base))
+        assert isinstance(other, MergeConflict)
+        swapped = [(c.start, c.end, c.theirs, c.ours) for c in one.conflicts]
+        assert [(c.start, c.end, c.ours, c.theirs) for c in other.conflicts] == swapped or (
+            len(one.conflicts) == 1 and one.conflicts[0].start == len(split_lines(base))
         )
 
 
@@ -123,23 +129,33 @@ def test_an_insertion_may_touch_an_edit() -> None:
             b"a\nb\nc\n",
             b"a\nB\nc\n",
             b"a\nX\nc\n",
-            Clash(start=2, end=3, ours=b"B\n", theirs=b"X\n"),
+            LineConflict(start=2, end=3, ours=b"B\n", theirs=b"X\n"),
         ),
-        (b"a\nb\n", b"a\n1\nb\n", b"a\n2\nb\n", Clash(start=2, end=2, ours=b"1\n", theirs=b"2\n")),
-        (b"a\nb\nc\n", b"a\n", b"a\nb\nC\n", Clash(start=2, end=4, ours=b"", theirs=b"b\nC\n")),
-        (b"", b"x\n", b"y\n", Clash(start=1, end=1, ours=b"x\n", theirs=b"y\n")),
+        (
+            b"a\nb\n",
+            b"a\n1\nb\n",
+            b"a\n2\nb\n",
+            LineConflict(start=2, end=2, ours=b"1\n", theirs=b"2\n"),
+        ),
+        (
+            b"a\nb\nc\n",
+            b"a\n",
+            b"a\nb\nC\n",
+            LineConflict(start=2, end=4, ours=b"", theirs=b"b\nC\n"),
+        ),
+        (b"", b"x\n", b"y\n", LineConflict(start=1, end=1, ours=b"x\n", theirs=b"y\n")),
     ],
 )
 def test_what_both_changed_differently_overlaps(
-    base: bytes, ours: bytes, theirs: bytes, clash: Clash
+    base: bytes, ours: bytes, theirs: bytes, clash: LineConflict
 ) -> None:
-    assert merge3(base, ours, theirs) == Overlap((clash,))
+    assert merge3(base, ours, theirs) == MergeConflict((clash,))
 
 
 def test_the_same_insertion_never_comes_twice() -> None:
     ours = b"import os\na\n"
     assert merged(b"a\n", ours, ours) == ours
-    assert isinstance(merge3(b"a\n", ours, b"import os\nA\n"), Overlap)
+    assert isinstance(merge3(b"a\n", ours, b"import os\nA\n"), MergeConflict)
 
 
 def test_line_endings_and_a_missing_last_newline_are_kept() -> None:
@@ -151,7 +167,7 @@ def test_line_endings_and_a_missing_last_newline_are_kept() -> None:
 
 
 def test_a_lost_last_newline_never_joins_two_lines() -> None:
-    assert isinstance(merge3(b"a\nb\n", b"a\nb", b"a\nb\nc\n"), Overlap)
+    assert isinstance(merge3(b"a\nb\n", b"a\nb", b"a\nb\nc\n"), MergeConflict)
 
 
 def test_ten_jobs_of_one_file_merge_one_after_the_other() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import stat as st
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,15 +18,15 @@ import pytest
 
 from remora.errors import Conflict, DiskError
 from remora.workspaces.apply import atomic_rename as exchanges
-from remora.workspaces.apply.atomic_rename import exchange, exchange_by_renames, heal
+from remora.workspaces.apply.atomic_rename import repair_swap, swap_by_renames, swap_names
 from remora.workspaces.apply.journal import Journal
 from remora.workspaces.apply.transaction import (
     FileConflict,
     FilePatch,
-    Write,
-    commit,
-    prepare,
-    recover,
+    FileWrite,
+    prepare_changes,
+    recover_journal,
+    write_changes,
 )
 from remora.workspaces.file_syscalls import rename_noreplace
 
@@ -92,18 +93,42 @@ def nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [".git/hooks/post-commit", "sub/.GIT/config", ".agentfs/runs/r.jsonl", ".hg/hgrc"]
+    "path",
+    [
+        ".git/hooks/post-commit",
+        "sub/.GIT/config",
+        ".g\u200cit/config",
+        ".git. ./config",
+        "git~1/config",
+        ".agentfs/runs/r.jsonl",
+        ".hg/hgrc",
+    ],
 )
 def test_version_control_and_recordings_are_no_change_set_s(root: Path, path: str) -> None:
     """As in a stranger's run, or where tests wrote it without isolation."""
-    prepared = prepare(root, [patch(path, None, b"#!/bin/sh\n", 0o755)])
+    prepared = prepare_changes(root, [patch(path, None, b"#!/bin/sh\n", 0o755)])
     assert prepared.writes == ()
     assert "version control" in prepared.conflicts[0].detail
 
 
+@pytest.mark.parametrize("base", [None, b"model: {}\n"])
+@pytest.mark.parametrize(
+    "path",
+    ["remora.yaml", "Remora.yaml", ".remora/agents/own/agent.yaml", ".remora\u200b/hub/x.pym"],
+)
+def test_settings_and_agents_are_no_change_set_s(root: Path, path: str, base: bytes | None) -> None:
+    """Or a stranger's run, accepted with --trust-run, would grant itself what comes next."""
+    if base is not None:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(base)
+    prepared = prepare_changes(root, [patch(path, base, b"python: /tmp/evil\n")])
+    assert prepared.writes == ()
+    assert "Remora's settings" in prepared.conflicts[0].detail
+
+
 class TestPrepare:
     def test_an_untouched_file_takes_the_change(self, root: Path) -> None:
-        prepared = prepare(root, PATCHES)
+        prepared = prepare_changes(root, PATCHES)
         assert prepared.conflicts == ()
         assert {write.path: write.result for write in prepared.writes} == {**NEW, "gone.py": None}
         assert not any(write.merged for write in prepared.writes)
@@ -112,22 +137,22 @@ class TestPrepare:
 
     def test_a_file_that_moved_on_is_merged(self, root: Path) -> None:
         (root / "pkg/b.py").write_bytes(b"b = 1\r\nc = 9\r\n")
-        (write,) = prepare(root, [p for p in PATCHES if p.path == "pkg/b.py"]).writes
+        (write,) = prepare_changes(root, [p for p in PATCHES if p.path == "pkg/b.py"]).writes
         assert (write.result, write.merged) == (b"b = 2\r\nc = 9\r\n", True)
 
     def test_what_is_there_already_needs_no_write(self, root: Path) -> None:
         (root / "a.py").write_bytes(NEW["a.py"])
         (root / "pkg/b.py").write_bytes(b"b = 2\r\nc = 7\r\n")
         (root / "gone.py").unlink()
-        assert [write.path for write in prepare(root, PATCHES).writes] == ["new/deep/n.py"]
+        assert [write.path for write in prepare_changes(root, PATCHES).writes] == ["new/deep/n.py"]
 
     @pytest.mark.parametrize(
         ("path", "act", "detail"),
         [
-            ("a.py", "edit", "edited where it is to be changed"),
+            ("a.py", "edit", "was edited at the lines to change"),
             ("a.py", "delete", "was deleted"),
-            ("gone.py", "edit", "edited, and is to be deleted"),
-            ("new/deep/n.py", "edit", "exists already"),
+            ("gone.py", "edit", "was edited, but the change deletes it"),
+            ("new/deep/n.py", "edit", "already exists"),
             ("a.py", "link", "link or special"),
             ("a.py", "folder", "link or special"),
             ("gone.py", "pipe", "link or special"),
@@ -138,34 +163,66 @@ class TestPrepare:
     ) -> None:
         user_acts(root / path, act, tmp_path / "outside")
         before = tree(root)
-        prepared = prepare(root, PATCHES)
+        prepared = prepare_changes(root, PATCHES)
         (conflict,) = prepared.conflicts
         assert conflict.path == path
         assert detail in conflict.detail
         with pytest.raises(Conflict, match=path):
-            commit(prepared, state, record=nothing)
+            write_changes(prepared, state, record=nothing)
         assert tree(root) == before
 
     def test_a_linked_folder_is_a_conflict(self, root: Path, tmp_path: Path) -> None:
         (root / "pkg").rename(tmp_path / "outside")
         (root / "pkg").symlink_to(tmp_path / "outside")
-        (conflict,) = prepare(root, PATCHES).conflicts
+        (conflict,) = prepare_changes(root, PATCHES).conflicts
         assert conflict.path == "pkg/b.py"
 
     def test_paths_that_leave_the_root_are_conflicts(self, root: Path) -> None:
         bad = ["../x", "/etc/passwd", "-x", "pkg/../../x"]
-        prepared = prepare(root, [patch(path, None, b"x") for path in bad])
+        prepared = prepare_changes(root, [patch(path, None, b"x") for path in bad])
         assert (prepared.writes, len(prepared.conflicts)) == ((), 4)
+
+    @pytest.mark.parametrize(
+        ("given", "written"),
+        [
+            (0o644, 0o644),
+            (0o755, 0o755),
+            (0o600, 0o644),
+            (0o666, 0o644),
+            (0o777, 0o755),
+            (0o6755, 0o755),
+            (0o1677, 0o644),
+            (0o4644, 0o644),
+            (0, 0o644),
+        ],
+    )
+    def test_a_new_file_is_executable_or_not_and_nothing_else(
+        self, root: Path, state: Path, given: int, written: int
+    ) -> None:
+        change = patch("new/x.sh", None, b"#!/bin/sh\n", given)
+        assert write_changes(prepare_changes(root, [change]), state, record=nothing) == []
+        assert st.S_IMODE((root / "new/x.sh").stat().st_mode) == written
+
+    def test_a_deleted_file_comes_back_with_its_own_bits(self, root: Path, state: Path) -> None:
+        (root / "gone.py").unlink()
+        back = FilePatch(path="gone.py", base=None, theirs=b"x", mode=0o4640, restores=True)
+        assert write_changes(prepare_changes(root, [back]), state, record=nothing) == []
+        assert st.S_IMODE((root / "gone.py").stat().st_mode) == 0o640
 
     def test_an_existing_file_keeps_its_own_bits(self, root: Path) -> None:
         change = FilePatch(path="a.py", base=OLD["a.py"], theirs=b"x", mode=0o755)
-        assert prepare(root, [change]).writes[0].mode == 0o640
+        assert prepare_changes(root, [change]).writes[0].mode == 0o640
 
 
 class TestCommit:
     def test_all_is_written_after_the_review_is_recorded(self, root: Path, state: Path) -> None:
         seen: list[dict[str, bytes]] = []
-        assert commit(prepare(root, PATCHES), state, record=lambda: seen.append(tree(root))) == []
+        assert (
+            write_changes(
+                prepare_changes(root, PATCHES), state, record=lambda: seen.append(tree(root))
+            )
+            == []
+        )
         assert seen == [OLD], "nothing was touched when the review was recorded"
         assert tree(root) == NEW
         assert (root / "a.py").stat().st_mode & 0o777 == 0o640
@@ -187,7 +244,9 @@ class TestCommit:
             after.update(tree(root))
 
         told: list[Sequence[FileConflict]] = []
-        conflicts = commit(prepare(root, PATCHES), state, record=race, on_conflict=told.append)
+        conflicts = write_changes(
+            prepare_changes(root, PATCHES), state, record=race, on_conflict=told.append
+        )
         assert told == [conflicts]
         assert conflicts[0].path == path
         assert tree(root) == after
@@ -197,31 +256,31 @@ class TestCommit:
     def test_an_editor_with_an_open_file_is_noticed(self, root: Path, state: Path) -> None:
         """It writes into the old file after the exchange; the text must not be lost."""
         with (root / "a.py").open("r+b") as editor:
-            prepared = prepare(root, PATCHES)
+            prepared = prepare_changes(root, PATCHES)
             editor.seek(0)
 
             def late() -> None:
                 editor.write(b"typed\n")
                 editor.flush()
 
-            conflicts = commit(prepared, state, record=late)
+            conflicts = write_changes(prepared, state, record=late)
         assert [conflict.path for conflict in conflicts] == ["a.py"]
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
 
     def test_who_has_a_file_open_for_writing_is_waited_for(self, root: Path, state: Path) -> None:
         """What they write when all is over must go into the user's file, not into nothing."""
         with (root / "a.py").open("r+b", buffering=0) as editor:
-            conflicts = commit(prepare(root, PATCHES), state, record=nothing)
+            conflicts = write_changes(prepare_changes(root, PATCHES), state, record=nothing)
             editor.write(b"typed\n")
         assert [(conflict.path, conflict.detail) for conflict in conflicts] == [
             ("a.py", "another program has it open for writing")
         ]
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
-        assert commit(prepare(root, PATCHES[1:]), state, record=nothing) == []
+        assert write_changes(prepare_changes(root, PATCHES[1:]), state, record=nothing) == []
 
     def test_who_only_reads_is_in_nobodys_way(self, root: Path, state: Path) -> None:
         with (root / "a.py").open("rb"):
-            assert commit(prepare(root, PATCHES), state, record=nothing) == []
+            assert write_changes(prepare_changes(root, PATCHES), state, record=nothing) == []
 
     @pytest.mark.usefixtures("untold")
     def test_an_editor_that_writes_after_the_exchange_is_noticed(
@@ -229,7 +288,7 @@ class TestCommit:
     ) -> None:
         """The first file is in place already, the last one is about to be."""
         rename = rename_noreplace
-        prepared = prepare(root, [*PATCHES, patch("z.py", None, b"z = 1\n")])
+        prepared = prepare_changes(root, [*PATCHES, patch("z.py", None, b"z = 1\n")])
         with (root / "a.py").open("r+b", buffering=0) as editor:
 
             def late(folder: int, one: bytes, other: bytes) -> None:
@@ -239,7 +298,7 @@ class TestCommit:
                 rename(folder, one, other)
 
             monkeypatch.setattr(exchanges, "rename_noreplace", late)
-            conflicts = commit(prepared, state, record=lambda: None)
+            conflicts = write_changes(prepared, state, record=lambda: None)
         assert [conflict.path for conflict in conflicts] == ["a.py"]
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
 
@@ -250,35 +309,38 @@ class TestCommit:
             raise DiskError("the stream cannot be written")
 
         with pytest.raises(DiskError, match="the stream"):
-            commit(prepare(root, PATCHES), state, record=fail)
+            write_changes(prepare_changes(root, PATCHES), state, record=fail)
         assert tree(root) == OLD
         with pytest.raises(Conflict, match="interrupted"):
-            commit(prepare(root, PATCHES), state, record=nothing)
-        assert recover(state, root, recorded=lambda _: False).outcome == "undone"
-        assert commit(prepare(root, PATCHES), state, record=nothing) == []
+            write_changes(prepare_changes(root, PATCHES), state, record=nothing)
+        assert recover_journal(state, root, recorded=lambda _: False).outcome == "undone"
+        assert write_changes(prepare_changes(root, PATCHES), state, record=nothing) == []
 
     def test_two_commands_never_apply_at_once(self, root: Path, state: Path) -> None:
         def inner() -> None:
             with pytest.raises(Conflict, match="another command"):
-                commit(prepare(root, PATCHES), state, record=nothing)
+                write_changes(prepare_changes(root, PATCHES), state, record=nothing)
 
-        assert commit(prepare(root, PATCHES), state, record=inner) == []
+        assert write_changes(prepare_changes(root, PATCHES), state, record=inner) == []
 
     def test_odd_names_survive_the_journal(self, root: Path, state: Path) -> None:
         name = os.fsdecode(b"caf\xe9 %\n.py")
-        assert commit(prepare(root, [patch(name, None, b"x")]), state, record=nothing) == []
+        assert (
+            write_changes(prepare_changes(root, [patch(name, None, b"x")]), state, record=nothing)
+            == []
+        )
         assert (root / name).read_bytes() == b"x"
 
     def test_a_state_folder_that_cannot_be_written(self, root: Path, tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(b"")
-        with pytest.raises(DiskError, match="cannot keep a journal"):
-            commit(prepare(root, PATCHES), tmp_path / "file" / "x", record=nothing)
+        with pytest.raises(DiskError, match="cannot write a journal"):
+            write_changes(prepare_changes(root, PATCHES), tmp_path / "file" / "x", record=nothing)
         assert tree(root) == OLD
 
 
 class TestRecover:
     def test_nothing_is_left_nothing_is_done(self, root: Path, state: Path) -> None:
-        assert recover(state, root, recorded=lambda _: True).outcome == "none"
+        assert recover_journal(state, root, recorded=lambda _: True).outcome == "none"
 
     def test_a_journal_of_another_root_is_refused(
         self, root: Path, state: Path, tmp_path: Path
@@ -286,10 +348,10 @@ class TestRecover:
         stop(root, state, after_record=True)
         other = tmp_path / "other"
         plant(other)
-        with pytest.raises(Conflict, match="another root"):
-            recover(state, other, recorded=lambda _: True)
+        with pytest.raises(Conflict, match="another project"):
+            recover_journal(state, other, recorded=lambda _: True)
         assert tree(other) == OLD
-        assert recover(state, root, recorded=lambda _: True).outcome == "completed"
+        assert recover_journal(state, root, recorded=lambda _: True).outcome == "completed"
         assert tree(root) == NEW
 
     def test_a_note_tells_which_review_it_was(self, root: Path, state: Path) -> None:
@@ -300,7 +362,7 @@ class TestRecover:
             notes.append(journal.note)
             return False
 
-        recover(state, root, recorded=recorded)
+        recover_journal(state, root, recorded=recorded)
         assert notes == [{"change_set": "0123"}]
 
     def test_a_planted_journal_writes_nothing_outside(
@@ -309,7 +371,7 @@ class TestRecover:
         stop(root, state, after_record=True)
         file = state / "current" / "journal.json"
         file.write_bytes(file.read_bytes().replace(b'"new/deep/n.py"', b'"../outside.py"'))
-        assert recover(state, root, recorded=lambda _: True).outcome == "conflict"
+        assert recover_journal(state, root, recorded=lambda _: True).outcome == "conflict"
         assert tree(root) == OLD
         assert not (tmp_path / "outside.py").exists()
 
@@ -317,20 +379,20 @@ class TestRecover:
         stop(root, state, after_record=True)
         content = state / "current" / "0.new"
         content.write_bytes(b"flipped")
-        result = recover(state, root, recorded=lambda _: True)
+        result = recover_journal(state, root, recorded=lambda _: True)
         assert result.outcome == "conflict"
         assert tree(root) == OLD
         stop(root, state, after_record=True)
         (state / "current" / "journal.json").write_bytes(b"{")
         with pytest.raises(DiskError, match="damaged"):
-            recover(state, root, recorded=lambda _: True)
+            recover_journal(state, root, recorded=lambda _: True)
 
     def test_a_move_in_two_steps_cut_between_them_is_completed(
         self, root: Path, state: Path
     ) -> None:
         stop(root, state, after_record=True)
         os.link(root / "gone.py", waiting(root, state, "gone.py"))
-        assert recover(state, root, recorded=lambda _: True).outcome == "completed"
+        assert recover_journal(state, root, recorded=lambda _: True).outcome == "completed"
         assert tree(root) == NEW
 
     def test_a_move_in_two_steps_cut_between_them_is_undone(self, root: Path, state: Path) -> None:
@@ -338,20 +400,20 @@ class TestRecover:
         (root / "new/deep").mkdir(parents=True)
         waiting(root, state, "new/deep/n.py").write_bytes(NEW["new/deep/n.py"])
         os.link(waiting(root, state, "new/deep/n.py"), root / "new/deep/n.py")
-        assert recover(state, root, recorded=lambda _: False).outcome == "undone"
+        assert recover_journal(state, root, recorded=lambda _: False).outcome == "undone"
         assert tree(root) == OLD
 
     def test_a_tidy_user_changes_nothing(self, root: Path, state: Path) -> None:
         """Someone removes our odd-looking file after a kill: the journal has the old text too."""
         stop(root, state, after_record=True)
         (root / "a.py").write_bytes(NEW["a.py"])
-        assert recover(state, root, recorded=lambda _: False).outcome == "undone"
+        assert recover_journal(state, root, recorded=lambda _: False).outcome == "undone"
         assert tree(root) == OLD
 
     def test_an_edit_between_kill_and_recovery_is_kept(self, root: Path, state: Path) -> None:
         stop(root, state, after_record=True)
         (root / "gone.py").write_bytes(b"edited\n")
-        result = recover(state, root, recorded=lambda _: True)
+        result = recover_journal(state, root, recorded=lambda _: True)
         assert (result.outcome, result.conflicts[0].path) == ("conflict", "gone.py")
         assert tree(root) == {**OLD, "gone.py": b"edited\n"}
 
@@ -359,7 +421,9 @@ class TestRecover:
 def stop(root: Path, state: Path, *, after_record: bool) -> None:
     """Leave a journal as a process killed right after (or in) the record does."""
     with pytest.raises(RuntimeError):
-        commit(prepare(root, PATCHES), state, record=_die, note={"change_set": "0123"})
+        write_changes(
+            prepare_changes(root, PATCHES), state, record=_die, note={"change_set": "0123"}
+        )
 
 
 def waiting(root: Path, state: Path, path: str) -> Path:
@@ -412,17 +476,19 @@ class Attempt:
         self.stream = place / "recorded"
         self.race = race
         plant(self.root)
-        self.prepared = prepare(self.root, PATCHES)
+        self.prepared = prepare_changes(self.root, PATCHES)
 
     def record(self) -> None:
         self.race(self.root)
         self.stream.write_bytes(b"")
 
     def commit(self) -> None:
-        commit(self.prepared, self.state, record=self.record)
+        write_changes(self.prepared, self.state, record=self.record)
 
     def recover(self) -> str:
-        return recover(self.state, self.root, recorded=lambda _: self.stream.exists()).outcome
+        return recover_journal(
+            self.state, self.root, recorded=lambda _: self.stream.exists()
+        ).outcome
 
 
 def every_kill(
@@ -502,7 +568,7 @@ def test_killed_at_every_call_a_conflict_writes_nothing(tmp_path: Path) -> None:
 
 
 class TestExchange:
-    @pytest.mark.parametrize("swap", [exchange, exchange_by_renames])
+    @pytest.mark.parametrize("swap", [swap_names, swap_by_renames])
     def test_two_names_are_swapped(
         self, swap: Callable[[int, bytes, bytes], None], tmp_path: Path
     ) -> None:
@@ -521,8 +587,8 @@ class TestExchange:
             (place / "a").write_bytes(b"a")
             (place / "b").write_bytes(b"b")
             folder = os.open(place, os.O_RDONLY)
-            killed = killed_at(count, partial(exchange_by_renames, folder, b"a", b"b"))
-            heal(folder, b"a", b"b")
+            killed = killed_at(count, partial(swap_by_renames, folder, b"a", b"b"))
+            repair_swap(folder, b"a", b"b")
             os.close(folder)
             assert tree(place) in ({"a": b"a", "b": b"b"}, {"a": b"b", "b": b"a"})
             outcomes.add((place / "a").read_bytes())
@@ -532,7 +598,7 @@ class TestExchange:
 
 
 def test_a_write_says_what_it_rests_on(root: Path) -> None:
-    (write,) = prepare(root, [patch("a.py", OLD["a.py"], b"x")]).writes
-    assert isinstance(write, Write)
+    (write,) = prepare_changes(root, [patch("a.py", OLD["a.py"], b"x")]).writes
+    assert isinstance(write, FileWrite)
     assert write.ours == OLD["a.py"]
     assert write.ours_sha == hashlib.sha256(OLD["a.py"]).hexdigest()

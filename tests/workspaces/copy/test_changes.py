@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from remora.workspaces.copy.changes import Change, FileState, changes_between, diff
-from remora.workspaces.copy.snapshot import Base, BaseFile
+from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot
 
-BASE = Base(
+BASE = BaseSnapshot(
     root=Path("r"), folder=Path("b"), files={"a": BaseFile("1", 0o644)}, commit=None, differing={}
 )
 
@@ -71,6 +71,41 @@ def test_a_diff_tells_both_sides(before: list[str], after: list[str]) -> None:
 def test_binary_files_are_only_said_to_differ() -> None:
     assert diff("x", b"\xff", b"a") == "Binary files a/x and b/x differ\n"
     assert diff("x", b"a\0", None) == "Binary files a/x and /dev/null differ\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "old_mode", "mode", "head"),
+    [
+        (None, b"new\n", None, 0o6711, ["new file mode 100755"]),
+        (None, b"", None, 0o755, ["new file mode 100755"]),
+        (None, b"new\n", None, 0o666, ["new file mode 100644"]),
+        (b"old\n", None, 0o755, 0o755, ["deleted file mode 100755"]),
+        (b"a\n", b"b\n", 0o640, 0o750, ["old mode 100644", "new mode 100755"]),
+        (b"a\n", b"a\n", 0o755, 0o644, ["old mode 100755", "new mode 100644"]),
+        (b"a\n", b"b\n", 0o600, 0o644, []),
+        (b"a\n", b"b\n", None, 0o755, []),
+        (None, None, None, 0o644, []),
+    ],
+)
+def test_modes_are_shown_as_git_shows_them(
+    before: bytes | None, after: bytes | None, old_mode: int | None, mode: int, head: list[str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    text = diff("s/x", before, after, mode=mode, old_mode=old_mode)
+    lines = text.splitlines()
+    assert (
+        lines[: len(head) + 1] == ["diff --git a/s/x b/s/x", *head] if head else "mode" not in text
+    )
+    file = tmp_path / "s/x"
+    file.parent.mkdir()
+    if before is not None:
+        file.write_bytes(before)
+        file.chmod(old_mode or 0o644)
+    if text:
+        subprocess.run(["git", "apply", "-"], input=text.encode(), cwd=tmp_path, check=True)
+    assert (file.read_bytes() if file.exists() else None) == after
+    if after is not None and head:
+        assert bool(file.stat().st_mode & 0o100) is bool(mode & 0o100)
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,17 @@ import pytest
 
 from remora.errors import ConfigError, DiskError, HostError
 from remora.files.project_files import project_files
-from remora.sandbox.child.command_record import STORE_BYTES
-from remora.sandbox.proc_paths import in_view, seen_path, split_view
+from remora.sandbox.child.command_record import PRIVATE_BYTES
+from remora.sandbox.proc_paths import path_for_command, path_in_view, split_view
 from remora.workspaces.copy.driver_choice import make_driver, require_driver
 from remora.workspaces.copy.overlay import OverlayDriver
-from remora.workspaces.copy.snapshot import Base, take_base
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
+from remora.workspaces.rooted_files import RootedFiles
 from tests.workspaces.conftest import skip_without, tree
 
 
 @pytest.fixture
-def driver(base: Base, tmp_path: Path) -> Iterator[OverlayDriver]:
+def driver(base: BaseSnapshot, tmp_path: Path) -> Iterator[OverlayDriver]:
     skip_without("overlay", tmp_path)
     made = OverlayDriver(base, tmp_path / "cache" / "layers")
     yield made
@@ -61,8 +61,8 @@ def test_only_commands_see_it_by_its_path(driver: OverlayDriver, tmp_path: Path)
     with driver.open() as workspace:
         process, _, path = split_view(str(workspace.tree))
         assert process
-        assert workspace.tree == in_view(process, Path(path))
-        assert seen_path(workspace.tree) == Path(path)
+        assert workspace.tree == path_in_view(process, Path(path))
+        assert path_for_command(workspace.tree) == Path(path)
         assert Path(path).is_relative_to(tmp_path.resolve())
         assert not Path(path).exists(), "nobody else does"
 
@@ -70,7 +70,7 @@ def test_only_commands_see_it_by_its_path(driver: OverlayDriver, tmp_path: Path)
 def test_who_comes_too_late_finds_nothing(driver: OverlayDriver) -> None:
     """A thread that still works when its job is over must not write into another one's copy."""
     with driver.open() as workspace:
-        late = Beneath(workspace.tree)
+        late = RootedFiles(workspace.tree)
         late.create("here.py", b"")
     with driver.open() as other:
         assert other.tree != late.root
@@ -84,7 +84,7 @@ def test_who_comes_too_late_finds_nothing(driver: OverlayDriver) -> None:
 def test_what_a_job_writes_is_bounded(driver: OverlayDriver) -> None:
     with driver.open() as workspace:
         room = os.statvfs(workspace.tree)
-        assert 0 < room.f_blocks * room.f_frsize <= STORE_BYTES
+        assert 0 < room.f_blocks * room.f_frsize <= PRIVATE_BYTES
 
 
 def test_workers_open_side_by_side(driver: OverlayDriver) -> None:
@@ -117,7 +117,7 @@ def test_no_descriptor_stays_open(driver: OverlayDriver) -> None:
 
 
 @pytest.mark.parametrize("name", ["a,b:c d", "back\\slash", "new\nline", "caf\udce9"])
-def test_the_cache_may_have_any_name(base: Base, tmp_path: Path, name: str) -> None:
+def test_the_cache_may_have_any_name(base: BaseSnapshot, tmp_path: Path, name: str) -> None:
     skip_without("overlay", tmp_path)
     folder = tmp_path / name
     folder.mkdir()
@@ -130,7 +130,7 @@ def test_the_cache_may_have_any_name(base: Base, tmp_path: Path, name: str) -> N
     driver.close()
 
 
-def test_links_may_lead_to_the_cache(base: Base, tmp_path: Path) -> None:
+def test_links_may_lead_to_the_cache(base: BaseSnapshot, tmp_path: Path) -> None:
     """A link leads on in our own view of the files, not in that of the layers."""
     skip_without("overlay", tmp_path)
     (tmp_path / "disk").mkdir()
@@ -171,7 +171,7 @@ with driver.open() as workspace:
 """
 
 
-def test_a_kill_leaves_nothing(base: Base, tmp_path: Path) -> None:
+def test_a_kill_leaves_nothing(base: BaseSnapshot, tmp_path: Path) -> None:
     skip_without("overlay", tmp_path)
     words = [sys.executable, "-c", OPENING, str(base.root), str(tmp_path / "killed")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as other:
@@ -181,7 +181,7 @@ def test_a_kill_leaves_nothing(base: Base, tmp_path: Path) -> None:
         other.kill()
     end = time.monotonic() + 10
     while place.exists():
-        assert time.monotonic() < end, "the process that keeps the layers lives on"
+        assert time.monotonic() < end, "the process that mounts the layers lives on"
     assert list((tmp_path / "killed" / "layers").iterdir()) == []
 
 
@@ -190,14 +190,14 @@ def test_where_nothing_can_be_mounted_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="overlay does not work here") as told:
         require_driver("overlay", tmp_path / "file")
-    assert "slot works everywhere" in told.value.hint
+    assert "slot, which works everywhere" in told.value.hint
     require_driver("slot", tmp_path / "file")
     require_driver("auto", tmp_path / "file")
 
 
-def test_a_base_that_lost_a_file_is_told_of(base: Base, tmp_path: Path) -> None:
+def test_a_base_that_lost_a_file_is_told_of(base: BaseSnapshot, tmp_path: Path) -> None:
     shutil.rmtree(base.folder / "pkg")
     driver = make_driver("overlay", base, tmp_path)
-    with pytest.raises(DiskError, match="ready for layers"), driver.open():
+    with pytest.raises(DiskError, match="prepare the base for layers"), driver.open():
         pass
     driver.close()

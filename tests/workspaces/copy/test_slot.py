@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from remora.files.project_files import project_files
-from remora.workspaces.copy.scan import Seen
+from remora.workspaces.copy.scan import ScannedFile
 from remora.workspaces.copy.slot import SlotDriver
-from remora.workspaces.copy.snapshot import Base, take_base
+from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 from tests.workspaces.conftest import tree
 
 
 @pytest.fixture
-def driver(base: Base, tmp_path: Path) -> SlotDriver:
+def driver(base: BaseSnapshot, tmp_path: Path) -> SlotDriver:
     return SlotDriver(base, tmp_path / "cache" / "slots")
 
 
@@ -23,12 +23,14 @@ def test_a_status_from_the_last_tick_proves_nothing(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a")
     status = (tmp_path / "a").stat()
     fields = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-    assert Seen("0", 0o644, 1, *fields, status.st_ctime_ns + 50_000_000).still(status)
-    assert not Seen("0", 0o644, 1, *fields, status.st_ctime_ns + 5_000_000).still(status)
+    assert ScannedFile("0", 0o644, 1, *fields, status.st_ctime_ns + 50_000_000).is_unchanged(status)
+    assert not ScannedFile("0", 0o644, 1, *fields, status.st_ctime_ns + 5_000_000).is_unchanged(
+        status
+    )
 
 
 def test_whatever_was_left_is_healed_on_opening(
-    driver: SlotDriver, base: Base, tmp_path: Path
+    driver: SlotDriver, base: BaseSnapshot, tmp_path: Path
 ) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/kept").write_bytes(b"kept")
@@ -59,7 +61,7 @@ def test_whatever_was_left_is_healed_on_opening(
 
 
 def test_a_name_outside_is_none_of_the_copys(
-    driver: SlotDriver, base: Base, tmp_path: Path
+    driver: SlotDriver, base: BaseSnapshot, tmp_path: Path
 ) -> None:
     """Below isolation a job could put the user's own file in place of an equal one."""
     with driver.open() as workspace:
@@ -97,7 +99,9 @@ def test_there_are_as_many_copies_as_workers_at_one_time(driver: SlotDriver) -> 
     ]
 
 
-def test_a_slot_of_a_killed_process_is_free_and_healed(driver: SlotDriver, base: Base) -> None:
+def test_a_slot_of_a_killed_process_is_free_and_healed(
+    driver: SlotDriver, base: BaseSnapshot
+) -> None:
     with driver.open() as workspace:
         folder = workspace.tree.parent
     code = """
@@ -121,7 +125,7 @@ time.sleep(60)
         assert workspace.snapshot() == {}
 
 
-def test_a_slot_serves_another_base(driver: SlotDriver, base: Base, tmp_path: Path) -> None:
+def test_a_slot_serves_another_base(driver: SlotDriver, base: BaseSnapshot, tmp_path: Path) -> None:
     with driver.open() as workspace:
         place = workspace.tree
     other_root = tmp_path / "other"

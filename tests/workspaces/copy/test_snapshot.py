@@ -12,7 +12,7 @@ from remora.errors import DiskError, OutsideError, UsageError
 from remora.files.project_files import project_files
 from remora.workspaces.commit_files import pin_commit, unpin_commit
 from remora.workspaces.copy.slot import SlotDriver
-from remora.workspaces.copy.snapshot import Base, BaseFile, restore_base, take_base
+from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base, take_base
 
 
 def git(root: Path, *words: str) -> str:
@@ -35,11 +35,11 @@ def repository(tmp_path: Path) -> Path:
     return root
 
 
-def take(root: Path, folder: Path) -> Base:
+def take(root: Path, folder: Path) -> BaseSnapshot:
     return take_base(root, project_files(root), folder)
 
 
-def restored(base: Base, folder: Path) -> Base:
+def restored(base: BaseSnapshot, folder: Path) -> BaseSnapshot:
     """Rebuilt from git and the objects of the differing files, with no look at the tree."""
     contents = {f.sha256: base.read(p) for p, f in base.differing.items() if f is not None}
 
@@ -51,7 +51,7 @@ def restored(base: Base, folder: Path) -> Base:
     return restore_base(base.root, base.commit, base.differing, read_object, folder)
 
 
-def contents(base: Base) -> dict[str, bytes | None]:
+def contents(base: BaseSnapshot) -> dict[str, bytes | None]:
     return {path: base.read(path) for path in base.files}
 
 

@@ -11,7 +11,7 @@ from remora.memory.canonical import canonical
 from remora.memory.delta import candidate
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt.base import LABELS
-from remora.models.decoding.call_validation import BadCall, checked, find_tool
+from remora.models.decoding.call_validation import BadCall, find_tool, validate_call
 
 _MOST_LOOKED_AT = 200
 
@@ -50,7 +50,7 @@ def _wrong(one: Candidate, tools: Sequence[ToolSchema], *, whole: bool) -> str:
         tool = find_tool(one.tool, tools)
         if not whole:
             tool = replace(tool, parameters={**tool.parameters, "required": []})
-        checked(ToolCall(tool=one.tool, args=one.args), tool)
+        validate_call(ToolCall(tool=one.tool, args=one.args), tool)
     except BadCall as bad:
         return f"not a valid candidate: {bad.message}"
     return ""

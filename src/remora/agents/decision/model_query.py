@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from remora.agents.decision.candidates import declared_tools, narrowed
 from remora.agents.decision.query_settings import ANSWER_TOKENS, Asking
 from remora.chat import ToolSchema
-from remora.memory.budget import Fit, fit
+from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import LABELS, Rendered
+from remora.memory.prompt.base import LABELS, RenderedRequest
 from remora.memory.prompt.render import render
 from remora.models.decoding.grammar import tool_call_grammar
 from remora.models.protocol import Answer, Decoding, Model, Request
@@ -60,7 +60,7 @@ def _fit(
     asking: Asking,
     model: Model,
     history: Sequence[Event],
-) -> Fit:
+) -> FittedPacket:
     """Runs in a thread: an exact counter may ask the server."""
 
     def measure(shown: DecisionPacket) -> int:
@@ -90,7 +90,9 @@ def _decoding(shown: DecisionPacket, tools: Sequence[ToolSchema], asking: Asking
     return replace(base, tools=declared_tools(shown, tools))
 
 
-def _request(fitted: Fit, rendered: Rendered, decoding: Decoding, asking: Asking) -> ModelRequest:
+def _request(
+    fitted: FittedPacket, rendered: RenderedRequest, decoding: Decoding, asking: Asking
+) -> ModelRequest:
     messages = rendered.messages
     return ModelRequest(
         messages=None if messages is None else [msgspec.to_builtins(one) for one in messages],

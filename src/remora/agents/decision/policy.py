@@ -9,14 +9,14 @@ from remora.agents.decision.query_settings import Asking
 from remora.chat import ToolCall, ToolSchema
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
-from remora.memory.decode_values import unstorable
+from remora.memory.decode_values import decode_value
 from remora.memory.events import AgentError, ModelRequest, ModelResponse, ToolCalled
 from remora.memory.packet import Candidate, DecisionPacket
 from remora.memory.prompt.base import LABELS
-from remora.models.decoding.call_validation import BadCall, checked, find_tool
+from remora.models.decoding.call_validation import BadCall, find_tool, validate_call
 from remora.models.decoding.functiongemma_calls import parse_functiongemma
 from remora.models.decoding.json_calls import parse_json_call
-from remora.models.protocol import truncated
+from remora.models.protocol import is_truncated
 
 Decision = ToolCalled | AgentError
 """The turn's call, or why there is none."""
@@ -72,7 +72,7 @@ def by_answer(
     `packet` is the one before it was trimmed; `exact` says whether tokens were counted as the
     server counts them. An error's kind is `bad_call` or `context_truncated`.
     """
-    if truncated(request.prompt_tokens, exact=exact, usage=response.usage):
+    if is_truncated(request.prompt_tokens, exact=exact, usage=response.usage):
         message = (
             f"the server read {response.usage.prompt_tokens} of {request.prompt_tokens} prompt "
             "tokens: its context is smaller than it says"
@@ -134,5 +134,5 @@ def _call_of(response: ModelResponse, tools: Sequence[ToolSchema], asking: Askin
         return parse_json_call(response.text, tools)
     if response.call is None:
         raise BadCall("the answer holds no tool call")
-    call = replace(response.call, args=unstorable(response.call.args))
-    return checked(call, find_tool(call.tool, tools))
+    call = replace(response.call, args=decode_value(response.call.args))
+    return validate_call(call, find_tool(call.tool, tools))

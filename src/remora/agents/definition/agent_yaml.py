@@ -23,9 +23,9 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from remora.agents.builtin_tools import RECALL, SUBMIT
-from remora.config.messages import explain
+from remora.config.messages import describe_errors
 from remora.config.schema import ModelName
-from remora.config.yaml_positions import Marked, Where, place_of, read_yaml_file
+from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of, read_yaml_file
 from remora.errors import ConfigError
 from remora.memory.canonical import canonical
 from remora.operations.base import Operations
@@ -202,7 +202,7 @@ class AgentDefinition(_Part):
 class Use(NamedTuple):
     """A script that a definition names: where it does, what for, and what is granted there."""
 
-    where: Where
+    where: KeyPath
     role: Role
     script: str
     grants: tuple[str, ...] = ()
@@ -220,7 +220,7 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
     try:
         definition = AgentDefinition.model_validate(marked.value, context=operations)
     except ValidationError as error:
-        message = "\n".join(explain(error, AgentDefinition, marked))
+        message = "\n".join(describe_errors(error, AgentDefinition, marked))
         raise ConfigError(message, hint="`remora schema agent` lists every key") from error
     seen: set[str] = set()
     for index, tool in enumerate(definition.tools):
@@ -236,7 +236,7 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
     return definition
 
 
-def _parts(definition: AgentDefinition) -> Iterator[tuple[Where, ScriptReference]]:
+def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReference]]:
     """Every script with grants, and where it stands."""
     yield from ((("tools", index), tool) for index, tool in enumerate(definition.tools))
     yield from ((("context", index), part) for index, part in enumerate(definition.context))
@@ -289,7 +289,7 @@ def _check_script(folder: Path, script: str, place: str) -> None:
 
 
 def _check_grants(
-    reference: ScriptReference, where: Where, marked: Marked, operations: Operations
+    reference: ScriptReference, where: KeyPath, marked: ParsedYaml, operations: Operations
 ) -> None:
     known = operations.host_functions
     for index, name in enumerate(reference.grants):

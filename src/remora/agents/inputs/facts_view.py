@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from remora.memory.canonical import canonical, plain
+from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import SUMMARY_LIMIT, clip
 
 SURE = frozenset({"exact", "observed"})
@@ -70,7 +70,7 @@ def _own(facts: Mapping[str, Any], known: str) -> dict[str, Any]:
     for name in ("signature", "docstring"):
         text = facts.get(name)
         if text and text not in known:
-            told[name] = clip(plain(text), _TEXT)
+            told[name] = clip(to_packet_value(text), _TEXT)
     flags = [
         *(["docstring outdated"] if facts.get("docstring_outdated") else []),
         *(["type hints missing"] if _is_untyped(facts) else []),
@@ -116,14 +116,14 @@ def _of(facts: Mapping[str, Any], links: _Links) -> list[str]:
 
 def _link(link: Mapping[str, Any]) -> str:
     name = str(link.get("key") or link.get("id") or "").removeprefix("node:")
-    return clip(plain(name), SUMMARY_LIMIT) + ("" if link.get("tier") in SURE else "?")
+    return clip(to_packet_value(name), SUMMARY_LIMIT) + ("" if link.get("tier") in SURE else "?")
 
 
 def _with_extra(told: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:
     """What users' own scripts found, as far as there is room left."""
     extra: dict[str, Any] = {}
     for name, found in (facts.get("extra") or {}).items():
-        more = extra | {name: plain(found)}
+        more = extra | {name: to_packet_value(found)}
         if _size(told | {"extra": more}) <= room:
             extra = more
     return told | {"extra": extra} if extra else told

@@ -9,7 +9,7 @@ import msgspec
 from remora.agents.inputs.facts_view import shown
 from remora.agents.inputs.node_versions import Sides
 from remora.agents.threads import aside
-from remora.memory.canonical import canonical, canonical_size, plain
+from remora.memory.canonical import canonical, canonical_size, to_packet_value
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import MAX_HUB_NODES, DecisionPacket
 from remora.trace.redact.redactor import Redactor
@@ -144,7 +144,7 @@ def _within(
         share = (room - room // 3 if of_target else for_others) - canonical_size({key: {}})
         view = shown(told, share, known=packet.node_summary if of_target else "")
         if view or of_target:
-            context[plain(key)] = plain(view)
+            context[to_packet_value(key)] = to_packet_value(view)
             for_others -= 0 if of_target else canonical_size({key: view})
     return context
 

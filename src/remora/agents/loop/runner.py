@@ -39,7 +39,7 @@ from remora.errors import DiskError, ModelError, RemoraError
 from remora.ids import spell_path
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
-from remora.memory.decode_values import unstorable
+from remora.memory.decode_values import decode_value
 from remora.memory.delta import PacketDelta, error_text
 from remora.memory.events import (
     AgentEnd,
@@ -53,7 +53,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import packet_json
 from remora.operations.submission import Result, Submission
-from remora.text import REPORT, fault
+from remora.text import REPORT, bug_report_line
 from remora.tools.tree import Place
 
 _log = logging.getLogger("remora.text")
@@ -102,7 +102,8 @@ class AgentRunner:
         except Exception as error:  # noqa: BLE001 - a bug of ours costs this job, not the run
             _log.exception("%s", self.job.node_id)
             ending = self._broken(
-                "tool_error", RemoraError(fault(error), hint=f"{REPORT}; -v shows the traceback")
+                "tool_error",
+                RemoraError(bug_report_line(error), hint=f"{REPORT}; -v shows the traceback"),
             )
         return await self._end(ending)
 
@@ -246,7 +247,7 @@ class AgentRunner:
     # --- acting ----------------------------------------------------------------------------
 
     async def _carry_out(self, called: ToolCalled, turn: int) -> Ending | None:
-        call = ToolCall(tool=called.tool, args=unstorable(called.args))
+        call = ToolCall(tool=called.tool, args=decode_value(called.args))
         if not self._at.turn.resulted:
             acted = await self._act(call)
             await self._resulted(call, acted, turn)

@@ -97,7 +97,7 @@ class AgentState:
     def see(self, event: Event) -> None:
         """Take an event, as written, into account."""
         if event.type != AgentStart.type:  # whose packet is what came before its own delta
-            self.context.apply_event(event)
+            self.context.apply_event(event, strict=False)
         take = self._takes.get(event.type)
         if take is not None:
             take(event)
@@ -109,7 +109,7 @@ class AgentState:
         start = self._whole(event, AgentStart)
         self.start = start
         self.context.packet = start.packet
-        self.context.apply_event(event)
+        self.context.apply_event(event, strict=False)
         self.turn, self.looked, self.ending, self.tally = Turn(), 0, None, Tally()
         self.changes = list(start.changes)
         self.history, self.messages = [], []

@@ -12,7 +12,7 @@ from remora.agents.definition.agent import Agent
 from remora.agents.definition.script_inputs import HARNESS_INPUTS
 from remora.chat import ToolCall
 from remora.errors import HostError
-from remora.memory.encode_values import storable_sha256
+from remora.memory.encode_values import encoded_sha256
 from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.contract import is_contract
@@ -99,7 +99,7 @@ def context_update(source: str, acted: ToolExecution) -> ContextUpdate:
     return ContextUpdate(
         source=source,
         value=record["parsed_output"],
-        output_sha256=storable_sha256(record["raw_output"]),
+        output_sha256=encoded_sha256(record["raw_output"]),
         **{name: record[name] for name in as_it_is},
     )
 

@@ -1,4 +1,4 @@
-"""`doctor`: what this machine offers, and what is missing."""
+"""`doctor`: check this machine for what Remora needs."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from remora.bootstrap.invocation import Caller, open_config
-from remora.bootstrap.open_project import model_status
+from remora.bootstrap.open_project import model_status, withheld_key
 from remora.bootstrap.test_interpreter import try_tests
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
@@ -16,17 +16,24 @@ from remora.errors import ConfigError
 from remora.operations.base import Operations
 from remora.runs.doctor import Check, copying, deciding, linting, machine, proving
 from remora.runs.planning.agent_definitions import check_definitions
-from remora.sandbox.isolation import NAMES, SAFE_LEVEL, Lacking, best_level, describe, lacking
+from remora.sandbox.isolation import (
+    LEVEL_NAMES,
+    SAFE_LEVEL,
+    MissingLevel,
+    best_level,
+    describe_level,
+    missing_levels,
+)
 from remora.text import plain
 
 
 @command("doctor", examples=("remora doctor", "remora doctor --json"))
 def doctor(options: Options) -> int:
-    """Try everything that Remora needs here, and say what to do about what is missing.
+    """Check this machine for everything that Remora needs, with a hint for what is missing.
 
-    How well subprocesses are isolated is tried too, and told with what would make it better: level 0
-    (limits only), 1 (Landlock), 2 (namespaces and Landlock) or 3 (bubblewrap). From 2 on a
-    project's own code may be run without asking. docs/explanation/security.md says what each level stops.
+    Also checks the isolation of subprocesses: level 0 (limits only), 1 (Landlock), 2 (namespaces
+    and Landlock) or 3 (bubblewrap). From 2 on a project's own code runs without asking.
+    docs/explanation/security.md says what each level stops.
 
     Exit 1 if something is missing without which `remora analyze` would fail.
     """
@@ -38,13 +45,13 @@ def doctor(options: Options) -> int:
         *_configured(caller),
         _agents(root, caller.operations),
     ]
-    level, better = best_level(), list(lacking())
+    level, better = best_level(), list(missing_levels())
     ok = all(check.ok for check in checks if check.needed)
     document = {
         "ok": ok,
         "isolation": {
             "level": level,
-            "name": NAMES[level],
+            "name": LEVEL_NAMES[level],
             "lacking": [msgspec.to_builtins(each) for each in better],
         },
         "checks": [msgspec.to_builtins(check) for check in checks],
@@ -68,7 +75,16 @@ def _configured(caller: Caller) -> list[Check]:
         copying(config.workspace.driver, caller.folders),
         proving(lambda: try_tests(caller, root, config), config.python),
         *deciding(status),
+        *_key(withheld_key(caller, config)),
     ]
+
+
+def _key(withheld: str) -> list[Check]:
+    """Return a check that says why a key is not sent, if there is one to send."""
+    if not withheld:
+        return []
+    hint = "to send it, name the address with REMORA_MODEL__BASE_URL or in your own config.yaml"
+    return [Check(name="key", ok=False, detail=f"not sent: {withheld}", needed=False, hint=hint)]
 
 
 def _agents(root: Path, operations: Operations) -> Check:
@@ -90,9 +106,11 @@ def _lines(checks: Sequence[Check]) -> Iterator[str]:
             yield f"    {'':<10} {plain(check.hint)}"
 
 
-def _held(level: int, better: Sequence[Lacking]) -> Iterator[str]:
+def _held(level: int, better: Sequence[MissingLevel]) -> Iterator[str]:
     mark, colour = ("ok", "green") if level >= SAFE_LEVEL else ("--", "yellow")
-    yield (f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe(level)}")
+    yield (
+        f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe_level(level)}"
+    )
     for each in better:
         yield f"    {'':<10} L{each.level}, {each.name}: {plain(each.problem)}"
         yield f"    {'':<10} {plain(each.hint)}"

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 import click
 
 from remora.cli.app.invocation import caller_of
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import count, emit, note, room, table, wrapped
 from remora.cli.app.project_context import records_of
-from remora.evals.eval_report import Arm, Report, Tally
-from remora.evals.experiments import agents_of, what_if
-from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, settings
+from remora.evals.eval_report import Arm, EvalReport, ToolCounts
+from remora.evals.experiments import compare_settings, select_agents
+from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, setting_combinations
 from remora.text import plain
 
 _HEAD = (
@@ -38,7 +39,7 @@ _HEAD = (
     "--summarizers",
     multiple=True,
     type=click.Choice(SUMMARIZERS),
-    help="Who speaks for results, as in runner.memory.summarizer_mode.",
+    help="Value of runner.memory.summarizer_mode to evaluate.",
 )
 @click.option(
     "--limit",
@@ -46,17 +47,22 @@ _HEAD = (
     multiple=True,
     type=click.IntRange(min=1),
     metavar="N",
-    help="Tokens of the whole request, as in runner.memory.packet_size_limit.",
+    help="Value of runner.memory.packet_size_limit to evaluate.",
 )
 @click.option(
     "--renderer",
     "renderers",
     multiple=True,
     type=click.Choice(tuple(RENDERER_NAMES)),
-    help="How a packet is shown; history: raw outputs instead of it.",
+    help="Renderer to evaluate; history: raw outputs, no packet.",
 )
 @click.option(
-    "--run", "names", multiple=True, metavar="RUN|AGENT", help="Only these; all if not given."
+    "--run",
+    "names",
+    type=STREAM,
+    multiple=True,
+    metavar="RUN|AGENT",
+    help="Only this run or agent; repeatable. [default: all]",
 )
 def memory(
     options: Options,
@@ -65,17 +71,16 @@ def memory(
     renderers: tuple[str, ...],
     names: tuple[str, ...],
 ) -> int:
-    """Fold recorded streams again with other settings. No model and no tool is asked.
+    """Fold recorded streams again with other settings; asks no model and no tool.
 
-    For each tool: tokens of the requests that led to its calls, the share of the values in
-    their arguments that were in the packet, and facts of its results that the next packet did
-    not hold. Each option may be given more than once; every combination is compared with what
-    was recorded.
+    For each tool: tokens of the requests that led to its calls, the share of argument values that
+    were in the packet, and facts of its results missing from the next packet. Options are
+    repeatable; every combination is compared with the record.
     """
     folder = records_of(options)
-    asked = settings(summarizers, limits, renderers)
-    report = what_if(
-        folder, folder.root, caller_of(options).operations, agents_of(folder, names), asked
+    asked = setting_combinations(summarizers, limits, renderers)
+    report = compare_settings(
+        folder, folder.root, caller_of(options).operations, select_agents(folder, names), asked
     )
     for name, why in report.skipped:
         note(options, f"{name} is left out: {why}")
@@ -85,10 +90,10 @@ def memory(
     return 1 if report.skipped else 0
 
 
-eval_ = group("eval", "Evaluate settings on what was recorded.", (memory,))
+eval_ = group("eval", "Evaluate settings on recorded traces.", (memory,))
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: EvalReport) -> Iterator[str]:
     if not report.arms[0].tools:
         yield "no calls were recorded yet; `remora analyze` records them"
         return
@@ -108,7 +113,7 @@ def _rows(arm: Arm) -> Iterator[Sequence[object]]:
         yield ["all", *_cells(arm.total())]
 
 
-def _cells(tally: Tally) -> list[object]:
+def _cells(tally: ToolCounts) -> list[object]:
     said = tally.as_json()
     return [
         tally.calls,

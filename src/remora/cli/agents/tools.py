@@ -13,7 +13,7 @@ from remora.bootstrap.tool_run import ToolWish, Tried, try_tool
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import coloured, emit, fitted, note, plain_lines, room, wrapped
-from remora.memory.encode_values import storable
+from remora.memory.encode_values import encode_value
 from remora.pym import ScriptChecks
 from remora.text import plain
 from remora.tools.host_functions import HostFunction
@@ -24,7 +24,7 @@ _EXIT = {"success": 0, "partial": 0, "error": 1}
 
 @command("list", examples=("remora tools list", "remora tools list --json"))
 def list_(options: Options) -> int:
-    """List the tools of all agents, and the host functions that scripts may be granted."""
+    """List the tools of all agents, and the host functions to grant."""
     caller, checks = caller_of(options), ScriptChecks()
     known = known_tools(caller.find_root(), caller.operations)
     found = [_tool_document(tool, checks) for tool in known]
@@ -45,10 +45,10 @@ def list_(options: Options) -> int:
 )
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
 def check(options: Options, paths: tuple[Path, ...]) -> int:
-    """Check scripts: declarations, syntax and types; exit 1 if one is wrong.
+    """Check declarations, syntax and types of scripts; exit 1 if one is wrong.
 
-    Nothing of a script is run. It is a warning where a script declares an external that nobody
-    offers, or that the definition of its agent does not grant: calling it is denied.
+    No script is run. An external that does not exist, or that the agent's definition does not
+    grant, is a warning: calling it is denied.
     """
     caller = caller_of(options)
     checked = check_scripts(caller.find_root(), caller.operations, paths)
@@ -76,14 +76,14 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     "inputs",
     metavar="NAME=VALUE",
     multiple=True,
-    help="An input; JSON, but text where it takes text. Several may follow each other.",
+    help="Input value, as JSON or text; repeatable.",
 )
 @click.option(
     "--grant",
     "grants",
     metavar="FUNCTION",
     multiple=True,
-    help="A host function that the script may call, beside those its agent grants.",
+    help="Also grant this host function; repeatable.",
 )
 def run(
     options: Options,
@@ -92,11 +92,11 @@ def run(
     inputs: tuple[str, ...],
     grants: tuple[str, ...],
 ) -> int:
-    """Run a tool once, on a private copy of the project: nothing of yours is changed.
+    """Run a tool once on a private copy of the project; your files stay unchanged.
 
-    NAME_OR_FILE is a tool's name (agent/tool where several agents have one of that name), or a
-    .pym file. An input `target` may be given as PATH:QUALNAME. Exit 0 for the outcomes success and
-    partial, 1 for error, 2 for an unknown tool or inputs that it does not take.
+    NAME_OR_FILE is a tool's name (agent/tool if several agents have one of that name), or a .pym
+    file. An input `target` may be given as PATH:QUALNAME. Exit 0 for the outcomes success and
+    partial, 1 for error or an unknown tool, 2 for inputs that it does not take.
     """
     # `--input a=1 b=2`: what follows an option without one of its own belongs to it
     words = [*inputs, *(word for word in more if "=" in word)]
@@ -104,7 +104,7 @@ def run(
     functions += [word for word in more if "=" not in word]
     wish = ToolWish(name=name, inputs=words, grants=functions)
     tried = try_tool(caller_of(options), wish)
-    emit(options, storable(tried.document), _told(tried))
+    emit(options, encode_value(tried.document), _told(tried))
     if options.json and tried.run.printed:
         for line in ("it printed:", *tried.run.printed.rstrip("\n").split("\n")):
             note(options, line)
@@ -113,9 +113,9 @@ def run(
 
 tools = group(
     "tools",
-    """The tools of agents: .pym scripts that run in a sandbox.
+    """List, check and run the tools of agents: .pym scripts that run in a sandbox.
 
-    docs/reference/tools.md tells how to write one.
+    docs/reference/tools.md explains how to write one.
     """,
     (list_, check, run),
 )
@@ -170,7 +170,7 @@ def _takes(parameters: dict[str, Any] | None) -> str:
 
 
 def _block(head: str, about: str) -> Iterator[str]:
-    """Nothing is cut: a signature is here to be written after."""
+    """Yield a signature uncut, so that it can be copied, and what it is about."""
     yield from (click.style(line, bold=True) for line in wrapped(plain(head), room(), "        "))
     yield from _indented(about)
 
@@ -199,7 +199,7 @@ def _told(tried: Tried) -> Iterator[str]:
     if tried.run.printed:
         yield from _part("printed", plain_lines(tried.run.printed.rstrip("\n")))
     if document["result"] is not None:
-        shown = json.dumps(storable(document["result"]), indent=2, ensure_ascii=False)
+        shown = json.dumps(encode_value(document["result"]), indent=2, ensure_ascii=False)
         yield from _part("result", plain_lines(shown))
     if document["host_calls"]:
         yield from _part("host calls", [_call(call) for call in document["host_calls"]])

@@ -13,15 +13,19 @@ _HEAD = """\
 
 This page is printed by `python -m remora.cli.app.cli_reference`; a test compares it.
 
-Global options stand before or after the command. With `--json`, stdout holds one JSON document and
-nothing else; an error is `{"error": {"code", "message", "hint"}}` there, and text for people on stderr.
-Where a run is asked for, `last` or the beginning of its name will do; the beginning of an agent's
-name does too.
+Global options are accepted before and after the command. With `--json`, stdout is one JSON document;
+an error is `{"error": {"code", "message", "hint"}}` there, and text on stderr.
+A run is named by its ID, a unique prefix, or `last`; an agent by its ID or a unique prefix.
+
+REMORA_ROOT, REMORA_CONFIG and REMORA_MODEL are used where `--root`, `--config` and `--model` are not
+given. Colors: `--color` comes first, then NO_COLOR, then FORCE_COLOR or CLICOLOR_FORCE; without any,
+a terminal gets colors and a pipe gets none. `remora completion bash|zsh|fish` prints a script that
+completes commands, options, and the names of runs, agents, operations and nodes.
 
 | exit code | means |
 |---|---|
 | 0 | done |
-| 1 | done, but something needs attention: a job failed, a conflict, a damaged stream, an unknown name |
+| 1 | done, but something needs attention: a job failed, a conflict, a damaged stream, an unknown name of a run, agent, operation, tool, node or setting |
 | 2 | wrong usage or configuration |
 | 3 | something outside failed: the model, the disk |
 | 130 | interrupted: nothing of yours was changed, and what was done is recorded |
@@ -29,11 +33,12 @@ name does too.
 _CONFIG = """\
 ## Configuration
 
-A project's settings stand in `remora.yaml` in its root, your own for all projects in
-`$XDG_CONFIG_HOME/remora/config.yaml`. Each key can be overridden by an environment variable
-(`REMORA_RUNNER__MAX_TURNS=20`), and the flags above come last. Addresses that leave this machine
-and consent to run code without isolation are not taken from a project's file. `remora init`
-writes this, and nothing in it is needed:
+A project's settings are in `remora.yaml` in its root, or in `[tool.remora]` of its pyproject.toml;
+both at once is an error. Your own settings for all projects are in
+`$XDG_CONFIG_HOME/remora/config.yaml`. An environment variable overrides a key
+(`REMORA_RUNNER__MAX_TURNS=20`), and options override both. Addresses that leave this machine and
+consent to run code without isolation are not taken from a project. `remora config show` prints every
+value and where it comes from. `remora init` writes this file; every line is optional:
 
 ```yaml
 """

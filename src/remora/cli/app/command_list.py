@@ -1,60 +1,89 @@
-"""The front page: which commands there are, told without loading anything."""
+"""The front page: every command and its line, printed without loading anything."""
 
 COMMANDS = {
     "init": ("remora.cli.agents.init:init", "Write a commented remora.yaml."),
-    "analyze": ("remora.cli.run.analyze:analyze", "Plan and run the jobs: the main command."),
+    "analyze": ("remora.cli.run.analyze:analyze", "Plan and run jobs: the main command."),
+    "retry": ("remora.cli.run.retry:retry", "Run a node's job again, with your feedback."),
+    "clean": ("remora.cli.run.clean:clean", "Show and free unused disk space."),
     "runs": ("remora.cli.run.runs:runs", "List the runs of this project."),
-    "show": ("remora.cli.run.runs:show", "Show what became of a run's jobs."),
+    "show": ("remora.cli.run.runs:show", "Show the results of a run's jobs."),
     "diff": ("remora.cli.run.runs:diff", "Show what a run would change."),
-    "report": ("remora.cli.run.report:report", "Hand on what a run came to."),
-    "review": ("remora.cli.review.review_session:review", "Decide on what waits, one by one."),
-    "accept": (
-        "remora.cli.review.verdict_commands:accept",
-        "Write verified changes to your files.",
-    ),
-    "reject": ("remora.cli.review.verdict_commands:reject", "Say no to changes."),
+    "review": ("remora.cli.review.review_command:review", "Review pending changes one by one."),
+    "accept": ("remora.cli.review.verdict_commands:accept", "Write changes to your files."),
+    "reject": ("remora.cli.review.verdict_commands:reject", "Reject changes."),
     "revert": ("remora.cli.review.verdict_commands:revert", "Take accepted changes back."),
-    "retry": ("remora.cli.run.retry:retry", "Do a node's job again, with your feedback."),
-    "clean": ("remora.cli.run.clean:clean", "Show and free what nobody needs any more."),
-    "trace": ("remora.cli.trace.trace_group:trace", "Look into the Long Track, and verify it."),
-    "hub": ("remora.cli.hub.hub_group:hub", "Facts about your code that are never stale."),
-    "eval": ("remora.cli.agents.eval:eval_", "Evaluate settings on what was recorded."),
-    "agents": ("remora.cli.agents.agents:agents", "The agents, yours and the built-in ones."),
-    "tools": ("remora.cli.agents.tools:tools", "The tools of agents: list, check, try them."),
-    "model": ("remora.cli.agents.model:model", "The model that decides, and its weights."),
-    "schema": ("remora.cli.agents.schema:schema", "JSON Schemas of what Remora reads and writes."),
-    "doctor": ("remora.cli.agents.doctor:doctor", "What this machine offers, and what is missing."),
+    "report": ("remora.cli.run.report:report", "Write a report of a run."),
+    "trace": ("remora.cli.trace.trace_group:trace", "Read, verify and export recorded traces."),
+    "hub": ("remora.cli.hub.hub_group:hub", "Query callers, callees and tests of your code."),
+    "eval": ("remora.cli.agents.eval:eval_", "Evaluate settings on recorded traces."),
+    "model": ("remora.cli.agents.model:model", "Show the model, or fetch its weights."),
+    "config": ("remora.cli.agents.config_show:config", "Show settings and where they come from."),
+    "doctor": ("remora.cli.agents.doctor:doctor", "Check this machine for what Remora needs."),
+    "agents": ("remora.cli.agents.agents_group:agents", "List, check and write agents."),
+    "tools": ("remora.cli.agents.tools:tools", "List, check and run the tools of agents."),
+    "schema": ("remora.cli.agents.schema:schema", "Print JSON Schemas of Remora's formats."),
+    "completion": ("remora.cli.app.completion:completion", "Print a shell completion script."),
+    "help": ("remora.cli.app.help_command:help_", "Show the help of a command."),
 }
-"""By name: `MODULE:ATTRIBUTE`, and the line in the list; in the order of a run."""
+"""By name: `MODULE:ATTRIBUTE`, and the line in the list."""
+
+SECTIONS = {
+    "Run": ("init", "analyze", "retry", "clean"),
+    "Review": ("runs", "show", "diff", "review", "accept", "reject", "revert", "report"),
+    "Inspect": ("trace", "hub", "eval", "model", "config", "doctor"),
+    "Author": ("agents", "tools", "schema", "completion", "help"),
+}
+"""The sections of the front page."""
+
+MEANT = {
+    "check": "analyze --dry-run",
+    "fix": "analyze",
+    "lint": "analyze -o lint",
+    "run": "analyze",
+    "resume": "analyze --resume RUN",
+    "apply": "accept",
+    "undo": "revert",
+    "log": "trace list",
+    "list": "runs",
+    "ls": "runs",
+    "status": "runs",
+    "daemon": "hub",
+    "settings": "config show",
+    "validate": "agents validate",
+    "version": "--version",
+}
+"""Names that people try, and what to type."""
 
 GLOBAL_OPTIONS = {
-    "--root DIR": "The project, if not found here.",
-    "--config FILE": "Instead of ROOT/remora.yaml.",
-    "--json": "One JSON document on stdout, nothing else.",
-    "--quiet": "No progress and no notes on stderr.",
-    "-v, --verbose": "Say more; show tracebacks of bugs.",
+    "--root DIR": "Project folder. [default: found upwards from here]",
+    "--config FILE": "Configuration file. [default: ROOT/remora.yaml]",
+    "--json": "Print one JSON document on stdout, nothing else.",
+    "-q, --quiet": "Print no progress and no notes on stderr.",
+    "-v, --verbose": "Print more; show tracebacks of bugs.",
+    "--color WHEN": "Use colors: auto, always or never. [default: auto]",
 }
-"""They stand before or after the command."""
+"""Options accepted before and after the command."""
 
 _ALONE = {
-    "--version": "Show the version and exit.",
+    "-V, --version": "Show the version and exit.",
     "-h, --help": "Show this message and exit.",
 }
 
 _PAGE = """\
 Usage: remora [OPTIONS] COMMAND [ARGS]...
 
-  Small models maintain real code, and every turn of it can be proved.
+  Fix lint, docstrings and missing tests in Python code, locally.
 
-  Start with `remora analyze`, look at the result with `remora diff last`, and
-  take it with `remora accept last --all`. Nothing of yours is touched before
-  that. `remora COMMAND --help` tells more, with examples.
+  Start with `remora analyze`, read the result with `remora diff`, and apply it
+  with `remora accept last --all`. Your files stay untouched until then.
+  `remora help COMMAND` shows details and examples.
 
+{sections}
 Options:
 {options}
 
-Commands:
-{commands}
+  Environment: REMORA_ROOT, REMORA_CONFIG and REMORA_MODEL set --root, --config
+  and --model; NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE switch colors.
 
   Exit codes: 0 done; 1 done, but something needs attention; 2 wrong usage or
   configuration; 3 something outside failed; 130 interrupted.
@@ -62,11 +91,16 @@ Commands:
 
 
 def front_page() -> str:
-    """What `remora --help` prints."""
-    commands = {name: line for name, (_, line) in COMMANDS.items()}
-    return _PAGE.format(options=_listed(GLOBAL_OPTIONS | _ALONE), commands=_listed(commands))
+    """Return what `remora --help` prints."""
+    width = max(map(len, COMMANDS))
+    sections = [
+        f"{title}:\n{_listed({name: COMMANDS[name][1] for name in names}, width)}\n"
+        for title, names in SECTIONS.items()
+    ]
+    options = GLOBAL_OPTIONS | _ALONE
+    listed = _listed(options, max(map(len, options)))
+    return _PAGE.format(sections="\n".join(sections), options=listed)
 
 
-def _listed(lines: dict[str, str]) -> str:
-    width = max(map(len, lines))
+def _listed(lines: dict[str, str], width: int) -> str:
     return "\n".join(f"  {name:<{width}}  {line}" for name, line in lines.items())

@@ -1,4 +1,4 @@
-"""A command line carried out, and how every failure ends."""
+"""Run a command line; print every failure as a message with an exit code."""
 
 import os
 import signal
@@ -8,10 +8,11 @@ from contextlib import suppress
 
 import click
 
+from remora.cli.app.colors import use_colors
 from remora.cli.app.root_group import TopGroup
 from remora.errors import RemoraError
 
-_HALF = "nothing stays half done: the next command completes or takes back what was begun"
+_HALF = "nothing is left half-done: the next command completes or rolls back"
 _BROKEN = (
     "a package that Remora needs cannot be loaded: install Remora again, with its dependencies"
 )
@@ -34,31 +35,41 @@ def start(args: Sequence[str]) -> int:
 
 
 def output_lost(error: OSError) -> int:
-    """Let go of what could not be printed and say so; 0 where the reader has seen enough."""
+    """Discard unprinted output and report the error; return 0 if the reader closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0 if isinstance(error, BrokenPipeError) else _refused((), error)
 
 
 def _open_missing() -> None:
-    """A stream that was closed before we began (`>&-`) leads nowhere; Python has none then."""
+    """Open a stream that was closed before the start (`>&-`) on /dev/null: Python has none then."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
 def _end(*_: object) -> None:
-    """Somebody wants us to end: the same as Ctrl-C, so that nothing is left lying about."""
+    """Treat SIGTERM as Ctrl-C, so that everything is cleaned up."""
     raise KeyboardInterrupt
 
 
 def run(args: Sequence[str]) -> int:
-    """Run one command line; every failure is told on stderr (and as JSON where asked)."""
+    """Run one command line; print every failure on stderr (and as JSON if asked for)."""
+    root = TopGroup()
+    if asked := os.environ.get("_REMORA_COMPLETE"):
+        from remora.cli.app.completion import complete
+
+        return complete(root, asked)
+    colors = use_colors(args, os.environ)
+    with click.Context(root, info_name="remora", color=colors).scope(cleanup=False):
+        return _run(root, args, color=colors)
+
+
+def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
     verbose = "-v" in args or "--verbose" in args
     if verbose:
         _show_tracebacks()
     try:
-        colour = False if os.environ.get("NO_COLOR") else None
-        result = TopGroup().main(list(args), "remora", standalone_mode=False, color=colour)
+        result = root.main(list(args), "remora", standalone_mode=False, color=color)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         return _misused(error, args)
@@ -75,7 +86,7 @@ def run(args: Sequence[str]) -> int:
 
 
 def _show_tracebacks() -> None:
-    """Also those of faults that cost one job and not the command."""
+    """Print tracebacks of faults that cost one job and not the command, too."""
     import logging
 
     if logging.lastResort is not None:  # it writes to what stderr is at the time
@@ -103,16 +114,16 @@ def _misused(error: click.ClickException, args: Sequence[str]) -> int:
             click.echo(message, err=True)
             return error.exit_code
         message = "a command is missing"
-    hint = f"`{ctx.command_path} --help` tells what there is" if ctx is not None else ""
+    hint = f"see `{ctx.command_path} --help`" if ctx is not None else ""
     if isinstance(error, click.MissingParameter) and error.param and error.param.name == "run":
         hint = "`last` is the newest run; `remora runs` lists all"
     if isinstance(error, click.NoSuchOption) and ctx is not None and ctx.info_name == "observe":
-        hint = "what is pytest's stands behind `--`: `remora hub observe -- pytest tests -q`"
+        hint = "put pytest arguments after `--`: `remora hub observe -- pytest tests -q`"
     return _told(args, error.exit_code, "usage_error", message, hint)
 
 
 def _told(args: Sequence[str], exit_code: int, code: str, message: str, hint: str = "") -> int:
-    """An error in words on stderr; with `--json` its document on stdout too."""
+    """Print an error on stderr, with `--json` as a document on stdout too; return the code."""
     from remora.cli.app.output import print_error
 
     # a line that could not be parsed has no options yet: the words themselves are asked

@@ -1,4 +1,4 @@
-"""From the global options to who asks, and from where."""
+"""The caller of a command: environment, current folder and global options."""
 
 import os
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from remora.errors import DiskError
 
 
 def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Caller:
-    """Who asks: this process's environment and folder, and what was said on the command line."""
+    """Return the caller: this process's environment and folder, and the given options."""
     return Caller(
         environ=os.environ,
         folder=_folder(),
@@ -22,10 +22,10 @@ def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Calle
 
 
 def _folder() -> Path:
-    """Where we are. Raises DiskError where that was removed."""
+    """Return the current directory. Raises DiskError if it was removed."""
     try:
         return Path.cwd()
     except FileNotFoundError:
         raise DiskError(
-            "the folder that you are in is gone", hint="change to one that is there, and ask again"
+            "the current directory no longer exists", hint="change to another directory and repeat"
         ) from None

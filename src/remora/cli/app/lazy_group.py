@@ -1,4 +1,4 @@
-"""A group that knows its commands by name and loads the module of the one that is called."""
+"""A group that loads the module of a command when it is called."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -10,14 +10,24 @@ from remora.cli.app.options import RemoraGroup
 
 
 class LazyGroup(RemoraGroup):
-    """`lazy` maps a command to `MODULE:ATTRIBUTE` and its line in the list of commands."""
+    """`lazy` maps a command to `MODULE:ATTRIBUTE` and its line in the list of commands.
 
-    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+    `meant` maps names that people try to what they should type.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        lazy: Mapping[str, tuple[str, str]],
+        meant: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.lazy = lazy
+        self.meant = meant or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        """In the order in which they are declared: the usual way through a run."""
+        """Return the names in the order in which they are declared."""
         return list(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
@@ -28,21 +38,7 @@ class LazyGroup(RemoraGroup):
         found: click.Command = getattr(import_module(module), attribute)
         return found
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but the nearest name is told without loading anything."""
-        if args and args[0] not in self.lazy and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}{self._nearest(args[0])}", ctx)
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """From their lines here: a command's own help may load what is slow to load."""
+        """Use the lines declared here: a command's own help loads its module."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self.lazy.items()])
-
-    def _nearest(self, name: str) -> str:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, self.lazy, n=1)
-        return f"; did you mean {near[0]!r}?" if near else ""

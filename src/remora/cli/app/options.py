@@ -1,14 +1,16 @@
-"""The global options, which stand before or after a command's name, and how commands are made."""
+"""Global options, accepted before and after a command, and the classes of commands."""
 
 import functools
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from remora.cli.app.command_list import GLOBAL_OPTIONS
+from remora.cli.app.colors import WHEN
+from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS
 
 PATH: click.Path = click.Path(path_type=Path)
 _META = "remora.options"
@@ -16,7 +18,7 @@ _META = "remora.options"
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What was said anywhere on the command line; `root` and `config` as they were typed."""
+    """The global options; `root` and `config` as they were typed."""
 
     root: Path | None = None
     config: Path | None = None
@@ -43,6 +45,9 @@ class RemoraCommand(click.Command):
 class RemoraGroup(click.Group):
     """A group with the global options; its commands are listed in the order they are given."""
 
+    meant: Mapping[str, str] = {}
+    """Names that people try, and what to type."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += global_options()
@@ -50,6 +55,25 @@ class RemoraGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
         """In order."""
         return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Do as click does, but name the nearest command without loading anything."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            raise click.UsageError(f"no command {args[0]!r}{self._nearest(args[0], known)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def _nearest(self, name: str, known: Sequence[str]) -> str:
+        if name in self.meant:
+            return f"; use `remora {self.meant[name]}`"
+        if name in COMMANDS:
+            return f"; did you mean `remora {name}`?"
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, n=1)
+        return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def global_options() -> list[click.Parameter]:
@@ -77,19 +101,24 @@ def group(name: str, about: str, commands: Sequence[click.Command]) -> click.Gro
 
 
 def options_of(ctx: click.Context) -> Options:
-    """The global options that were given so far, wherever they stood."""
-    return Options(**ctx.meta.get(_META, {}))
+    """Return the global options given so far, in any place, over those of the environment."""
+    named = {"root": os.environ.get("REMORA_ROOT"), "config": os.environ.get("REMORA_CONFIG")}
+    found = {name: Path(value) for name, value in named.items() if value}
+    return Options(**(found | ctx.meta.get(_META, {})))
 
 
 def _option(words: str, about: str) -> click.Option:
-    """From its entry in the front page: `-v, --verbose` is a flag, `--root DIR` takes a path."""
-    names, _, metavar = words.partition(" ") if "," not in words else (words, "", "")
+    """Parse an entry of the front page: `-v, --verbose` is a flag, `--root DIR` takes a path."""
+    *short, last = words.split(", ")
+    name, _, metavar = last.partition(" ")
     settings: dict[str, Any] = {"type": PATH, "metavar": metavar} if metavar else {"is_flag": True}
+    if metavar == "WHEN":
+        settings["type"] = click.Choice(tuple(WHEN))
     return click.Option(
-        names.split(", "), help=about, expose_value=False, is_eager=True, callback=_keep, **settings
+        [*short, name], help=about, expose_value=False, is_eager=True, callback=_keep, **settings
     )
 
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
-    if value is not None and value is not False and parameter.name:
+    if value is not None and value is not False and parameter.name not in (None, "color"):
         ctx.meta.setdefault(_META, {})[parameter.name] = value

@@ -1,17 +1,13 @@
-"""What a command prints: a JSON document or lines on stdout, notes and errors on stderr."""
+"""Output of commands: a JSON document or lines on stdout, notes and errors on stderr."""
 
-import json
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 import click
 
 from remora.cli.app.options import Options
-from remora.memory.packet import clip
 from remora.text import plain
 
 _COMMAND = re.compile(r"`[^`\n]*`")
@@ -35,7 +31,7 @@ _COLOURS = {
 
 
 def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
-    """The result: `document` with `--json`, else `lines`, which are not even made otherwise."""
+    """Print the result: `document` with `--json`, else `lines`, which are made only then."""
     if options.json:
         print_json(document)
     else:
@@ -44,19 +40,21 @@ def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document, in ASCII: whatever the terminal's encoding, it can be read back."""
+    """Print a JSON document in ASCII: any terminal's encoding can carry it."""
+    import json
+
     click.echo(json.dumps(document, indent=2))
 
 
 def note(options: Options, text: str) -> None:
-    """A remark beside the result, on stderr."""
+    """Print a remark on stderr."""
     if not options.quiet:
         for line in wrapped(plain(text), room(sys.stderr)):
             click.echo(line, err=True)
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
-    """What went wrong and what to do next, whatever else is silenced."""
+    """Print an error and its hint on stderr, even with --quiet."""
     width = room(sys.stderr)
     begin = "error: "
     first, *more = _paragraphs(begin + message, width)
@@ -70,7 +68,7 @@ def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
 
 
 def _paragraphs(text: str, width: int | None) -> list[str]:
-    """Each line of a text, wrapped by itself; what is no words, such as a snippet, stays as it is."""
+    """Wrap each line of a text by itself; indented lines, such as snippets, are kept."""
     return [
         part
         for line in plain_lines(text)
@@ -87,7 +85,11 @@ def room(stream: TextIO | None = None) -> int | None:
     """Columns of the terminal that stdout (or `stream`) is; None where it is none: a pipe takes
     lines of any length."""
     to = stream or sys.stdout
-    return shutil.get_terminal_size().columns if to.isatty() else None
+    if not to.isatty():
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
@@ -97,6 +99,8 @@ def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
     """
     if width is None:
         return [text]
+    import textwrap
+
     lines = textwrap.wrap(
         _COMMAND.sub(lambda found: found[0].replace(" ", "\0"), text),
         width,
@@ -116,7 +120,11 @@ def ending(text: str, width: int) -> str:
 def fitted(text: str) -> str:
     """A line's beginning, as much as the terminal shows in one; all of it in a pipe."""
     width = room()
-    return text if width is None else clip(text, width)
+    if width is None:
+        return text
+    from remora.memory.packet import clip
+
+    return clip(text, width)
 
 
 def coloured(word: str, width: int = 0) -> str:

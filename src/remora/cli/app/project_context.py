@@ -1,30 +1,40 @@
-"""From the global options to the objects that commands work with."""
+"""The project and the records that a command works on."""
 
 import shlex
 from pathlib import Path
 
-from remora.bootstrap.open_project import open_project
+from remora.bootstrap.open_project import open_project, open_records
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.errors import Conflict, OutsideError
-from remora.files.git import git_output
-from remora.files.project_files import find_root
+from remora.files.project_root import find_root
 from remora.runs.project import Project
-from remora.runs.review.branch_journal import complete_branch
-from remora.runs.review.journals import complete_journals
+from remora.text import plain
 from remora.trace.trace_folder import TraceFolder
 
 
 def project_of(options: Options) -> Project:
-    """The project here. An accept that was killed is completed first."""
+    """Return the project here. An accept that was killed is completed first."""
     project = open_project(caller_of(options))
     complete(options, project)
     return project
 
 
+def recorded_project(options: Options) -> Project:
+    """Return the project here for a command that reads records."""
+    project = open_records(caller_of(options))
+    if project.has_unfinished_accept:
+        complete(options, open_project(caller_of(options)))
+    return project
+
+
 def complete(options: Options, project: Project) -> None:
-    """Finish, or take back, what a killed accept had begun, and say so."""
+    """Finish or undo what a killed accept began, and print a note."""
+    if not project.has_unfinished_accept:
+        return
+    from remora.runs.review.journals import complete_journals
+
     try:
         left = complete_journals(project)
         _complete_commit(options, project)
@@ -34,10 +44,14 @@ def complete(options: Options, project: Project) -> None:
         paths = ", ".join(entry.path for entry in left.journal.entries)
         what = "a revert" if left.journal.note.get("verdict") == "reverted" else "an accept"
         note(options, f"{what} was interrupted here; it is {left.outcome} now: {paths}")
+    for conflict in left.conflicts:
+        note(options, plain(f"{conflict.path}: {conflict.detail}"))
 
 
 def _complete_commit(options: Options, project: Project) -> None:
-    """The same for a commit. Where git cannot now, that keeps nobody from looking at records."""
+    """Do the same for a commit; if git fails now, records can still be read."""
+    from remora.runs.review.branch_journal import complete_branch
+
     try:
         told = complete_branch(project)
     except OutsideError as error:
@@ -47,14 +61,16 @@ def _complete_commit(options: Options, project: Project) -> None:
 
 
 def records_of(options: Options) -> TraceFolder:
-    """The streams here; no configuration is read. Raises DiskError where they lie behind a link."""
+    """Return the streams here; reads no configuration. Raises DiskError if they are behind a link."""
     folder = TraceFolder(caller_of(options).find_root())
     folder.check()
     return folder
 
 
 def outside_git(root: Path) -> bool:
-    """Whether git knows nothing of this folder, or there is no git."""
+    """Return True if this folder is in no git repository, or git is not installed."""
+    from remora.files.git import git_output
+
     try:
         git_output(root, "rev-parse", "--git-dir")
     except OutsideError:
@@ -63,6 +79,6 @@ def outside_git(root: Path) -> bool:
 
 
 def again(options: Options, root: Path, *words: str) -> str:
-    """A command to type next: it names the root where it would not be found from here."""
+    """Return a command to type next, with --root if the project is not found from here."""
     named = [] if find_root(Path.cwd()) == root else ["--root", str(options.root or root)]
     return shlex.join(["remora", *words, *named])

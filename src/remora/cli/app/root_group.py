@@ -1,12 +1,13 @@
-"""The top group: its help is the front page, and it tells the version."""
+"""The top group: its help is the front page, and it prints the version."""
 
 from typing import Any
 
 import click
 
-from remora.cli.app.command_list import COMMANDS, front_page
+from remora.cli.app.command_list import COMMANDS, MEANT, front_page
 from remora.cli.app.lazy_group import LazyGroup
 from remora.cli.app.options import options_of
+from remora.version import __version__
 
 
 class TopGroup(LazyGroup):
@@ -16,10 +17,11 @@ class TopGroup(LazyGroup):
         super().__init__(
             "remora",
             lazy=COMMANDS,
+            meant=MEANT,
             context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
         )
         self.params.append(
-            click.Option(["--version"], is_flag=True, expose_value=False, callback=_version)
+            click.Option(["-V", "--version"], is_flag=True, expose_value=False, callback=_version)
         )
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
@@ -31,10 +33,8 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
     """Print the installed version; as JSON where that is asked for."""
     if not wanted:
         return
-    from importlib.metadata import version
     from json import dumps
 
-    installed = version("remora")
     as_json = options_of(ctx).json
-    click.echo(dumps({"version": installed}) if as_json else f"remora {installed}")
+    click.echo(dumps({"version": __version__}) if as_json else f"remora {__version__}")
     ctx.exit()

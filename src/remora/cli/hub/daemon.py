@@ -9,12 +9,12 @@ import click
 import msgspec
 
 from remora.bootstrap.hub_start import start_hub
-from remora.bootstrap.hub_target import HubWish, places_of
-from remora.bootstrap.invocation import open_config
+from remora.bootstrap.hub_target import HubTarget, places_of
+from remora.bootstrap.invocation import is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, note
-from remora.cli.hub.hub_options import place_options, tell_of_root
+from remora.cli.hub.hub_options import note_root_above, place_options
 from remora.errors import ConfigError
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPlaces
@@ -49,12 +49,12 @@ def start(
     Where one runs already, its status is printed. It reads all files once, then follows every
     change; until then questions about nodes are answered without it. Exit 3 if it cannot start.
     """
-    caller, wish = caller_of(options), HubWish(db=db, socket=socket, http=http)
+    caller, wish = caller_of(options), HubTarget(db=db, socket=socket, http=http)
     places = places_of(caller, wish)
     if not detached:
-        tell_of_root(options, caller, places)
+        note_root_above(options, caller, places)
     if not foreground:
-        with _telling_of_its_life(options):
+        with _noting_interrupt(options):
             found = start_hub(caller, wish)
         _join(options, places, found, http)
         return 0
@@ -79,7 +79,7 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 
     What it knows stays in the database. Without a daemon there is nothing to do, and that is fine.
     """
-    places = places_of(caller_of(options), HubWish(db=db, socket=socket))
+    places = places_of(caller_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
     said = "no hub was running" if pid is None else f"stopped (it was process {pid})"
     emit(options, _document(control.status(places)), [said])
@@ -94,23 +94,24 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
     Without a daemon the counts are those of the database.
     """
     caller = caller_of(options)
-    places = places_of(caller, HubWish(db=db, socket=socket))
-    tell_of_root(options, caller, places)
+    places = places_of(caller, HubTarget(db=db, socket=socket))
+    note_root_above(options, caller, places)
     _print(options, places, control.status(places))
     try:
-        open_config(caller, places.root)
+        if is_configured(caller, places.root):
+            open_config(caller, places.root)
     except ConfigError as error:
         note(options, f"note: other commands will not work: {error.message}")
     return 0
 
 
 @contextmanager
-def _telling_of_its_life(options: Options) -> Iterator[None]:
-    """Who gives up waiting for the daemon does not end it."""
+def _noting_interrupt(options: Options) -> Iterator[None]:
+    """Print a note if the user stops waiting: the daemon goes on."""
     try:
         yield
     except KeyboardInterrupt:
-        note(options, "a daemon that was begun goes on: `remora hub stop` ends it")
+        note(options, "the daemon keeps starting in the background: `remora hub stop` stops it")
         raise
 
 
@@ -119,7 +120,7 @@ def _join(options: Options, places: HubPlaces, status: StatusResult, http: str |
     if http is not None and status.http is None:
         note(
             options,
-            "note: the daemon ran already, without HTTP: "
+            "note: the daemon was already running, without HTTP: "
             f"`remora hub stop`, then `remora hub start --http {http}`",
         )
 
@@ -174,8 +175,8 @@ def _known(status: StatusResult) -> str:
 
 
 _WATCHERS = {
-    "inotify": "inotify: the kernel tells of every change",
-    "watchfiles": "watchfiles, and a sweep where it cannot prove that it told all",
-    "sweep": "none: each question looks at all files",
+    "inotify": "inotify: the kernel reports every change",
+    "watchfiles": "watchfiles: each request sweeps all files",  # of an older daemon
+    "sweep": "none: each request sweeps all files",
     "off": "off",
 }

@@ -1,4 +1,4 @@
-"""Which hub a command is about: `--socket` and `--db`, and a root that is perhaps not the one meant."""
+"""Options `--socket` and `--db`, and a note if the root may not be the intended one."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -24,8 +24,8 @@ def place_options(function: _Command) -> _Command:
     return function
 
 
-def tell_of_root(options: Options, caller: Caller, places: HubPlaces) -> None:
-    """Say so where the project seems to begin further up than the root."""
+def note_root_above(options: Options, caller: Caller, places: HubPlaces) -> None:
+    """Print a note if the project seems to begin above the root."""
     above = root_above(caller, places)
     if above is not None:
         note(

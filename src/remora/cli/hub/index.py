@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from remora.bootstrap.hub_index import Indexed, Links, collect_hub, index_hub, verify_hub
 from remora.bootstrap.hub_index import Progress as Watched
-from remora.bootstrap.hub_target import HubWish
+from remora.bootstrap.hub_target import HubTarget
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, fitted
@@ -47,10 +47,10 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
     nobody edits, and is not waited for. Files that could only be read in part are listed and do not
     change the exit code.
     """
-    wish = HubWish(db=db, socket=socket)
+    wish = HubTarget(db=db, socket=socket)
     with watched(options, "files") as progress, watched(options, "links") as linking:
         made = index_hub(caller_of(options), wish, progress, links=linking if links else None)
-    emit(options, _document(made), _told(made))
+    emit(options, _document(made), _summary(made))
     return 0
 
 
@@ -64,7 +64,7 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
     names, and please report it.
     """
     with waiting(options, "comparing with a cold look at all files, links and tests"):
-        found = verify_hub(caller_of(options), HubWish(db=db, socket=socket))
+        found = verify_hub(caller_of(options), HubTarget(db=db, socket=socket))
     document = {
         "ok": found.ok,
         "checked": found.checked,
@@ -84,7 +84,7 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
 
     The names under which nodes are known for good (uid) are kept for 30 days more.
     """
-    done = collect_hub(caller_of(options), HubWish(db=db, socket=socket))
+    done = collect_hub(caller_of(options), HubTarget(db=db, socket=socket))
     told = f"{count(done.removed, 'node')} removed"
     if done.by is not None:
         told = f"nothing to remove: the daemon (process {done.by}) keeps nothing that is gone"
@@ -94,7 +94,7 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
 
 @contextmanager
 def waiting(options: Options, what: str) -> Iterator[None]:
-    """What shows on a terminal that something takes a while."""
+    """Show a spinner on a terminal."""
     if options.quiet or not sys.stderr.isatty():
         yield
         return
@@ -104,7 +104,7 @@ def waiting(options: Options, what: str) -> Iterator[None]:
 
 @contextmanager
 def watched(options: Options, what: str = "files") -> Iterator[Watched]:
-    """What shows how far the index is: a bar on a terminal once it has begun, nothing elsewhere."""
+    """Show progress: a bar on a terminal once it has begun, nothing elsewhere."""
     if options.quiet or not sys.stderr.isatty():
         yield lambda _done, _of: None
         return
@@ -138,7 +138,7 @@ def _document(made: Indexed) -> dict[str, Any]:
     return document
 
 
-def _told(made: Indexed) -> Iterator[str]:
+def _summary(made: Indexed) -> Iterator[str]:
     for error in made.errors[:_MOST_TOLD]:
         yield fitted(plain(f"{error.path}: {error.detail}"))
     if len(made.errors) > _MOST_TOLD:

@@ -1,4 +1,4 @@
-"""What is known of nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
+"""Commands about nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -9,9 +9,10 @@ import msgspec
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, fitted, note, print_error, room, table, wrapped
 from remora.cli.hub.hub_options import place_options
-from remora.cli.hub.node_queries import Asking, asking
+from remora.cli.hub.node_queries import HubQuery, hub_query
 from remora.cli.hub.node_view import MADE, Beside, Link, legend, link_lines, page
 from remora.errors import OutsideError
+from remora.hub.lookup.find import FoundNode
 from remora.hub.protocol import AnsweredNode, Edge, Related
 from remora.text import plain
 
@@ -41,9 +42,10 @@ def get(options: Options, node: str, **places: Any) -> int:
     a dotted name (shop.cart.Cart) or the end of one, where a single node is called so. -v shows all
     links, and the hashes.
     """
-    with asking(options, **places) as hub:
-        found = hub.node(node)
-        _tell_of_others(options, hub, found.key)
+    with hub_query(options, **places) as hub:
+        meant = hub.find(node)
+        found = hub.node(meant.key)
+        _note_further(options, meant)
         document: Any = msgspec.to_builtins(found)
         emit(options, document, page(found, room(), _beside(hub, found), verbose=options.verbose))
     return 0
@@ -63,7 +65,7 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
     assignments, returns or callbacks), unique (the only definition of that name), observed (seen
     while tests ran).
     """
-    with asking(options, **places) as hub:
+    with hub_query(options, **places) as hub:
         return _links(options, hub, "callers", node, depth)
 
 
@@ -79,7 +81,7 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
 
     Tiers as in `remora hub callers --help`.
     """
-    with asking(options, **places) as hub:
+    with hub_query(options, **places) as hub:
         return _links(options, hub, "callees", node, depth)
 
 
@@ -97,7 +99,7 @@ def tests(options: Options, node: str, depth: int, **places: Any) -> int:
     there are none, nothing does, and pytest without an id runs everything: `remora hub tests
     Cart.total | xargs -r pytest` does not. Exit 3 where tests are not known.
     """
-    with asking(options, **places) as hub:
+    with hub_query(options, **places) as hub:
         return _links(options, hub, "tests", node, depth)
 
 
@@ -107,13 +109,13 @@ def tests(options: Options, node: str, depth: int, **places: Any) -> int:
 @place_options
 def search(options: Options, query: tuple[str, ...], limit: int, **places: Any) -> int:
     """Find nodes: every word of QUERY stands in the path or the qualname."""
-    with asking(options, **places) as hub:
+    with hub_query(options, **places) as hub:
         found = hub.search(" ".join(query), limit)
     emit(options, found, _found(found["nodes"], limit))
     return 0
 
 
-def _beside(hub: Asking, node: AnsweredNode) -> Beside:
+def _beside(hub: HubQuery, node: AnsweredNode) -> Beside:
     lacks = None in (node.callers, node.callees, node.related_tests)
     is_class = node.node_type == "class"
     return Beside(
@@ -122,51 +124,50 @@ def _beside(hub: Asking, node: AnsweredNode) -> Beside:
     )
 
 
-def _links(options: Options, hub: Asking, kind: str, name: str, depth: int) -> int:
-    key = hub.key_of(name)
-    told = hub.links(kind, key, depth)
-    _tell_of_others(options, hub, key)
-    if told[kind] is None:
-        return _unknown(options, hub, kind, told)
+def _links(options: Options, hub: HubQuery, kind: str, name: str, depth: int) -> int:
+    meant = hub.find(name)
+    answer = hub.links(kind, meant.key, depth)
+    _note_further(options, meant)
+    if answer[kind] is None:
+        return _unknown(options, hub, kind, answer)
     if options.json:
-        emit(options, told, ())
+        emit(options, answer, ())
         return 0
-    for line in _lines(hub, kind, key, depth, told[kind], verbose=options.verbose):
+    for line in _lines(hub, kind, meant.key, depth, answer[kind], verbose=options.verbose):
         click.echo(line)
-    if not told["fresh"]:
+    if not answer["fresh"]:
         note(options, "not fresh: files have changed that were not looked at yet")
     if kind == "callers":
-        _tell_of_constructor(options, hub, key)
+        _note_constructor(options, hub, meant)
     return 0
 
 
-def _unknown(options: Options, hub: Asking, kind: str, told: dict[str, Any]) -> int:
-    """Nothing on stdout that could be taken for a list of links."""
-    name = plain(told["node"].removeprefix("node:"))
+def _unknown(options: Options, hub: HubQuery, kind: str, answer: dict[str, Any]) -> int:
+    """Print an error, and nothing on stdout that looks like a list of links."""
+    name = plain(answer["node"].removeprefix("node:"))
     because = plain(hub.unknown_because())
     print_error("unknown_links", f"the {kind} of {name} are not known", because, as_json=False)
     if options.json:
-        emit(options, told, ())
+        emit(options, answer, ())
     return OutsideError.exit_code
 
 
-def _tell_of_constructor(options: Options, hub: Asking, key: str) -> None:
-    """Who makes an instance of a class calls no class where there is an `__init__`."""
-    made = hub.constructor(key)
+def _note_constructor(options: Options, hub: HubQuery, meant: FoundNode) -> None:
+    """Creating an instance calls `__init__`, not the class, where there is one."""
+    made = hub.constructor(meant.key) if meant.node_type in ("class", None) else None
     if made is not None:
         note(options, MADE.format(made.removeprefix("node:")))
 
 
-def _tell_of_others(options: Options, hub: Asking, key: str) -> None:
-    further = hub.also_defined(key)
-    if further:
-        first, *_, last = (each.removeprefix("node:") for each in (key, *further))
-        times = len(further) + 1
+def _note_further(options: Options, meant: FoundNode) -> None:
+    if meant.further:
+        first, *_, last = (each.removeprefix("node:") for each in (meant.key, *meant.further))
+        times = len(meant.further) + 1
         note(options, f"{first} is the first of {times} definitions, {last} the last")
 
 
 def _lines(
-    hub: Asking, kind: str, key: str, depth: int, links: list[dict[str, Any]], *, verbose: bool
+    hub: HubQuery, kind: str, key: str, depth: int, links: list[dict[str, Any]], *, verbose: bool
 ) -> Iterable[str]:
     if kind != "tests":
         steps = _steps(hub, kind, key, depth, links) if depth > 1 else [links]
@@ -177,7 +178,7 @@ def _lines(
 
 
 def _steps(
-    hub: Asking, kind: str, key: str, depth: int, links: list[dict[str, Any]]
+    hub: HubQuery, kind: str, key: str, depth: int, links: list[dict[str, Any]]
 ) -> list[list[dict[str, Any]]]:
     """What each step adds; a step that adds nothing is the end. `links` are those of all steps,
     which stay one where a step cannot be told any more."""

@@ -90,7 +90,7 @@ def link_lines(
 
 
 def legend(links: Sequence[Link]) -> str:
-    """What the tiers of these links mean."""
+    """Return what the tiers of these links mean."""
     seen = {link.tier for link in links}
     return "; ".join(f"{tier}: {_LEGEND[tier]}" for tier in _TIERS if tier in seen)
 
@@ -243,7 +243,7 @@ def _named(link: Link, name: str, column: int, room: int | None, *, verbose: boo
 
 
 def _numbers(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:
-    """How many lines may be shown, the most first."""
+    """Return how many lines may be shown, the most first."""
     return [len(lines)] if verbose else range(min(_MOST_LINES, max(1, len(lines))), 0, -1)
 
 

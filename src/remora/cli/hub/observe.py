@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from remora.bootstrap.hub_target import HubWish
+from remora.bootstrap.hub_target import HubTarget
 from remora.bootstrap.observe_tests import Observed, ObserveWish, Prepared
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.hub.hub_options import place_options
 from remora.hub.observe.observed_run import SECONDS
-from remora.sandbox.isolation import SAFE_LEVEL, describe
+from remora.sandbox.isolation import SAFE_LEVEL, describe_level
 from remora.text import plain
 
 _MOST_TOLD = 5
@@ -56,19 +56,19 @@ def observe(
     """
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
     wish = ObserveWish(
-        hub=HubWish(db=db, socket=socket),
+        hub=HubTarget(db=db, socket=socket),
         words=words,
         seconds=max_time,
         stdout=sys.stderr.fileno() if options.json else None,
     )
     prepared = Prepared(caller_of(options, flags), wish)
-    note(options, f"the tests are {describe(prepared.level)}")
+    note(options, f"the tests are {describe_level(prepared.level)}")
     if prepared.level < SAFE_LEVEL:
-        note(options, "what the level does not stop, they may do as you may")
+        note(options, "what this level does not stop, they can do with your rights")
     done = prepared.run()
     if options.json:
         print_json(_document(done))
-    for line in _told(done):
+    for line in _summary(done):
         note(options, line)
     return done.ran.code if done.ran.code >= 0 else 1
 
@@ -86,17 +86,17 @@ def _document(done: Observed) -> dict[str, object]:
     }
 
 
-def _told(done: Observed) -> Iterator[str]:
+def _summary(done: Observed) -> Iterator[str]:
     read = done.ran.read
     if done.ran.timed_out:
-        yield "time was up: the tests were ended"
+        yield "the tests were ended: time limit reached"
     tests = count(len(read.observation.ran), "test")
     yield f"seen: {count(len(read.observation.calls), 'link')} in {tests}"
     if not read.complete:
-        yield "some was left out: too much was written, or what was written is damaged"
+        yield "incomplete: too much was recorded, or the record is damaged"
     if read.left_out:
         shown = ", ".join(read.left_out[:_MOST_TOLD])
         more = "" if len(read.left_out) <= _MOST_TOLD else " …"
         yield plain(f"changed since they were run, and left out: {shown}{more}")
     if done.waits:
-        yield "the daemon stores it at its next look"
+        yield "the daemon will store it"

@@ -1,4 +1,4 @@
-"""What a reviewer sees of one change set: what it is, how it came about, what it changes."""
+"""One change set for a reviewer: what it is, the actions behind it, its diff."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -52,7 +52,7 @@ def change_set_lines(
 
 
 def action_lines(project: Project, job: JobView, most: int | None = None) -> Iterator[str]:
-    """Each call with who decided it, and what came of it; the last `most` turns of them."""
+    """Yield each call with who decided it and its result, for the last `most` turns."""
     events = [
         event
         for event in read_events(project.trace.existing_agent(job.agent_id))
@@ -81,7 +81,7 @@ def packet_lines(project: Project, job: JobView) -> Iterator[str]:
 
 
 def _came_of(event: Event) -> str:
-    """What the agent was told of a call: the summary, else the bare outcome."""
+    """Return what the agent saw of a call: the summary, else the outcome."""
     action = event.packet_delta.add_action if event.packet_delta is not None else UNSET
     return gist(event) if action is UNSET else f"{action.summary} ({action.outcome})"
 

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,44 +13,29 @@ from remora.bootstrap.observe_tests import keep_witnessed
 from remora.bootstrap.start_fork import retry_jobs, retry_models
 from remora.cli.app.editor import open_in_editor
 from remora.cli.app.invocation import caller_of
-from remora.cli.app.options import Options, command
+from remora.cli.app.options import Options
 from remora.cli.app.output import count, print_error, room, wrapped
 from remora.cli.app.project_context import again, project_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
 from remora.cli.run.running import brought_to_its_end
 from remora.cli.views.job_view import SAME
-from remora.errors import RemoraError, UsageError
+from remora.errors import RemoraError
 from remora.ids import unspell_path
 from remora.runs.project import Project
 from remora.runs.provenance import check_ours
 from remora.runs.records.job_view import JobView
-from remora.runs.records.name_lookup import LAST, run_named
+from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run
 from remora.runs.review import review as reviews
-from remora.runs.review.pending import ORDERS, By, waiting
+from remora.runs.review.pending import By, waiting
 from remora.text import plain
 
 _END_OF_INPUT = ("\x04", "")
 _SUSPEND = "\x1a"
 
 
-@command("review", examples=("remora review", "remora review last --by rule"))
-@click.argument("run", default=LAST)
-@click.option(
-    "--by", type=click.Choice(ORDERS), default="file", help="What belongs together. [file]"
-)
-@click.option("--trust-run", is_flag=True, help="Even if this installation did not start the run.")
-def review(options: Options, run: str, by: By, *, trust_run: bool) -> int:
-    """Go through the change sets that wait, on a terminal: look at each, and press a key.
-
-    Each verdict is recorded at once, so that you may stop anywhere; the next time goes on with
-    what still waits. RUN is a run's name, the beginning of one, or `last`, as it is without one.
-    """
-    if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(
-            "review asks on a terminal, and this is none",
-            hint=f"`remora diff {run}` shows, `remora accept {run}` and `remora reject {run}` decide",
-        )
+def review_run(options: Options, run: str, by: By, *, trust_run: bool) -> int:
+    """Show each pending change set of a run and ask for a verdict; return the exit code."""
     project = project_of(options)
     run_id = run_named(project.trace, run)
     check_ours(project.trace, project.state, project.install_key, run_id, trusted=trust_run)
@@ -60,7 +44,7 @@ def review(options: Options, run: str, by: By, *, trust_run: bool) -> int:
 
 @dataclass
 class _Review:
-    """One person's way through a run. `done` counts verdicts, `passed` are those left for later."""
+    """The state of a review. `done` counts verdicts; `passed` holds skipped agents."""
 
     options: Options
     project: Project
@@ -73,7 +57,7 @@ class _Review:
     conflicts: int = 0
 
     def go(self) -> int:
-        """Until nothing waits that was not skipped, or `q`; Ctrl-C ends it too, with the same sum."""
+        """Go on until nothing is pending or `q`; Ctrl-C ends it too, with the same summary."""
         try:
             while (found := self._next()) is not None:
                 group, job, place = found
@@ -98,7 +82,7 @@ class _Review:
         return (*ahead[0], f"{before + 1}/{before + len(ahead)}")
 
     def _decide(self, job: JobView, place: str) -> bool:
-        """Show it and ask until it is decided or skipped; False to stop."""
+        """Show a change set and ask until it is decided or skipped; return False to stop."""
         try:
             # so much that the question is not far from what it is about
             most = 2 * shutil.get_terminal_size().lines
@@ -243,7 +227,7 @@ def _key() -> str:
 
 
 def _tried(job: JobView) -> str:
-    """What to know of a new attempt that its diff does not show; perhaps nothing."""
+    """Return what a new attempt's diff does not show; may be empty."""
     if job.same:
         return f"  {SAME}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"

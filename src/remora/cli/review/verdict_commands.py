@@ -1,49 +1,29 @@
-"""What becomes of a run's changes: `accept`, `reject` and `revert`."""
+"""`accept`, `reject` and `revert`: the commands and their options."""
 
-from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import click
-import msgspec
 
-from remora.bootstrap.observe_tests import keep_witnessed
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.names import NODE, RUN
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, note, room, wrapped
-from remora.cli.app.project_context import again, project_of
-from remora.cli.views.progress import accepting
-from remora.cli.views.run_view import anew
-from remora.errors import RemoraError
-from remora.runs.project import Project
-from remora.runs.records.name_lookup import run_named
-from remora.runs.records.results import jobs_named, read_run
-from remora.runs.review import revert as reverting
-from remora.runs.review import review
-from remora.runs.review.branch import Wanted, accept_onto
-from remora.runs.review.conflicts import collides_with
-from remora.runs.review.filters import narrowing
-from remora.runs.review.revert import Reverted
-from remora.runs.review.review import Verdicts
-from remora.text import plain
 
-_every = click.option("--all", "every", is_flag=True, help="Every change set that waits.")
+_every = click.option("--all", "every", is_flag=True, help="Select all pending change sets.")
 _rules = click.option(
     "--rule",
     "rules",
     multiple=True,
     metavar="CODE",
-    help="Only change sets that mend findings of this rule (or these) and no others.",
+    help="Only change sets that fix this rule alone; repeatable.",
 )
 _conditions = click.option(
     "--if",
     "conditions",
     multiple=True,
     metavar="WORDS",
-    help="Only what is verified (as `show` calls it), docstring-only, or both: with a comma.",
+    help="Only verified or docstring-only change sets, or both (comma).",
 )
 _trust = click.option(
-    "--trust-run", is_flag=True, help="Even if this installation did not start the run."
+    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
 
 
@@ -51,189 +31,62 @@ _trust = click.option(
     "accept",
     examples=("remora accept last --all", "remora accept last load_orders 'src/shop/cart.py:*'"),
 )
-@click.argument("run")
-@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@click.argument("run", type=RUN)
+@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_every
 @_rules
 @_conditions
-@click.option("--git-branch", metavar="NAME", help="Commit there, from HEAD; your files stay.")
+@click.option(
+    "--git-branch", metavar="NAME", help="Commit to this branch instead of writing files."
+)
 @_trust
 def accept(
     options: Options, run: str, nodes: tuple[str, ...], *, git_branch: str | None, **chosen: Any
 ) -> int:
     """Write verified changes to your files, each change set whole or not at all.
 
-    A file that you edited meanwhile is merged; where both changed the same lines, nothing of
-    that change set is written. NODE is path:qualname, a qualname, or a glob. --rule and --if
-    narrow what is named, or all that waits.
+    A file that you edited since is merged; if both changed the same lines, nothing of that change
+    set is written. NODE is path:qualname, a qualname, or a glob. --rule and --if narrow the named
+    nodes, or all pending ones.
 
-    With --git-branch each change set becomes a commit, and neither your files nor your index are
-    touched. A branch that is there already must contain HEAD, and not be checked out.
+    With --git-branch each change set becomes a commit from HEAD; your files and your index stay
+    unchanged. An existing branch must contain HEAD and not be checked out.
     """
-    project = project_of(options)
-    name = run_named(project.trace, run)
-    narrow = narrowing(chosen["rules"], chosen["conditions"])
-    every, trusted = chosen["every"], chosen["trust_run"]
-    with accepting(options) as pace:
-        if git_branch is None:
-            done = review.accept(
-                project, name, nodes, every=every, narrow=narrow, trusted=trusted, pace=pace
-            )
-        else:
-            wanted = Wanted(nodes=nodes, every=every, narrow=narrow)
-            done = accept_onto(project, name, git_branch, wanted, trusted=trusted, pace=pace)
-        kept = keep_witnessed(caller_of(options), project, done.observed)
-    for text in (*done.notes, *done.damaged, *([kept] if kept else [])):
-        note(options, text)
-    if any(": new finding " in text for text in done.notes):
-        redo = again(options, project.root, "analyze")
-        note(options, f"changes that were made apart left these; `{redo}` looks at them anew")
-    document = {
-        "run_id": done.run_id,
-        "accepted": done.accepted,
-        "conflicts": done.conflicts,
-        "head": msgspec.to_builtins(done.head),
-        **({"branch": git_branch} if git_branch else {}),
-        **({"damaged": done.damaged} if done.damaged else {}),
-    }
-    emit(options, document, _accepted(options, project, done, git_branch))
-    return 1 if done.conflicts or done.damaged else 0
+    from remora.cli.review import verdicts
+
+    return verdicts.accept(options, run, nodes, git_branch, chosen)
 
 
 @command(
     "reject",
     examples=("remora reject last load_orders --feedback 'keep the name'",),
 )
-@click.argument("run")
-@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@click.argument("run", type=RUN)
+@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_every
 @_rules
 @_conditions
-@click.option("--feedback", metavar="TEXT", help="Why; it is recorded with the verdict.")
+@click.option("--feedback", metavar="TEXT", help="Reason to record with the verdict.")
 @_trust
 def reject(
     options: Options, run: str, nodes: tuple[str, ...], *, feedback: str | None, **chosen: Any
 ) -> int:
-    """Say no to changes; nothing of yours is touched, and the record stays."""
-    project = project_of(options)
-    done = review.reject(
-        project,
-        run_named(project.trace, run),
-        nodes,
-        every=chosen["every"],
-        narrow=narrowing(chosen["rules"], chosen["conditions"]),
-        feedback=feedback,
-        trusted=chosen["trust_run"],
-    )
-    for text in done.notes:
-        note(options, text)
-    document = {
-        "run_id": done.run_id,
-        "rejected": done.rejected,
-        "head": msgspec.to_builtins(done.head),
-    }
-    emit(options, document, _rejected(done))
-    return 0
+    """Reject changes. Your files stay unchanged, and the record is kept."""
+    from remora.cli.review import verdicts
+
+    return verdicts.reject(options, run, nodes, feedback, chosen)
 
 
 @command("revert", examples=("remora revert last", "remora revert last load_orders 'src/shop/*'"))
-@click.argument("run")
-@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@click.argument("run", type=RUN)
+@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_trust
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
-    """Take accepted changes out of your files again, each change set whole or not at all.
+    """Take accepted changes back, each change set whole or not at all.
 
-    Without NODE: all that was accepted of the run. What you edited since stays; where it cannot
-    be told from the change, nothing of that change set is taken back.
+    Without NODE: everything accepted from the run. Your later edits stay; if they overlap a
+    change, nothing of that change set is taken back.
     """
-    project = project_of(options)
-    name = run_named(project.trace, run)
-    done = reverting.revert(project, name, nodes, trusted=trust_run)
-    for text in done.damaged:
-        note(options, text)
-    document = {
-        "run_id": done.run_id,
-        "reverted": done.reverted,
-        "conflicts": done.conflicts,
-        "head": msgspec.to_builtins(done.head),
-        **({"damaged": done.damaged} if done.damaged else {}),
-    }
-    emit(options, document, _reverted(done))
-    return 1 if done.conflicts or done.damaged else 0
+    from remora.cli.review import verdicts
 
-
-def _accepted(
-    options: Options, project: Project, done: Verdicts, branch: str | None
-) -> Iterator[str]:
-    if not done.accepted and not done.conflicts:
-        yield "no such change set waits" if done.notes else "no change set waits"
-    yield from _named("accepted", "green", done.accepted)
-    if branch and done.accepted:
-        yield plain(f"committed to the branch {branch}: your files are as they were")
-    if done.conflicts:
-        yield click.style(f"{count(len(done.conflicts), 'conflict')}, not written:", fg="yellow")
-    nodes = dict.fromkeys(conflict["node_id"] for conflict in done.conflicts)
-    for node in nodes:
-        yield from _conflict(options, project, done, node)
-    if done.accepted or nodes:
-        yield from _head(done)
-
-
-def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
-    """Where a change set collided, with what, and how to get the change all the same."""
-    yield plain(f"  {node.removeprefix('node:')}")
-    for found in done.conflicts:
-        if found["node_id"] == node:
-            yield from _indented(f"{found['path']}: {found['detail']}")
-    view = read_run(project, done.run_id)
-    for job in jobs_named(view, node):
-        if job.review == "conflict":
-            with suppress(RemoraError):  # what the others changed may be gone from `objects/`
-                for other in collides_with(project, view, job):
-                    name = other.removeprefix("node:")
-                    yield from _indented(f"the accepted change set of {name} is in the way")
-            yield f"    next: {anew(options, project, view, (job.operation, node))}"
-        elif job.review == "stale":
-            words = "retry", done.run_id, plain(node.removeprefix("node:"))
-            yield f"    next: {again(options, project.root, *words)}"
-
-
-def _indented(text: str) -> Iterator[str]:
-    width = room()
-    yield from (f"    {line}" for line in wrapped(plain(text), width and width - 4))
-
-
-def _reverted(done: Reverted) -> Iterator[str]:
-    if not done.reverted and not done.conflicts:
-        yield "no change set of this run is accepted"
-    yield from _named("reverted", "yellow", done.reverted)
-    if done.conflicts:
-        number = count(len(done.conflicts), "conflict")
-        yield click.style(f"{number}, not taken back:", fg="yellow")
-    for found in done.conflicts:
-        yield plain(f"  {found['node_id'].removeprefix('node:')}")
-        yield from _indented(f"{found['path']}: {found['detail']}")
-    if done.reverted or done.conflicts:
-        yield from _head(done)
-
-
-def _rejected(done: Verdicts) -> Iterator[str]:
-    if not done.rejected:
-        yield "no such change set waits" if done.notes else "no change set waits"
-    yield from _named("rejected", "yellow", done.rejected)
-    if done.rejected:
-        yield from _head(done)
-
-
-def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
-    if nodes:
-        yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=colour)
-    for node in nodes:
-        yield plain(f"  {node.removeprefix('node:')}")
-
-
-def _head(done: Verdicts | Reverted) -> Iterator[str]:
-    """The run's head: whoever keeps it can tell later that the record was not cut."""
-    told = f"recorded as line {done.head.count} of run {done.run_id}"
-    yield from wrapped(f"{told}; keep its hash to prove that nothing was cut later:", room())
-    yield f"head {done.head.count} {done.head.hash}"
+    return verdicts.revert(options, run, nodes, trust_run=trust_run)

@@ -1,4 +1,4 @@
-"""`clean`: what Remora keeps on the disk that nobody needs any more."""
+"""`clean`: free unused disk space."""
 
 import sys
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from itertools import groupby
 import click
 import msgspec
 
-from remora.bootstrap.clean_up import cleanable
+from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.bootstrap.open_project import open_project
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
@@ -23,23 +23,26 @@ _KINDS = {
     "base": ("frozen copy", "frozen copies"),
     "ref": ("kept commit", "kept commits"),
     "contents": ("set of contents", "sets of contents"),
-    "hub": ("Hub database of a project that is gone", "Hub databases of projects that are gone"),
+    "conflict": ("file left by a conflict", "files left by conflicts"),
+    "hub": ("Hub database", "Hub databases"),
 }
 
 
 @command("clean", examples=("remora clean --dry-run", "remora clean --yes --json"))
-@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
-@click.option("--yes", is_flag=True, help="Remove it without asking.")
+@click.option("--dry-run", is_flag=True, help="Print what would be removed; remove nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
 def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
-    """Show and free disk: private copies, kept commits, contents that nothing names.
+    """Show and free unused disk space: private copies, kept commits, unused contents, hub.db.
 
-    Nothing that a run needs which goes on, can be resumed, or waits for a verdict. Records and
-    weights stay: `remora trace compact` lets old records go.
+    Never removes what a running, resumable or unreviewed run needs. Records and weights stay:
+    `remora trace compact` removes old records.
     """
     caller = caller_of(options)
     project = open_project(caller)
     complete(options, project)
     acts, kept = cleanable(caller, project, utc_now())
+    if is_hub_in_use(caller, project):
+        note(options, "the Hub's database is in use and kept: `remora hub stop` ends the daemon")
     shown = carry_out(acts, kept, dry_run=True)
     if dry_run:
         return _told(options, shown)
@@ -75,7 +78,7 @@ def _lines(options: Options, done: Cleaning) -> Iterator[str]:
         if kind == "contents":
             told = f"contents: {found[0].name}"
         yield f"{size_text(sum(one.bytes for one in found)):>10}  {told}"
-        if options.verbose:
+        if options.verbose or kind == "conflict":  # they may hold a text that is nowhere else
             yield from (plain(f"{'':12}{one.name}") for one in found)
     if options.verbose:
         for run_id, reason in done.kept:

@@ -1,38 +1,41 @@
-"""`report`: what a run came to, to be handed on."""
+"""`report`: a run as Markdown, HTML, SARIF or JSON."""
 
 import click
 
+from remora.cli.app.names import RUN
 from remora.cli.app.options import Options, command
-from remora.cli.app.project_context import project_of
+from remora.cli.app.project_context import recorded_project
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import LAST, run_named
 from remora.runs.records.results import read_run
-from remora.runs.report.report_formats import FORMATS
-from remora.runs.report.run_facts import report_on
 
 
 @command(
     "report",
     examples=("remora report", "remora report last --format sarif > remora.sarif"),
 )
-@click.argument("run", default=LAST)
+@click.argument("run", type=RUN, default=LAST)
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(FORMATS)),
-    help="Markdown (the default), a page of HTML, SARIF 2.1.0 or JSON.",
+    type=click.Choice(("md", "html", "sarif", "json")),
+    help="Output format. [default: md]",
 )
-def report(options: Options, run: str, form: str | None) -> int:
-    """Tell of a run in one text: Markdown for a pull request, HTML, SARIF or JSON.
+@click.option("--raw", is_flag=True, help="Keep secrets: for your own eyes.")
+def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
+    """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
-    The page needs nothing but itself. SARIF holds each proposed change with its fix, and each
-    finding that is left. RUN is a run's name, the beginning of one, or `last`, as it is without
-    one.
+    The HTML page is self-contained. SARIF 2.1.0 contains each proposed change with its fix, and
+    each remaining finding. Secrets are replaced, as in a stream: a report is for others. RUN is a
+    run ID, a unique prefix, or `last` (default).
     """
+    from remora.runs.report.report_formats import FORMATS
+    from remora.runs.report.run_facts import report_on
+
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json is --format json, and not {form}", hint="leave out one of them")
-    project = project_of(options)
+    project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     name = form or ("json" if options.json else "md")
-    click.echo(FORMATS[name](report_on(project, view)), nl=name in ("sarif", "json"))
+    click.echo(FORMATS[name](report_on(project, view, raw=raw)), nl=name in ("sarif", "json"))
     return 1 if view.damaged else 0

@@ -1,4 +1,4 @@
-"""`analyze --resume`: bring a run that was interrupted to its end."""
+"""`analyze --resume`: complete an interrupted run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,11 +27,11 @@ _OF_NEW_RUNS = {
     "seed": "--seed",
     "dry_run": "--dry-run",
 }
-"""What only a new run can be asked for: one that goes on is what it was."""
+"""Options that only a new run takes."""
 
 
 def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
-    """Do what is left of a run; `asked` are the words of `analyze`."""
+    """Run what is left of a run; `asked` holds the options of `analyze`."""
     given = [word for name, word in _OF_NEW_RUNS.items() if asked[name] not in (None, False, ())]
     if given:
         raise UsageError(

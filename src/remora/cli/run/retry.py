@@ -1,30 +1,32 @@
-"""`retry`: a job once more, with what you have to say of it."""
+"""`retry`: run a job again with feedback."""
 
 import click
 
-from remora.bootstrap.open_project import open_project
-from remora.bootstrap.start_fork import retry_jobs, retry_models
 from remora.cli.app.invocation import caller_of
+from remora.cli.app.names import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note
 from remora.cli.app.project_context import complete
-from remora.cli.run.running import brought_to_its_end, report
-from remora.runs.records.name_lookup import run_named
 
 
 @command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
-@click.argument("run")
-@click.argument("node")
+@click.argument("run", type=RUN)
+@click.argument("node", type=NODE)
+@click.option("--feedback", metavar="TEXT", help="What to do differently; shown in every turn.")
 @click.option(
-    "--feedback", metavar="TEXT", help="What to do otherwise; the agent sees it in every turn."
+    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
-@click.option("--trust-run", is_flag=True, help="Even if this installation did not start the run.")
 def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_run: bool) -> int:
-    """Do a node's job again, with your feedback, on the file as it is now.
+    """Run a node's job again, with your feedback, on the current file.
 
-    The last attempt stays on record with the verdict `retried`; the new one's change set takes
-    its place. NODE is path:qualname, a qualname, or a glob.
+    The last attempt stays on record with the verdict `retried`; the new change set replaces it.
+    NODE is path:qualname, a qualname, or a glob.
     """
+    from remora.bootstrap.open_project import open_project
+    from remora.bootstrap.start_fork import retry_jobs, retry_models
+    from remora.cli.run.running import brought_to_its_end, report
+    from remora.runs.records.name_lookup import run_named
+
     caller = caller_of(options)
     project = open_project(caller)
     complete(options, project)

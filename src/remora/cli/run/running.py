@@ -1,11 +1,10 @@
-"""A run that goes, until it is over or somebody stops it; and what is said of it then."""
+"""Run agents until they end or are stopped, and print the result."""
 
-import asyncio
-import signal
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
-from remora.bootstrap.resume_run import Resumable, carry_on
+from remora.bootstrap.api import continue_run
+from remora.bootstrap.resume_run import Resumable
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import again
@@ -16,36 +15,10 @@ from remora.models.protocol import Model
 from remora.runs.project import Project
 from remora.runs.records.documents import never_answered
 from remora.runs.records.results import read_run, run_document
-from remora.sandbox.isolation import best_level, describe
-from remora.trace.stream.line_builder import utc_now
+from remora.sandbox.isolation import best_level, describe_level
 
 GOOD = frozenset({"submitted", "no_change"})
 """Statuses that need no attention."""
-
-
-def to_its_end(
-    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
-) -> str:
-    """Do the work and let go of the models; what stopped it before its end, empty if nothing."""
-
-    async def main() -> None:
-        task = asyncio.current_task()
-        if task is not None:  # asyncio.run does the same for SIGINT, where that is not ignored
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        try:
-            async with asyncio.timeout(max_time):
-                await work()
-        finally:
-            for each in models:
-                await each.aclose()
-
-    try:
-        asyncio.run(main())
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        return "interrupted"
-    except TimeoutError:
-        return f"stopped after {max_time:g} s, as --max-time says"
-    return ""
 
 
 def brought_to_its_end(
@@ -54,17 +27,15 @@ def brought_to_its_end(
     models: Mapping[str, Model],
     max_time: float | None = None,
 ) -> str:
-    """Go on with a run, or with some of its agents, and show how that goes; what stopped it."""
+    """Continue a run, or some of its agents, with progress; return what stopped it."""
     tell_isolation(options)
     with watching(options) as watcher:
-        return to_its_end(
-            lambda: carry_on(wanted, models, watcher, utc_now), models.values(), max_time
-        )
+        return continue_run(wanted, models, watcher, max_time).stopped
 
 
 def tell_isolation(options: Options) -> None:
-    """Say how subprocesses are held, once per command."""
-    note(options, f"subprocesses are {describe(best_level())}")
+    """Print how subprocesses are isolated, once per command."""
+    note(options, f"subprocesses are {describe_level(best_level())}")
 
 
 def report(
@@ -76,8 +47,10 @@ def report(
     *,
     announced: bool = False,
 ) -> int:
-    """Say what became of the whole run, or with `only` of these agents; the exit code that tells
-    it too. The document is the whole run's. `announced`: the run was named as it began."""
+    """Print the results of the run, or with `only` of these agents; return the exit code.
+
+    The document is the whole run's. `announced`: the run's name was printed at its start.
+    """
     try:
         view = read_run(project, run_id)
     except NotFound:  # stopped before the run had begun
@@ -96,7 +69,7 @@ def report(
         note(options, f"{stopped}: nothing of yours was touched; what was done is recorded")
         if options.json or only is not None or not sys.stdout.isatty():  # else it stands above
             resume = again(options, project.root, "analyze", "--resume", run_id)
-            note(options, f"`{resume}` does the rest")
+            note(options, f"resume with `{resume}`")
         return 130
     if {job["status"] for job in jobs} <= GOOD:
         return 0

@@ -1,47 +1,46 @@
-"""What happened: `runs`, `show` and `diff`."""
+"""`runs`, `show` and `diff`."""
 
 import sys
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
+from remora.cli.app.names import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import coloured, diff_lines, emit, note, print_json, table
-from remora.cli.app.project_context import again, project_of
+from remora.cli.app.project_context import again, recorded_project
 from remora.cli.views.run_view import run_lines
 from remora.runs.project import Project
-from remora.runs.records.documents import diff_document
 from remora.runs.records.name_lookup import LAST, run_named
 from remora.runs.records.results import jobs_asked, read_run, run_document, run_documents
 from remora.runs.records.run_listing import RunLine, listed_runs
 from remora.text import plain
 from remora.trace.read.reader import DAMAGED
-from remora.trace.stream.line_builder import utc_now
 
 
 @command("runs", examples=("remora runs", "remora runs --json"))
 def runs(options: Options) -> int:
-    """List the runs of this project, the newest last.
+    """List the runs of this project, newest last.
 
-    PENDING counts verified change sets that nobody has said yes or no to, CONFLICT those that
-    did not fit your files. A damaged run's stream cannot be read to its end.
+    PENDING counts verified change sets without a verdict, CONFLICT those that could not be merged
+    with your files. The stream of a damaged run cannot be read to its end.
     """
-    project = project_of(options)
+    project = recorded_project(options)
     found = listed_runs(project.trace)
     emit(options, {"runs": run_documents(found)}, _runs(options, project, found))
     return 0
 
 
 @command("show", examples=("remora show", "remora show 20260131-0930 --json"))
-@click.argument("run", default=LAST)
+@click.argument("run", type=RUN, default=LAST)
 def show(options: Options, run: str) -> int:
-    """Show what became of a run's jobs.
+    """Show the results of a run's jobs.
 
-    RUN is a run's name, the beginning of one, or `last`, as it is without one.
+    RUN is a run ID, a unique prefix, or `last` (default).
     """
-    project = project_of(options)
+    project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     document = run_document(project, view)
     emit(options, document, run_lines(options, project, view, document))
@@ -49,15 +48,17 @@ def show(options: Options, run: str) -> int:
 
 
 @command("diff", examples=("remora diff last", "remora diff last 'src/shop/*' | git apply --check"))
-@click.argument("run", default=LAST)
-@click.argument("nodes", metavar="[NODE]...", nargs=-1)
+@click.argument("run", type=RUN, default=LAST)
+@click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
     Without NODE: every verified change set. With NODE (path:qualname, a qualname, or a glob):
-    what its jobs changed, verified or not. RUN is `last` without one.
+    what its jobs changed, verified or not. RUN is a run ID, a unique prefix, or `last` (default).
     """
-    project = project_of(options)
+    from remora.runs.records.documents import diff_document
+
+    project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     document = diff_document(project, view, nodes)
     if options.json:
@@ -78,7 +79,7 @@ def _runs(options: Options, project: Project, found: list[RunLine]) -> Iterator[
     if not found:
         yield f"no runs yet; start one with `{again(options, project.root, 'analyze')}`"
         return
-    now = utc_now()
+    now = datetime.now(UTC)
     rows = [
         (r.run_id, _age(r, now), r.status, r.jobs, r.pending, r.accepted, r.conflicts)
         for r in found

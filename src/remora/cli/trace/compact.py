@@ -1,4 +1,4 @@
-"""`trace compact`: seal what is over, let go what is old."""
+"""`trace compact`: compress ended streams, remove old ones."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,22 +9,22 @@ import msgspec
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, room, size_text, wrapped
 from remora.cli.app.project_context import project_of
-from remora.runs.retention.compact import compact as carried_out
 from remora.runs.retention.compact_report import Compaction
-from remora.runs.retention.inventory import DAMAGE
 from remora.text import plain
-from remora.trace.stream.line_builder import utc_now
 
 
 @command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done; change nothing.")
 def compact(options: Options, *, dry_run: bool) -> int:
-    """Compress the streams of old runs, remove those of very old ones, and what nothing names.
+    """Compress streams of old runs; remove very old ones and unused contents.
 
-    As runner.memory.retention says: compress_after_days, keep_days, keep_mb. A run that goes on,
-    can be resumed or has a change set that waits for a verdict is never touched. What went is on
-    record in .agentfs/expired.jsonl.
+    Follows runner.memory.retention: compress_after_days, keep_days, keep_mb. Never touches a
+    running, resumable or unreviewed run. .agentfs/expired.jsonl records what was removed.
     """
+    from remora.runs.retention.compact import compact as carried_out
+    from remora.runs.retention.inventory import DAMAGE
+    from remora.trace.stream.line_builder import utc_now
+
     done = carried_out(project_of(options), utc_now(), dry_run=dry_run)
     emit(options, msgspec.to_builtins(done), _lines(done, verbose=options.verbose))
     return 1 if done.problems or any(run.reason == DAMAGE for run in done.kept) else 0

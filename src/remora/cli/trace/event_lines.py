@@ -1,4 +1,4 @@
-"""Events on their way out: one to a line for people, or as recorded within one JSON document."""
+"""Event output: one line each for people, or as recorded within one JSON document."""
 
 import codecs
 import json
@@ -50,8 +50,8 @@ class Columns:
 
 
 def whole(path: Path) -> int:
-    """How many events there are, each of them readable: what is said before a document is begun,
-    so that either a whole one is printed or an error. Raises StreamDamaged."""
+    """Return the number of events after reading each one, so that a document is printed whole or
+    an error instead. Raises StreamDamaged."""
     count = 0
     for event in read_events(path):
         decode_part(event, dict[str, msgspec.Raw])

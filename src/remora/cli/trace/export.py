@@ -1,14 +1,14 @@
-"""`trace export`: recorded streams in the forms that other tools read."""
+"""`trace export`: recorded streams in formats of other tools."""
 
 import os
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 from remora.cli.app.entry import output_lost
+from remora.cli.app.names import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.app.project_context import records_of
@@ -20,6 +20,7 @@ from remora.exports.targets import to_file, to_logs, to_receiver, to_stream
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.text import plain
 from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.version import __version__
 
 _RECORDS = {"transcript": "transcript", "otel": "span", "inspect": "sample"}
 _MARKDOWN = (".md", ".markdown")
@@ -34,20 +35,28 @@ _MARKDOWN = (".md", ".markdown")
         "remora trace export --all --format sft -o rows.jsonl",
     ),
 )
-@click.argument("agent", required=False)
-@click.option("--run", "run", metavar="RUN", help="A run and all its agents.")
-@click.option("--all", "every", is_flag=True, help="All runs and agents.")
+@click.argument("agent", type=STREAM, required=False)
+@click.option("--run", "run", type=RUN, metavar="RUN", help="Export a run and all its agents.")
+@click.option("--all", "every", is_flag=True, help="Export all runs and agents.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(get_args(Format)),
     required=True,
-    help="What shall be written.",
+    help="Output format.",
 )
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="Instead of stdout; mode 0600.")
-@click.option("--markdown", is_flag=True, help="transcript: Markdown, as for a FILE.md.")
-@click.option("--endpoint", metavar="URL", help="otel: send the spans there by OTLP/HTTP.")
-@click.option("--content", is_flag=True, help="otel: with prompts, answers, arguments, outputs.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="FILE",
+    help="Write to this file, mode 0600. [default: stdout]",
+)
+@click.option("--markdown", is_flag=True, help="transcript: write Markdown (default for FILE.md).")
+@click.option("--endpoint", metavar="URL", help="otel: send spans to this OTLP/HTTP endpoint.")
+@click.option(
+    "--content", is_flag=True, help="otel: include prompts, answers, arguments and outputs."
+)
 def export(
     options: Options, agent: str | None, *, run: str | None, every: bool, form: Format, **how: Any
 ) -> int:
@@ -68,7 +77,7 @@ def export(
     output: Path | None = how["output"]
     wish = Wish(
         format=form,
-        version=version("remora"),
+        version=__version__,
         markdown=how["markdown"] or (output is not None and output.suffix in _MARKDOWN),
         content=how["content"],
     )
@@ -78,7 +87,7 @@ def export(
 
 
 def _check(options: Options, form: str, how: dict[str, Any]) -> None:
-    """What makes no sense together is refused before anything is read."""
+    """Refuse options that contradict each other, before anything is read."""
     for name, owner in (("markdown", "transcript"), ("endpoint", "otel"), ("content", "otel")):
         if how[name] and form != owner:
             raise click.UsageError(f"--{name} goes with --format {owner}")

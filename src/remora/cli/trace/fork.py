@@ -12,6 +12,7 @@ from remora.bootstrap.open_project import connect_model, model_flags, open_proje
 from remora.bootstrap.resume_run import connect_models, resumable
 from remora.bootstrap.start_fork import ForkWish, fork_agent
 from remora.cli.app.invocation import caller_of
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import again, complete
@@ -32,26 +33,26 @@ from remora.text import plain
         "remora trace fork lint-1f2e3d4c5b6a --turn 2 --files /tmp/then",
     ),
 )
-@click.argument("agent")
+@click.argument("agent", type=STREAM)
 @click.option(
     "--turn", type=click.IntRange(min=0), required=True, metavar="N",
-    help="Go on from before this turn's decision; 0: from before the first turn.",
+    help="Start before this turn's decision; 0: before the first.",
 )  # fmt: skip
-@click.option("--model", metavar="M", help="Another model: its name, or a server's address.")
-@click.option("--continue", "go_on", is_flag=True, help="Run it to its end at once.")
+@click.option("--model", metavar="M", help="Use another model: a name or a server's address.")
+@click.option("--continue", "go_on", is_flag=True, help="Run the new agent now.")
 @click.option(
     "--files", type=PATH, metavar="DIR",
-    help="Write the files as they were then into this empty folder.",
+    help="Write the files of that turn into this empty folder.",
 )  # fmt: skip
 @click.option(
-    "--trust-run", is_flag=True, help="Even if this installation did not start the run."
+    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )  # fmt: skip
 def fork(options: Options, agent: str, **asked: Any) -> int:
-    """Begin another attempt of an agent's job, from any of its turns.
+    """Start another attempt of an agent's job from any of its turns.
 
-    The new agent has a stream of its own with the packet and the files as they were before turn
-    N's decision; the old stream stays as it is. Without --continue nothing is run: `remora
-    analyze --resume RUN` does that later. AGENT as in `remora trace --help`.
+    The new agent has its own stream, with the packet and the files before turn N's decision; the
+    old stream stays unchanged. Without --continue nothing is run: `remora analyze --resume RUN`
+    does that later. AGENT as in `remora trace --help`.
     """
     caller = caller_of(options, model_flags(asked["model"]))
     project = open_project(caller)
@@ -91,7 +92,7 @@ def _go_on(
     emit(options, {**made.document(), "job": told}, tried_lines(options, project, view, [told]))
     if stopped:
         resume = again(options, project.root, "analyze", "--resume", run_id)
-        note(options, f"{stopped}: what was done is recorded; `{resume}` does the rest")
+        note(options, f"{stopped}: what was done is recorded; resume with `{resume}`")
         return 130
     return 0 if told["status"] in GOOD else 1
 

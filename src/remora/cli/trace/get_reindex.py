@@ -38,7 +38,7 @@ def get(options: Options, key: str) -> int:
 
 @command("reindex", examples=("remora trace reindex",))
 def reindex(options: Options) -> int:
-    """Throw the index away and build it again from the streams. Nothing is ever lost by that."""
+    """Rebuild the index from the streams. Nothing is lost by that."""
     built = build_again(records_of(options))
     streams, turns = count(built.streams, "stream"), count(built.turns, "turn")
     told = f"indexed {streams}, {turns}, {count(built.bytes, 'byte')} in {built.seconds:.1f} s"

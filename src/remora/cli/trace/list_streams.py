@@ -1,4 +1,4 @@
-"""`trace list`: the agents' streams, or those of them that fit, with the turns that do."""
+"""`trace list`: agents' streams, or those that match, with the matching turns."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 import click
 import msgspec
 
+from remora.cli.app.names import OPERATION, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, ending, room, table
 from remora.cli.app.project_context import records_of
@@ -35,30 +36,34 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
         "remora trace list --text 'No such file' --json",
     ),
 )
-@click.option("--run", metavar="RUN", help="Of one run.")
-@click.option("--node", metavar="GLOB", help="Of the nodes that match.")
-@click.option("-o", "--operation", metavar="NAME", help="Of one operation.")
+@click.option("--run", type=RUN, metavar="RUN", help="Only streams of this run.")
+@click.option("--node", metavar="GLOB", help="Only nodes that match.")
+@click.option(
+    "-o", "--operation", type=OPERATION, metavar="NAME", help="Only streams of this operation."
+)
 @click.option(
     "--status",
     type=click.Choice((*_STATUSES, *_SHOWN_AS)),
-    help="What became of the agent; verified and submitted are one.",
+    help="Only agents with this status; verified means submitted.",
 )
 @click.option(
-    "--outcome", type=click.Choice(("success", "partial", "error")), help="Turns that ended so."
+    "--outcome",
+    type=click.Choice(("success", "partial", "error")),
+    help="Only turns with this outcome.",
 )
-@click.option("--tool", metavar="NAME", help="Turns that called it.")
+@click.option("--tool", metavar="NAME", help="Only turns that called this tool.")
 @click.option(
     "--decided-by",
     type=click.Choice(("rule", "model", "fallback", "escalation")),
-    help="Turns that were decided so.",
+    help="Only turns that were decided this way.",
 )
 @click.option(
     "--since",
     metavar="TIME",
-    help="From 2026-11-20 on, or RFC 3339; or so long ago: 90s 15m 2h 3d 1w.",
+    help="Start: 2026-11-20, RFC 3339, or an age such as 15m 2h 3d.",
 )
-@click.option("--until", metavar="TIME", help="Likewise.")
-@click.option("--text", metavar="TEXT", help="Turns whose record holds it, in any case.")
+@click.option("--until", metavar="TIME", help="End, in the same forms.")
+@click.option("--text", metavar="TEXT", help="Only turns whose record contains this text.")
 def list_(options: Options, **asked: str | None) -> int:
     """List the agents' streams by run and node, the newest run last; with -v their sizes too.
 

@@ -1,8 +1,9 @@
-"""`trace packet` and `trace diff`: what a turn was decided on, and what changed since."""
+"""`trace packet` and `trace diff`: a turn's packet, and the changes between two."""
 
 import click
 import msgspec
 
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json
 from remora.cli.app.project_context import records_of
@@ -19,9 +20,9 @@ _TURN = click.IntRange(min=0)
     "packet",
     examples=("remora trace packet lint-3f2a --turn 3", "remora trace packet lint-3f2a --full"),
 )
-@click.argument("agent")
-@click.option("--turn", type=_TURN, metavar="N", help="Which turn; the last one if not given.")
-@click.option("--full", is_flag=True, help="Before it was trimmed to the limit.")
+@click.argument("agent", type=STREAM)
+@click.option("--turn", type=_TURN, metavar="N", help="Turn number. [default: the last turn]")
+@click.option("--full", is_flag=True, help="Show the packet before trimming.")
 def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
     """Print the Decision Packet as shown for turn N's decision, as JSON."""
     folder = records_of(options)
@@ -38,10 +39,10 @@ def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int
         "remora trace diff src/shop/cart.py:total --from 1 --to 6 --json",
     ),
 )
-@click.argument("agent")
-@click.option("--from", "first", type=_TURN, metavar="N", required=True, help="The earlier turn.")
-@click.option("--to", "last", type=_TURN, metavar="M", required=True, help="The later turn.")
-@click.option("--full", is_flag=True, help="Before the packets were trimmed to the limit.")
+@click.argument("agent", type=STREAM)
+@click.option("--from", "first", type=_TURN, metavar="N", required=True, help="Earlier turn.")
+@click.option("--to", "last", type=_TURN, metavar="M", required=True, help="Later turn.")
+@click.option("--full", is_flag=True, help="Compare the packets before trimming.")
 def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> int:
     """Show what changed in the packet from turn N's decision to turn M's.
 

@@ -1,4 +1,4 @@
-"""`trace replay`: the scripts of recorded agents, run once more from the record alone."""
+"""`trace replay`: run the scripts of recorded agents again from the record alone."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from remora.agents.replay import Rerun, rerun_scripts
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, print_error, room, wrapped
 from remora.cli.app.project_context import records_of
@@ -23,15 +24,15 @@ _WORDS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown", 
     "replay",
     examples=("remora trace replay lint-3f2a", "remora trace replay --json"),
 )
-@click.argument("agent", required=False)
-@click.option("--all", "every", is_flag=True, help="Every agent; so it is without AGENT.")
+@click.argument("agent", type=STREAM, required=False)
+@click.option("--all", "every", is_flag=True, help="All agents (default).")
 def replay(options: Options, agent: str | None, *, every: bool) -> int:
     """Run each script of an agent again and compare: tools, context, candidates, summarizers, checks.
 
-    Each is given what it was given: inputs, packet, clock, seed and the recorded answers of host
-    functions. All of it is in the stream and in .agentfs/objects; your files, a model and the Hub
-    are not asked, and nothing is written. Exit 1 if a script comes to something else than is
-    recorded. `unknown`: the record does not hold what it takes, and says why.
+    Each gets what it got when recorded: inputs, packet, clock, seed and the answers of host
+    functions, all from the stream and .agentfs/objects. No model, no hub and none of your files is
+    used, and nothing is written. Exit 1 if a result differs from the record. `unknown`: the record
+    lacks something, with the reason.
     """
     if agent is not None and every:
         raise click.UsageError("either AGENT or --all")

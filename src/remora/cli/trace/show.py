@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, room
 from remora.cli.app.project_context import records_of
@@ -28,9 +29,11 @@ _TURN = click.IntRange(min=0)
         "remora trace show lint-3f2a --raw",
     ),
 )
-@click.argument("agent")
-@click.option("--turn", type=_TURN, metavar="N", help="One turn: packet beside raw output.")
-@click.option("--raw", is_flag=True, help="The lines as they were recorded, byte for byte.")
+@click.argument("agent", type=STREAM)
+@click.option(
+    "--turn", type=_TURN, metavar="N", help="Show one turn: the packet beside raw output."
+)
+@click.option("--raw", is_flag=True, help="Print the recorded lines byte for byte.")
 def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     """Show an agent's (or a run's) events, one to a line.
 

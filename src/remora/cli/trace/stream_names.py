@@ -1,32 +1,37 @@
-"""What trace commands look into: a stream by its short name, the index, the signing key."""
+"""What trace commands open: a stream by its short name, the index, the signing key."""
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from remora.bootstrap.invocation import open_config
+from remora.bootstrap.invocation import is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
-from remora.config.loading import load_config
-from remora.config.schema import MemoryConfig
 from remora.errors import ConfigError, NotFound
-from remora.trace.index.packet_reader import PacketReader
-from remora.trace.index.queries import trace_queries
-from remora.trace.read.store_queries import TraceQueries
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.head_signatures import Signer, load_signer
+
+if TYPE_CHECKING:  # each trace command needs one or none of these
+    from remora.config.schema import MemoryConfig
+    from remora.trace.index.packet_reader import PacketReader
+    from remora.trace.read.store_queries import TraceQueries
+    from remora.trace.verify.head_signatures import Signer
 
 
 def path_of(folder: TraceFolder, name: str) -> Path:
-    """The stream of an agent or a run, by its whole name. Raises NotFound."""
+    """Return the stream of an agent or a run, by its whole name. Raises NotFound."""
     try:
         return folder.existing_agent(name)
     except NotFound:
         return folder.existing_run(name)
 
 
-def queries_of(options: Options, folder: TraceFolder) -> TraceQueries:
-    """What answers questions about all streams, as the configuration says."""
+def queries_of(options: Options, folder: TraceFolder) -> "TraceQueries":
+    """Return what answers questions about all streams, as the configuration says."""
+    from remora.trace.index.queries import trace_queries
+
+    if not is_configured(caller_of(options), folder.root):
+        return trace_queries(folder)
     memory = _memory(options, folder)
     if memory is None:
         return trace_queries(folder, store="jsonl")
@@ -34,17 +39,24 @@ def queries_of(options: Options, folder: TraceFolder) -> TraceQueries:
     return trace_queries(folder, store=store, indexing=memory.trace_indexing)
 
 
-def reader_of(options: Options, folder: TraceFolder) -> PacketReader:
-    """What finds the packet of any turn."""
+def reader_of(options: Options, folder: TraceFolder) -> "PacketReader":
+    """Return a reader that finds the packet of any turn."""
+    from remora.trace.index.packet_reader import PacketReader
+
+    if not is_configured(caller_of(options), folder.root):
+        return PacketReader(folder, indexed=True)
     memory = _memory(options, folder)
     return PacketReader(folder, indexed=memory is not None and memory.trace_store == "kv")
 
 
-def signer_of(options: Options) -> Signer | None:
-    """The user's signing key. The project's file is not even read: it has no say in it.
+def signer_of(options: Options) -> "Signer | None":
+    """Return the user's signing key. The project's file is not even read: it has no say in it.
 
     Raises ConfigError and DiskError for a key that is set and cannot be used.
     """
+    from remora.config.loading import load_config
+    from remora.trace.verify.head_signatures import load_signer
+
     user = caller_of(options).folders.config_file
     config = load_config(
         user_file=user if os.path.lexists(user) else None,
@@ -55,10 +67,10 @@ def signer_of(options: Options) -> Signer | None:
     return load_signer(os.environ, config.runner.memory.signing_key_file)
 
 
-def _memory(options: Options, folder: TraceFolder) -> MemoryConfig | None:
-    """None where the configuration is wrong: looking back never needs it."""
+def _memory(options: Options, folder: TraceFolder) -> "MemoryConfig | None":
+    """Return None if the configuration is wrong: reading records never needs it."""
     try:
         return open_config(caller_of(options), folder.root).runner.memory
     except ConfigError as error:
-        note(options, f"without the index, for the configuration is wrong: {error.message}")
+        note(options, f"the index is not used, because the configuration is wrong: {error.message}")
         return None

@@ -1,4 +1,4 @@
-"""`trace tail`: the end of a stream, and what comes while one looks."""
+"""`trace tail`: the end of a stream, and new events."""
 
 import time
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import fitted, note
 from remora.cli.app.project_context import records_of
@@ -34,14 +35,14 @@ Shown = Callable[[Path, bytes, Event], object]
         "remora trace tail last -f --json",
     ),
 )
-@click.argument("agent", default=LAST)
+@click.argument("agent", type=STREAM, default=LAST)
 @click.option("-n", "--lines", "number", type=click.IntRange(min=0), default=10, show_default=True)
-@click.option("-f", "--follow", is_flag=True, help="Go on with what comes, until nobody writes.")
+@click.option("-f", "--follow", is_flag=True, help="Print new events until the writer ends.")
 def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
-    """Show the last events of an agent or a run; of the newest run if none is named.
+    """Show the last events of an agent or a run (default: the newest run).
 
-    With -f also what is appended from then on, until its writer is gone; of a run what its agents
-    at work write too. Ctrl-C ends it before that, with exit code 130.
+    With -f also print new events until the writer ends; for a run, those of its running agents
+    too. Ctrl-C stops it with exit code 130.
     """
     folder = records_of(options)
     name = stream_named(folder, agent)
@@ -94,7 +95,7 @@ class _Watched:
 
 
 class _Printer:
-    """Events in columns; a line of another stream than the one before is told so."""
+    """Prints events in columns, with a heading where the stream changes."""
 
     def __init__(self, own: Path) -> None:
         self._columns = Columns(own)

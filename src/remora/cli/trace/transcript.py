@@ -1,10 +1,11 @@
-"""`trace transcript`: an agent's stream as people read it."""
+"""`trace transcript`: an agent's stream as readable text."""
 
 import json
 from itertools import islice
 
 import click
 
+from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.event_lines import document, whole
@@ -15,9 +16,9 @@ from remora.trace.read.transcript import transcript as transcript_of
 
 
 @command("transcript", examples=("remora trace transcript total",))
-@click.argument("agent")
+@click.argument("agent", type=STREAM)
 def transcript(options: Options, agent: str) -> int:
-    """Tell an agent's stream as people read it: asked, decided, done."""
+    """Print an agent's stream as readable text: asked, decided, done."""
     folder = records_of(options)
     name = stream_named(folder, agent)
     path = path_of(folder, name)

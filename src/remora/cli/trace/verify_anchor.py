@@ -1,4 +1,4 @@
-"""`trace verify` and `trace anchor`: whether all is as it was written, and what to keep of it."""
+"""`trace verify` and `trace anchor`: check streams, and print heads to store elsewhere."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from remora.cli.app.names import RUN, STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_error, print_json
 from remora.cli.app.project_context import records_of
@@ -31,19 +32,19 @@ _MOST = 100_000_000
         "remora trace verify --anchors - < kept-elsewhere.txt",
     ),
 )
-@click.argument("agent", required=False)
-@click.option("--all", "every", is_flag=True, help="Every stream; so it is without AGENT.")
+@click.argument("agent", type=STREAM, required=False)
+@click.option("--all", "every", is_flag=True, help="All streams (default).")
 @click.option(
     "--anchors",
     metavar="FILE",
-    help="What `trace anchor` printed once: each stream must still begin so. - is stdin.",
+    help="Compare with output of `trace anchor`; - is stdin.",
 )
 def verify(options: Options, agent: str | None, *, every: bool, anchors: str | None) -> int:
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.
 
-    Only reads; asks no model, tool or hub. Exit 1 if anything is not what was written; the line
-    is named. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your
-    own configuration) the anchors of signed runs are checked too. docs/reference/verify.md tells more.
+    Reads only; asks no model, tool or hub. Exit 1 if anything differs from what was written, with
+    the line. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your own
+    configuration) the anchors of signed runs are checked too. See docs/reference/verify.md.
     """
     if agent is not None and every:
         raise click.UsageError("either AGENT or --all")
@@ -62,13 +63,13 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
         "remora trace anchor --run last | ssh vault 'cat >> anchors.txt'",
     ),
 )
-@click.option("--run", metavar="RUN", help="A run's own stream and those of its agents.")
+@click.option("--run", type=RUN, metavar="RUN", help="Only the streams of this run.")
 def anchor(options: Options, run: str | None) -> int:
     """Print the head of every stream: agent|run ID COUNT HASH.
 
-    Keep the lines where whoever can write here cannot: `trace verify --anchors` then finds a
-    stream that was cut, rewritten or removed. With a signing key each line ends in its signature.
-    A stream whose hashes are not right is not anchored; it is told, and the exit code is 1.
+    Store this output where nobody with write access to this machine can change it: `trace verify
+    --anchors` then finds a stream that was cut, rewritten or removed. With a signing key each line
+    ends in its signature. Streams with invalid hashes are reported, not anchored; exit code 1.
     """
     folder = records_of(options)
     run_id = None if run is None else run_named(folder, run)
@@ -97,6 +98,6 @@ def _read(name: str) -> list[SavedAnchor]:
         with Path(name).open(encoding="utf-8") as file:
             return parse_anchors(file.read(_MOST))
     except UnicodeDecodeError as error:
-        raise UsageError(f"{name} is no text of anchors", hint="see `trace anchor`") from error
+        raise UsageError(f"{name} is not an anchor file", hint="see `trace anchor`") from error
     except OSError as error:
         raise UsageError(f"{name}: {error.strerror}", hint="--anchors names a file") from error

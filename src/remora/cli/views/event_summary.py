@@ -15,7 +15,7 @@ _Kind = TypeVar("_Kind")
 
 
 def gist(event: Event) -> str:
-    """What happened, in a few words; empty for types that say it all by their name."""
+    """Return a few words on an event; empty if its type says it all."""
     tell = _TELLERS.get(event.type)
     if tell is None:
         return ""
@@ -70,7 +70,7 @@ def call_text(data: dict[str, Any]) -> str:
 
 
 def chosen_text(data: dict[str, Any]) -> str:
-    """Who decided, and between how many."""
+    """Return who decided, and between how many candidates."""
     scores, choice = data.get("scores"), data.get("choice")
     between = ""
     if isinstance(scores, list) and isinstance(choice, int) and scores:
@@ -135,7 +135,7 @@ def _run_start(data: dict[str, Any]) -> str:
 
 
 def _job(data: dict[str, Any]) -> str:
-    """What is longest, and may be cut off, comes last."""
+    """Return the longest part last: it may be cut off."""
     told = [str(data[key]) for key in ("agent_id", "status", "node_id") if key in data]
     return " ".join(told).replace(" node:", " ", 1)
 

@@ -13,7 +13,7 @@ from remora.text import plain
 SAME = "the same change as before: doing it again, and what was said of it, made no difference"
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
-"""What people are told of a status; in JSON it stays what it is."""
+"""The words shown for a status; JSON keeps the status."""
 _TELLING = ("no_change", "failed", "error", "interrupted", "running")
 _LONGEST = 32
 """Columns for names of nodes at 80: a longer one pushes its line to the right. A wider terminal
@@ -77,7 +77,7 @@ def course(job: Document) -> str:
 
 
 def conflict_lines(job: Document) -> Iterator[str]:
-    """Where the change set met the user's file."""
+    """Yield where the change set conflicts with the user's file."""
     for conflict in job["conflicts"]:
         yield f"{conflict['path']}: {conflict['detail']}"
 
@@ -101,7 +101,7 @@ def _more(job: Document, indent: str, width: int | None) -> Iterator[str]:
 
 
 def _is_unchanged(job: Document) -> bool:
-    """Whether its agent left all as it was, and nothing went wrong on the way."""
+    """Return True if the agent changed nothing and nothing failed."""
     return job["status"] == "no_change" and not job["error"]
 
 
@@ -141,7 +141,7 @@ def _left(width: int | None, before: str) -> int | None:
 
 
 def _did(job: Document) -> str:
-    """What was done, and who decided it where that was not rules alone."""
+    """Return what was done, and who decided if not rules alone."""
     if not job["turns"]:
         return ""
     known = fixed_and_left(job)
@@ -167,7 +167,7 @@ def _deciders(decided_by: Mapping[str, int]) -> str:
 
 
 def _names(jobs: Sequence[Document]) -> list[str]:
-    """Each node's name in its file; with its operation, where there are several."""
+    """Return each node's name in its file, with its operation if there are several."""
     names = [plain(split_node_key(job["node_id"])[1]) for job in jobs]
     if len({job["operation"] for job in jobs}) < 2:
         return names

@@ -1,4 +1,4 @@
-"""What changed between two packets, as people read it."""
+"""Differences between two packets, as text."""
 
 from collections.abc import Iterator, Sequence
 from difflib import ndiff
@@ -21,7 +21,7 @@ _SILENT = ("turn",)
 
 
 def change_lines(between: dict[str, Any], changes: Sequence[PacketChange]) -> Iterator[str]:
-    """From the document of `trace diff` and its changes: sections in the packet's order."""
+    """Yield the changes of `trace diff` by section, in the packet's order."""
     told = [change for change in changes if _section(change) not in _SILENT]
     title = f"turn {between['from']} → turn {between['to']} of {between['agent_id']}"
     yield click.style(f"{title}: {count(len(told), 'change')}", bold=True)

@@ -54,7 +54,7 @@ def by_file(plan: Plan) -> Iterator[str]:
 
 
 def estimate(plan: Plan) -> str:
-    """How long it may take."""
+    """Return an estimate of the time."""
     seconds = len(plan.jobs) * _SECONDS_A_JOB
     minutes, tens = round(seconds / 60), max(1, round(seconds / 10))
     about = count(minutes, "minute") if minutes > 1 else f"{tens * 10} seconds"

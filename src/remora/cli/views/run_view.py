@@ -51,7 +51,7 @@ def run_lines(
 def tried_lines(
     options: Options, project: Project, view: RunView, jobs: list[Document]
 ) -> Iterator[str]:
-    """What became of a few of a run's jobs, and what to type next."""
+    """Yield the results of a few jobs of a run, and what to type next."""
     yield from job_lines(jobs, room(), verbose=options.verbose or len(jobs) == 1)
     nodes = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "pending"]
     if nodes:
@@ -72,7 +72,7 @@ def totals_line(document: Document) -> str:
 
 
 def others(totals: Mapping[str, Any]) -> Iterator[str]:
-    """How many nodes became no job: most of them need nothing."""
+    """Yield the number of nodes without a job."""
     if totals["skipped_nodes"]:
         yield f"{count(totals['skipped_nodes'], 'other node')} left alone"
 

@@ -20,7 +20,7 @@ _GAP = " │ "
 
 
 def turn_lines(document: dict[str, Any], width: int | None = None) -> Iterator[str]:
-    """From the document of `trace show --turn N`, for a terminal of `width` columns."""
+    """Yield the document of `trace show --turn N` for a terminal of `width` columns."""
     yield click.style(f"turn {document['turn']} of {document['agent_id']}", bold=True)
     for event in document["events"]:
         yield from _event(event)

@@ -1,4 +1,4 @@
-"""A verification in words: what is wrong, in which line, and how much was looked at."""
+"""A verification as text: problems by line, and how much was checked."""
 
 from collections.abc import Iterator
 
@@ -13,8 +13,10 @@ _FEW = 3
 
 
 def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iterator[str]:
-    """Every problem; the sound streams too where there are few of them, or with `-v`. `saved` is
-    the number of heads that were kept elsewhere."""
+    """Yield every problem, and intact streams too if there are few or with `-v`.
+
+    `saved` is the number of heads that were stored elsewhere.
+    """
     each = verbose or len(report.streams) <= _FEW
     for stream in report.streams:
         if each or not stream.ok:
@@ -36,7 +38,7 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
 
 
 def _vouched(report: VerifyReport, held: int) -> Iterator[str]:
-    """What heads that were kept elsewhere, and a key, could vouch for."""
+    """Yield what stored heads and a signing key confirm."""
     if held:
         yield f"anchors: {count(held - len(report.expired), 'kept head')} held"
     for anchor in report.expired:
@@ -54,7 +56,7 @@ def _stream(stream: StreamReport) -> str:
 
 
 def _signed(counted: SignatureCounts) -> str:
-    """What the key could vouch for, and what not."""
+    """Return which anchors the key confirms."""
     parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
     if counted.unsigned_runs:
         parts.append(f"{count(counted.unsigned_runs, 'run')} not signed")

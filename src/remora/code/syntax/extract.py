@@ -17,7 +17,7 @@ from remora.code.syntax.skip_comments import SkipComments, find_skip_comments
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.code.syntax.spans import Span, module_span, span_of, without_docstring
 from remora.ids import MODULE, NodeKey, node_key, spell_path
-from remora.text import REPORT, fault
+from remora.text import REPORT, bug_report_line
 
 _MAX_CACHED_FILES = 32
 _MAX_CACHED_BYTES = 256 * 1024
@@ -41,7 +41,7 @@ def _parsed(path: str, source: bytes) -> Module | Unreadable:
     try:
         return _read(path, source)
     except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
-        return Unreadable(path=path, detail=f"{fault(error)}; {REPORT}")
+        return Unreadable(path=path, detail=f"{bug_report_line(error)}; {REPORT}")
 
 
 def _read(path: str, source: bytes) -> Module | Unreadable:

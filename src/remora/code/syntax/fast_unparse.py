@@ -28,14 +28,6 @@ def unparse_header(node: DefinitionNode) -> str | None:
         return None
 
 
-def unparse_expression(node: ast.expr) -> str | None:
-    """Return the text of an expression; None if it needs `ast.unparse`."""
-    try:
-        return _text(node)
-    except (_NotSimpleError, RecursionError, ValueError):
-        return None
-
-
 def _parameters(args: ast.arguments) -> str:
     positional_only = args.posonlyargs
     parts = [

@@ -57,17 +57,17 @@ def send(
     A receiver that is busy (429, 502, 503, 504) or cannot be reached is asked up to four times.
     Raises OutsideError where it refuses, or takes only a part.
     """
-    import httpx
+    import httpx2
 
     url = traces_url(endpoint)
     near = _is_loopback(url)  # no proxy stands between this machine and itself
     with (
         _told(url),
-        httpx.Client(timeout=_TIMEOUT_S, headers=dict(headers), trust_env=not near) as client,
+        httpx2.Client(timeout=_TIMEOUT_S, headers=dict(headers), trust_env=not near) as client,
     ):
         for document, count in documents:
             answer = _posted(client, url, protobuf(document))
-            if answer.status_code != httpx.codes.OK:
+            if answer.status_code != httpx2.codes.OK:
                 raise OutsideError(
                     f"{url} answered {answer.status_code}: {answer.text[:200]!r}",
                     hint="is it an OTLP/HTTP receiver? its key goes into OTEL_EXPORTER_OTLP_HEADERS",
@@ -85,14 +85,14 @@ def _is_loopback(url: str) -> bool:
 
 
 def _posted(client: Any, url: str, body: bytes) -> Any:
-    import httpx
+    import httpx2
 
     for attempt in range(1, _TRIES + 1):
         try:
             answer = client.post(
                 url, content=body, headers={"Content-Type": "application/x-protobuf"}
             )
-        except httpx.TransportError:
+        except httpx2.TransportError:
             if attempt == _TRIES:
                 raise
             time.sleep(_wait_s(None, attempt))
@@ -123,11 +123,11 @@ def _check_all_taken(url: str, answer: Any, count: int) -> None:
 
 @contextmanager
 def _told(url: str) -> Iterator[None]:
-    import httpx
+    import httpx2
 
     try:
         yield
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         raise OutsideError(
             f"{url} cannot be reached: {error}", hint="is the receiver running?"
         ) from error

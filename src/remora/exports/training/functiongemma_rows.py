@@ -10,7 +10,7 @@ from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import Survey
 from remora.exports.training.decisions import Asked
 from remora.exports.training.sft_rows import Row, answered, provenance
-from remora.memory.prompt.control_tokens import defused
+from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.render import render
 from remora.trace.trace_folder import TraceFolder
 
@@ -59,7 +59,7 @@ def _rendered(one: Asked, survey: Survey) -> tuple[str, str] | None:
 
 def _value(value: Any) -> str:
     if isinstance(value, str):
-        return f"<escape>{defused(value)}<escape>"
+        return f"<escape>{neutralize_control_tokens(value)}<escape>"
     if isinstance(value, list):
         return f"[{','.join(map(_value, value))}]"
     if isinstance(value, dict):

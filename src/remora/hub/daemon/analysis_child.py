@@ -1,21 +1,23 @@
 """The child process that reads large files, so that the daemon can answer meanwhile.
 
-On its standard input: for each file 4 bytes of length, then a MessagePack pair of path and source.
+Its argument is the limit of its address space in bytes. On its standard input: for each file 4 bytes of length, then a MessagePack pair of path and source.
 On its standard output likewise the FileFacts without nodes, then the nodes in portions, of which the
 last is empty: a hundred thousand decoded at once would keep the daemon from answering. It ends when
 its input does, and with its parent.
 """
 
 import os
+import resource
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
 from remora.hub.daemon.child_process import begin, framed, received
-from remora.hub.gc_tuning import collect_seldom
+from remora.hub.gc_tuning import tune_gc
 
 _NODES = 1000
 
@@ -23,7 +25,10 @@ _NODES = 1000
 def main() -> None:
     """Answer until end-of-file on standard input."""
     answers = begin()
-    collect_seldom()
+    tune_gc()
+    limit = int(sys.argv[1])
+    with suppress(ValueError, OSError):  # a lower limit holds already
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     while answers is not None and (body := received(sys.stdin.buffer)) is not None:
         path, source = msgspec.msgpack.decode(body, type=tuple[bytes, bytes])
         facts = read_facts(os.fsdecode(path), source)

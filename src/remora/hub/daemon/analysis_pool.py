@@ -1,4 +1,4 @@
-"""Large files are read in a process of their own, one at a time, so that questions need not wait."""
+"""Analyses large files in a child process, one at a time, so that requests need not wait."""
 
 import asyncio
 import logging
@@ -9,36 +9,40 @@ from hashlib import sha256
 
 import msgspec
 
-from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.hub.daemon.child_process import framed
+from remora.hub.file_read import facts_without_nodes
 from remora.hub.process.spawn import FOLDER, command
 
 LIMIT_S = 120.0
 """Seconds for one file."""
+_GIVEN_UP = "the analysis of this file took too long or too much memory"
+MEMORY_LIMIT = 2 << 30
+"""Bytes of address space of the child: a file that needs more is recorded as not analysed."""
 _IDLE_S = 3.0
-"""As long as it waits for the next file, it holds about 50 MB."""
+"""Seconds after which an idle child is ended; it holds about 50 MB."""
 _facts = msgspec.msgpack.Decoder(FileFacts)
 _nodes = msgspec.msgpack.Decoder(tuple[NodeFacts, ...])
 _log = logging.getLogger("remora.hub")
 
 
-class Laboratory:
-    """Starts the child when it is needed, ends it when it is not."""
+class AnalysisPool:
+    """Starts the child on demand and ends it when idle."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], *, memory: int = MEMORY_LIMIT) -> None:
         self._environment = environment
+        self._memory = memory
         self._child: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
         self._end: asyncio.TimerHandle | None = None
 
     @property
     def pid(self) -> int | None:
-        """Of the child, while there is one."""
+        """Process id of the child, if there is one."""
         return None if self._child is None else self._child.pid
 
     async def analyse(self, path: str, source: bytes) -> FileFacts:
-        """The facts of a file (raw path); of one that ends the child, that they are partial."""
+        """Return the facts of a file (raw path); a file that ends the child has no nodes."""
         async with self._turn:
             if self._end is not None:
                 self._end.cancel()
@@ -48,7 +52,8 @@ class Laboratory:
             except (OSError, EOFError, TimeoutError, msgspec.DecodeError) as error:
                 await self._kill()
                 _log.warning("%r could not be analysed: %s", path, type(error).__name__)
-                return _without_nodes(path, source)
+                digest = sha256(source).hexdigest()
+                return facts_without_nodes(path, digest, _GIVEN_UP)
             except asyncio.CancelledError:
                 await self._kill()
                 raise
@@ -77,7 +82,7 @@ class Laboratory:
     async def _running(self) -> asyncio.subprocess.Process:
         if self._child is None or self._child.returncode is not None:
             self._child = await asyncio.create_subprocess_exec(
-                *command("remora.hub.daemon.analysis_child:main"),
+                *command("remora.hub.daemon.analysis_child:main", str(self._memory)),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
@@ -88,7 +93,7 @@ class Laboratory:
         return self._child
 
     def _let_go(self) -> None:
-        """It ends at the end of its input; the next file starts another."""
+        """Close the input of the child, which ends it; the next file starts another."""
         child, self._child = self._child, None
         if child is not None and child.stdin is not None:
             child.stdin.close()
@@ -103,14 +108,3 @@ class Laboratory:
 
 async def _part(stream: asyncio.StreamReader) -> bytes:
     return await stream.readexactly(int.from_bytes(await stream.readexactly(4), "big"))
-
-
-def _without_nodes(path: str, source: bytes) -> FileFacts:
-    known = read_facts(path, b"")
-    return msgspec.structs.replace(
-        known,
-        file_hash=sha256(source).hexdigest(),
-        partial=True,
-        detail="the analysis of this file took too long or too much memory",
-        nodes=(),
-    )

@@ -1,14 +1,13 @@
-"""What was seen to change and is not read yet, and for which questions that matters."""
+"""Queue of changed files, numbered so that a request can wait for the changes before it."""
 
 from collections.abc import Iterable
 from itertools import chain, islice
 
 
-class Pending:
-    """Each change has a number; a question waits for those that were seen before it came.
+class ChangeQueue:
+    """Each change has a number; a request waits for those seen before it arrived.
 
-    A path stands in it once, by its first number: reading a file once settles all that happened to
-    it before. Paths are raw.
+    A path is queued once, by its first number: one read covers all earlier changes. Paths are raw.
     """
 
     def __init__(self) -> None:
@@ -20,7 +19,7 @@ class Pending:
         self._owed = 0
 
     def __bool__(self) -> bool:
-        """Whether there is something to do here; what another process does is not."""
+        """True if this process has something to do."""
         return bool(self._paths) or self._sweep is not None
 
     def __len__(self) -> int:
@@ -28,25 +27,25 @@ class Pending:
 
     @property
     def sweep_wanted(self) -> bool:
-        """Whether a look at all files is the next thing to do: what the one before found is read
-        first, or those who ask for another one all the time would keep everybody waiting."""
+        """True if a sweep is next. Files that the last sweep found are read first, so that repeated
+        requests for a sweep cannot delay everything else."""
         if self._sweep is None:
             return False
         return all(number > self._owed for number in self._paths.values())
 
     def ticket(self) -> int:
-        """The number of the newest change."""
+        """Return the number of the newest change."""
         return self._number
 
     def reached(self, ticket: int) -> bool:
-        """Whether everything up to a number is read."""
+        """True if everything up to a number is read."""
         if not self._paths and not self._elsewhere and self._sweep is None:
             return True
         return self._oldest() > ticket
 
     def only_elsewhere_since(self, ticket: int) -> float | None:
-        """When another process began with the last of what is not read up to a number; None if
-        there is something to do here first."""
+        """Return when the child process began with the last unread file up to a number; None if
+        this process has something to do first."""
         if self._sweep is not None and self._sweep <= ticket:
             return None
         if any(number <= ticket for number in self._paths.values()):
@@ -57,24 +56,24 @@ class Pending:
         )
 
     def add(self, paths: Iterable[str]) -> None:
-        """These have changed, or may have."""
+        """Queue paths that changed, or may have."""
         for path in paths:
             if path not in self._paths:
                 self._number += 1
                 self._paths[path] = self._number
 
     def want_sweep(self) -> None:
-        """Anything may have changed."""
+        """Queue a sweep: anything may have changed."""
         self._number += 1
         if self._sweep is None:
             self._sweep = self._number
 
     def nothing_is_known(self) -> None:
-        """What was read is lost: every question waits for the next look at all files."""
+        """Forget what was read: every request waits for the next sweep."""
         self._sweep = 0
 
     def swept(self, paths: Iterable[str]) -> None:
-        """A look at all files, begun after the last `want_sweep`, found these changed."""
+        """Queue the changed files that a sweep found, begun after the last `want_sweep`."""
         if self._sweep is None:
             self.add(paths)
             return
@@ -83,27 +82,27 @@ class Pending:
         self._owed, self._sweep = self._sweep, None
 
     def first(self, count: int) -> dict[str, int]:
-        """The paths to read next, with their numbers; they are taken out."""
+        """Remove and return the paths to read next, with their numbers."""
         taken = dict(islice(self._paths.items(), count))
         for path in taken:
             del self._paths[path]
         return taken
 
     def put_back(self, taken: dict[str, int]) -> None:
-        """They could not be read now."""
+        """Queue paths again that could not be read."""
         for path, number in taken.items():
             self._paths[path] = min(number, self._paths.get(path, number))
 
     def send_away(self, path: str, number: int, now: float) -> int:
-        """Another process reads it, from `now` (seconds of a monotonic clock). What is given back
-        says which errand that is: a file that changes meanwhile is sent again."""
+        """Note that the child reads a file from `now` on (monotonic seconds), and return the number
+        of that errand: a file that changes meanwhile is sent again."""
         self._errand += 1
         before = self._elsewhere.get(path, (number, now, 0))
         self._elsewhere[path] = (*before[:2], self._errand)
         return self._errand
 
     def came_back(self, path: str, errand: int) -> None:
-        """It is read; nothing is settled if it was sent again since."""
+        """Note that the child has read a file, unless it was sent again since."""
         if self._elsewhere.get(path, (0, 0.0, 0))[2] == errand:
             del self._elsewhere[path]
 

@@ -1,4 +1,4 @@
-"""The daemon of one root, from its first answer to its last."""
+"""The daemon of one project: startup, periodic work and shutdown."""
 
 import asyncio
 import logging
@@ -9,24 +9,24 @@ from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from remora.errors import OutsideError, RemoraError
-from remora.hub.daemon.analysis_pool import Laboratory
-from remora.hub.daemon.health import Vitals, release_memory
-from remora.hub.daemon.link_scheduler import QUIET_S, Foresight
-from remora.hub.daemon.request_handler import Answering
-from remora.hub.daemon.status import Knowledge
-from remora.hub.daemon.updater import Upkeep
+from remora.hub.daemon.analysis_pool import AnalysisPool
+from remora.hub.daemon.health import HealthCheck, release_memory
+from remora.hub.daemon.link_scheduler import QUIET_S, LinkScheduler
+from remora.hub.daemon.request_handler import RequestHandler
+from remora.hub.daemon.status import DaemonStatus
+from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer
 from remora.hub.observe.spool import collect, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.addresses import Addresses, make_token, remove, write_addresses
 from remora.hub.process.hub_paths import HubPlaces
 from remora.hub.protocol import StatusResult
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 from remora.hub.server.http_server import HttpConnections
 from remora.hub.server.socket_listener import Listener
-from remora.hub.server.unix_server import Connections
+from remora.hub.server.unix_server import UnixConnections
 from remora.hub.store.hub_store import HubStore
-from remora.hub.store.owner_lock import Ownership
+from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.watcher_protocol import Watcher
 
 Outcome = Literal["stopped", "restart"]
@@ -38,13 +38,13 @@ _log = logging.getLogger("remora.hub")
 
 
 class Parts(NamedTuple):
-    """What a daemon keeps up to date."""
+    """The parts of a daemon that its caller makes."""
 
     store: HubStore
     indexer: Indexer
     open_watcher: Callable[[], Watcher]
-    newest_changes: Callable[[], Callable[[Answers], tuple[str, ...]]]
-    """Asked after each: what finds the nodes that it reaches beyond those that changed."""
+    newest_changes: Callable[[], Callable[[NodeQueries], tuple[str, ...]]]
+    """Returns, after each change, a function that finds the further nodes it affects."""
 
 
 class Settings(NamedTuple):
@@ -55,21 +55,21 @@ class Settings(NamedTuple):
     memory_mb: int
     http: tuple[str, int] | None
     environment: Mapping[str, str]
-    """Of the child process."""
+    """Environment of the child processes."""
     restarted: float | None = None
     """When it last replaced itself, in seconds of the monotonic clock."""
     quiet_s: float = QUIET_S
-    """How long nothing must have changed before links are found ahead."""
+    """Seconds without a change before links are precomputed."""
 
 
 class Daemon:
-    """Runs once. Whoever makes it holds the lock of the database."""
+    """Runs once. The caller holds the lock of the database."""
 
     def __init__(
         self,
         places: HubPlaces,
         settings: Settings,
-        ownership: Ownership,
+        ownership: OwnerLock,
     ) -> None:
         self._places = places
         self._settings = settings
@@ -83,8 +83,8 @@ class Daemon:
         self._released = False
 
     async def run(self, parts: Parts, ready: Callable[[StatusResult], None]) -> Outcome:
-        """Answer until told to stop, or until it is better to begin anew. `ready` is called once
-        it can be asked. Raises OutsideError where it cannot listen."""
+        """Answer requests until stopped, or until a restart is better; `ready` is called when it
+        accepts requests. Raises OutsideError where it cannot listen."""
         loop = asyncio.get_running_loop()
         self._outcome = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -93,9 +93,9 @@ class Daemon:
         tasks: list[asyncio.Task[None]] = []
         try:
             await self._listen()
-            tasks = [loop.create_task(work) for work in (self._upkeep.work(), self._tick())]
+            tasks = [loop.create_task(work) for work in (self._updater.work(), self._tick())]
             tasks += [loop.create_task(work) for work in (self._sweep(), self._announce())]
-            tasks.append(loop.create_task(self._foresight.work()))
+            tasks.append(loop.create_task(self._link_scheduler.work()))
             for task in tasks:
                 task.add_done_callback(self._broken)
             ready(self._known.status())
@@ -107,57 +107,59 @@ class Daemon:
     def _compose(self, parts: Parts) -> None:
         places = self._places
         self._parts = parts
-        self._known = Knowledge(parts.store, places)
-        self._upkeep = Upkeep(
+        self._known = DaemonStatus(parts.store, places)
+        self._updater = Updater(
             places.root,
             parts.indexer,
             parts.open_watcher(),
-            Laboratory(self._settings.environment),
+            AnalysisPool(self._settings.environment),
             tell=self._changed,
         )
-        self._known.upkeep = self._upkeep
-        self._desk = Answering(places, self._known, self._upkeep, damaged=self._begin_empty)
-        self._foresight = Foresight(
+        self._known.updater = self._updater
+        self._handler = RequestHandler(
+            places, self._known, self._updater, damaged=self._begin_empty
+        )
+        self._link_scheduler = LinkScheduler(
             places.db,
             parts.store,
-            self._upkeep,
+            self._updater,
             self._settings.environment,
             quiet_s=self._settings.quiet_s,
             damaged=self._begin_empty,
         )
-        self._connections = Connections(self._desk)
-        self._vitals = Vitals(
+        self._connections = UnixConnections(self._handler)
+        self._health = HealthCheck(
             places.root, memory_mb=self._settings.memory_mb, restarted=self._settings.restarted
         )
 
     def _changed(self, generation: int, changed: tuple[str, ...]) -> None:
-        """A generation may bring no fact of a node, and another hash of its file all the same."""
+        """Announce a new generation; it may have no changed node, only another file hash."""
         if generation == self._known.generation:
             return
         self._known.generation = generation
-        self._foresight.changed()
+        self._link_scheduler.changed()
         reached = self._parts.newest_changes()
-        if self._desk.subscribers:
-            self._events.put_nowait(self._desk.announce(generation, changed, reached))
+        if self._handler.subscribers:
+            self._events.put_nowait(self._handler.announce(generation, changed, reached))
 
     async def _announce(self) -> None:
-        """One event after the other."""
+        """Send events one after the other."""
         while True:
             await (await self._events.get())
 
     def _collect_observations(self) -> None:
-        """What was seen while tests ran waits beside the database: only we may write there."""
+        """Store observations that test runs left beside the database: only the daemon writes there."""
 
         def record(observation: Observation) -> None:
             done = self._parts.store.record_observed(observation)
             self._changed(done.generation, done.changed)
 
-        if self._upkeep.storing.locked():
+        if self._updater.storing.locked():
             return
         try:
             collect(spool_folder(self._places.db), record)
         except (RemoraError, OSError) as error:
-            _log.warning("observations are kept for later: %s", error)
+            _log.warning("cannot store observations yet: %s", error)
 
     async def _listen(self) -> None:
         self._http: HttpConnections | None = None
@@ -173,26 +175,26 @@ class Daemon:
         self._servers.append(await self._connections.listen(self._listener))
 
     async def _listen_http(self, host: str, port: int) -> None:
-        self._http = HttpConnections(self._desk, make_token(self._places.token))
+        self._http = HttpConnections(self._handler, make_token(self._places.token))
         loop = asyncio.get_running_loop()
         try:
             server = await loop.create_server(self._http.made, host, port)
         except OSError as error:
             raise OutsideError(
-                f"cannot listen at {host}:{port}: {error.strerror}", hint="port 0 takes a free one"
+                f"cannot listen at {host}:{port}: {error.strerror}", hint="port 0 picks a free one"
             ) from error
         self._servers.append(server)
         bound = server.sockets[0].getsockname()[1]
         self._known.http = f"http://{f'[{host}]' if ':' in host else host}:{bound}"
 
     async def _sweep(self) -> None:
-        """Look at all files now and then: no watcher is believed for ever."""
+        """Sweep all files periodically: watchers can miss changes."""
         while True:
             pause = float(self._settings.sweep_seconds)
-            if not self._upkeep.watcher.healthy:
+            if not self._updater.watcher.healthy:
                 pause = min(pause, _UNWATCHED_SWEEP_S)
             await asyncio.sleep(pause)
-            self._upkeep.want_sweep()
+            self._updater.want_sweep()
 
     async def _tick(self) -> None:
         while True:
@@ -209,39 +211,39 @@ class Daemon:
             self._judge()
 
     def _release_memory(self) -> None:
-        """Once, when the first look at all files is done."""
-        if self._upkeep.ready and not self._released:
+        """Return memory to the system once, after the initial scan."""
+        if self._updater.ready and not self._released:
             self._released = True
             release_memory()
 
     def _watch_again(self, now: float) -> None:
-        """A watcher that gave up may do better now: the root is there again, or watches are."""
-        watcher = self._upkeep.watcher
+        """Replace a watcher that gave up: the root or free watches may be back."""
+        watcher = self._updater.watcher
         if watcher.healthy or now - self._watched_at < _WATCH_AGAIN_S:
             return
         self._watched_at = now
         if watcher.note and self._places.root.is_dir():
-            self._upkeep.replace_watcher(self._parts.open_watcher())
+            self._updater.replace_watcher(self._parts.open_watcher())
 
     def _follow_watcher(self) -> None:
-        """Have the watcher's events read as they come; its descriptor may be another one now."""
-        loop, watched = asyncio.get_running_loop(), self._upkeep.watcher.fileno()
+        """Read the watcher's events as they arrive; its descriptor may have changed."""
+        loop, watched = asyncio.get_running_loop(), self._updater.watcher.fileno()
         if watched == self._reader:
             return
         if self._reader is not None:
             loop.remove_reader(self._reader)
         if watched is not None:
-            loop.add_reader(watched, self._upkeep.see)
+            loop.add_reader(watched, self._updater.see)
         self._reader = watched
 
     async def _repair(self) -> None:
-        """What somebody cleaned up is made again."""
+        """Restart or listen again if the database or the socket was removed."""
         if self._ownership.lost() or not self._places.db.exists():
-            _log.warning("the database was removed: beginning anew")
+            _log.warning("the database was removed: restarting")
             self._end("restart")
             return
         if self._listener is None or self._listener.lost():
-            _log.warning("the socket was removed: listening anew")
+            _log.warning("the socket was removed: listening again")
             try:
                 if self._listener is not None:
                     self._servers.pop(0).close()
@@ -261,7 +263,7 @@ class Daemon:
             socket=status.socket,
             http=status.http,
             token_file=status.token_file,
-            notes=(*self._upkeep.notes, *self._vitals.notes),
+            notes=(*self._updater.notes, *self._health.notes),
         )
         if addresses != self._written or not self._places.addresses.exists():
             with suppress(OSError):  # a full disk: it is tried again
@@ -269,16 +271,16 @@ class Daemon:
                 self._written = addresses
 
     def _judge(self) -> None:
-        """Whether to go on."""
-        verdict = self._vitals.verdict(time.monotonic(), settled=self._upkeep.ready)
+        """End the daemon if it is unhealthy or idle for too long."""
+        verdict = self._health.verdict(time.monotonic(), settled=self._updater.ready)
         if verdict is not None:
             outcome, why = verdict
             _log.info("%s", why)
             self._end(outcome)
-        idle = time.monotonic() - self._desk.last_asked
+        idle = time.monotonic() - self._handler.last_asked
         limit = self._settings.idle_stop_minutes * 60
-        if limit and idle > limit and not self._desk.subscribers:
-            _log.info("nobody asked for %d minutes", self._settings.idle_stop_minutes)
+        if limit and idle > limit and not self._handler.subscribers:
+            _log.info("no request for %d minutes: stopping", self._settings.idle_stop_minutes)
             self._end("stopped")
 
     def _end(self, outcome: Outcome) -> None:
@@ -286,24 +288,24 @@ class Daemon:
             self._outcome.set_result(outcome)
 
     def _begin_empty(self) -> None:
-        """A reader met damage, of which the writer, who has much in memory, may know nothing."""
+        """Restart with an empty database: a reader found damage that the writer may not see."""
         self._damaged = True
         self._end("restart")
 
     def _give_back(self, store: HubStore) -> None:
         if self._damaged:
-            with suppress(RemoraError):  # then it is met again
+            with suppress(RemoraError):  # the next start finds the damage again
                 store.rebuild()
         store.close()
 
     def _broken(self, task: asyncio.Task[None]) -> None:
-        """A task that ends by itself is a bug: begin anew rather than answer without it."""
+        """Restart if a task ends by itself, which is a bug."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("a part of the daemon failed", exc_info=error)
+            _log.error("a task of the daemon failed", exc_info=error)
             self._end("restart")
 
     async def _goodbye(self, tasks: list[asyncio.Task[None]]) -> None:
-        """Take no more questions, answer those that were asked, and leave nothing behind."""
+        """Accept no more requests, answer the open ones, and remove what was created."""
         for server in self._servers:
             server.close()
         remove(self._places.addresses, self._places.token)
@@ -318,5 +320,5 @@ class Daemon:
         await asyncio.gather(*tasks, return_exceptions=True)
         if self._reader is not None:
             asyncio.get_running_loop().remove_reader(self._reader)
-        await self._upkeep.close()
-        self._desk.close()
+        await self._updater.close()
+        self._handler.close()

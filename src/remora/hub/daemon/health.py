@@ -1,4 +1,4 @@
-"""How the daemon itself is: its memory, and whether its root is still there."""
+"""Health of the daemon: its memory, and if its root still exists."""
 
 import ctypes
 import gc
@@ -7,19 +7,18 @@ from pathlib import Path
 from typing import Literal
 
 REPLACE_AGAIN_S = 600.0
-"""A process that replaced itself for its memory does not do so again before."""
+"""Minimum seconds between two restarts for memory."""
 OVER_S = 15.0
-"""How long too much memory must be held: reading one very large file needs it for a moment, and
-who asks meanwhile would lose the daemon."""
+"""Seconds of too much memory before a restart: reading one very large file needs it briefly."""
 ROOT_GONE_S = 60.0
-"""How long a root may be away: a checkout or a mount may bring it back."""
+"""Seconds that a root may be missing: a checkout or a mount may bring it back."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 Verdict = tuple[Literal["stopped", "restart"], str]
 
 
-class Vitals:
-    """Looked at now and then; times are seconds of the monotonic clock."""
+class HealthCheck:
+    """Checked periodically; times are seconds of the monotonic clock."""
 
     def __init__(self, root: Path, *, memory_mb: int, restarted: float | None) -> None:
         self._root = root
@@ -31,12 +30,12 @@ class Vitals:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is not as it should be, in sentences."""
+        """Problems, in sentences."""
         gone = "the root is gone" if self._gone is not None else ""
         return tuple(note for note in (gone, self._memory_note) if note)
 
     def verdict(self, now: float, *, settled: bool) -> Verdict | None:
-        """Whether to end, and why. `settled`: all files have been read once."""
+        """Return how to end, and why; None to continue. `settled`: all files have been read once."""
         self._look_for_root(now)
         if self._gone is not None and now - self._gone > ROOT_GONE_S:
             return "stopped", f"{self._root} is gone"
@@ -45,8 +44,8 @@ class Vitals:
             self._over, self._memory_note = None, ""
             return None
         self._memory_note = (
-            f"{used} MiB of memory are used, hub.memory_mb is {self._limit}: the daemon begins anew "
-            "where that lasts; a project that needs more all the time needs a larger hub.memory_mb"
+            f"{used} MiB of memory are used, hub.memory_mb is {self._limit}: the daemon restarts "
+            "if that lasts; a project that always needs more needs a larger hub.memory_mb"
         )
         recently = self._restarted is not None and now - self._restarted < REPLACE_AGAIN_S
         lasting = self._over is not None and now - self._over >= OVER_S

@@ -1,9 +1,9 @@
-"""The child process that finds links before anybody asks: one round, then it ends.
+"""Child process that precomputes links: one round, then it ends.
 
 Its argument is the database, which it only reads. On its standard output come framed messages of
 MessagePack: the Beginning; when `GO` came on its standard input, every Portion; and an empty one at
-the end. It yields to everybody else, and ends early rather than take much memory: what it told is
-kept, and the next one goes on from there.
+the end. It runs at the lowest priority and ends early rather than take much memory; what it sent is
+kept, and the next child continues from there.
 """
 
 import os
@@ -18,25 +18,25 @@ from remora.errors import HubDamaged, RemoraError
 from remora.hub.daemon.child_process import begin, framed, received
 from remora.hub.daemon.health import memory_mb
 from remora.hub.daemon.link_round import begin_round, find_links
-from remora.hub.gc_tuning import collect_seldom
+from remora.hub.gc_tuning import tune_gc
 
 GO = b"go"
 FULL, UNREADABLE, DAMAGED = 3, 4, 5
-"""How it ends where it did not come to its end."""
+"""Exit codes of an unfinished round."""
 MOST_MB = 600
-"""Resident memory with which it goes on to the next file."""
+"""MiB of resident memory up to which it continues with the next file."""
 ROOM_MB = 150
-"""What it may take beside the project's files, however many these are."""
+"""MiB that it may take beside the project's files."""
 _LARGEST = 4 << 30  # bytes of address space: a file that needs more cannot be linked
 
 
 def main() -> int:
-    """One round."""
+    """Run one round."""
     messages = begin()
     if messages is None:
         return UNREADABLE
     os.nice(19)
-    collect_seldom()
+    tune_gc()
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_LARGEST, _LARGEST))
     try:

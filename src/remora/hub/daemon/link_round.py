@@ -1,4 +1,4 @@
-"""Links that are found before they are asked for: one round, which finds those that are missing."""
+"""One round of precomputing links: finds those that are missing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -11,24 +11,24 @@ from remora.errors import RemoraError
 from remora.hub.store.link_reader import encode_reads, link_state
 from remora.hub.store.link_writer import Beginning, CarriedRow, LinkRow, Portion, Unlinked
 from remora.ids import split_node_key
-from remora.text import in_a_line
+from remora.text import exception_summary
 
 _AT_ONCE = 200
 """Nodes of a portion, at most: others wait while it is written."""
 
 
-class Round(NamedTuple):
-    """What is told before it begins, and the nodes whose links are to be found (by path)."""
+class LinkRound(NamedTuple):
+    """The message before a round begins, and the nodes whose links are missing (by path)."""
 
     beginning: Beginning
     todo: Mapping[str, list[str]]
     new_linker: Callable[[], Linker]
     carried: set[str]
-    """Keys of the nodes of which it is stored."""
+    """Keys of the nodes whose carried row is stored."""
 
 
-def begin_round(db: Path) -> Round:
-    """See what is to be done. Raises DiskError where the database cannot be read."""
+def begin_round(db: Path) -> LinkRound:
+    """Return what is missing. Raises DiskError where the database cannot be read."""
     with link_state(db) as state:  # no longer: the database's log waits for it
         base, program, missing = state.base, state.program, dict.fromkeys(sorted(state.nodes))
         before, carried, linked = state.before(), state.carried(), list(state.linked())
@@ -36,7 +36,7 @@ def begin_round(db: Path) -> Round:
     inputs, renewed = 0, dict[str, AliasDigest]()
     if before:
         inputs, renewed = invalidated(program, new_linker().alias_digest, before, carried)
-    # whom nothing leads to since it is gone was touched: nothing rests on it any more
+    # a carried row of a gone node to which no name leads any more is not needed
     gone = {
         key
         for key, now in renewed.items()
@@ -53,12 +53,12 @@ def begin_round(db: Path) -> Round:
         todo.setdefault(split_node_key(key)[0], []).append(key)
     rows = tuple(_carried_row(key, now) for key, now in renewed.items() if key not in gone)
     beginning = Beginning(base, tuple(stale), rows, tuple(gone))
-    return Round(beginning, todo, new_linker, carried.keys() - gone)
+    return LinkRound(beginning, todo, new_linker, carried.keys() - gone)
 
 
-def find_links(about: Round) -> Iterator[Portion]:
-    """Those of some nodes of a file at a time. A node that makes the linker fail costs no other its
-    links: it is told as failed. Raises RemoraError where the database cannot be read."""
+def find_links(about: LinkRound) -> Iterator[Portion]:
+    """Yield the links of some nodes of a file at a time; a node that makes the linker fail is reported
+    as failed. Raises RemoraError where the database cannot be read."""
     linker, known = about.new_linker(), about.carried
     for keys in _parts(about.todo.values()):
         found = _portion(linker, keys, known)
@@ -69,12 +69,12 @@ def find_links(about: Round) -> Iterator[Portion]:
                 yield found
         else:
             yield found
-        if found.failed:  # what it was in the middle of is not finished, and not right
+        if found.failed:  # its unfinished state is not right
             linker = about.new_linker()
 
 
 def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
-    """The links of some nodes; all or none of them."""
+    """Return the links of some nodes: all or none."""
     try:
         links = tuple(_link_row(linker, key) for key in keys)
         carried: dict[str, CarriedRow] = {}
@@ -83,7 +83,7 @@ def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
     except RemoraError:
         raise
     except Exception as error:  # noqa: BLE001 (a bug of ours must not cost all others their links)
-        return Portion((), (), tuple(Unlinked(key, in_a_line(error)) for key in keys))
+        return Portion((), (), tuple(Unlinked(key, exception_summary(error)) for key in keys))
     known.update(carried)
     return Portion(links, tuple(carried.values()))
 

@@ -1,4 +1,4 @@
-"""Links are found before they are asked for: by a child, while nobody edits, and stored here."""
+"""Precomputes links in a child process while no file changes, and stores them."""
 
 import asyncio
 import logging
@@ -14,15 +14,15 @@ import msgspec
 from remora.errors import HubDamaged, RemoraError
 from remora.hub.daemon import link_child
 from remora.hub.daemon.child_process import framed
-from remora.hub.daemon.updater import Upkeep
+from remora.hub.daemon.updater import Updater
 from remora.hub.process.spawn import FOLDER, command
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Beginning, Portion, Unlinked
 
 QUIET_S = 2.0
-"""Seconds without a change before anything is begun."""
+"""Seconds without a change before a round begins."""
 _RETRY_S, _MOST_RETRY_S = 30.0, 3600.0
-"""How long nothing is tried again after a failure; how long at most where nothing is edited."""
+"""Seconds between attempts after a failure: at first, and at most while nothing changes."""
 _PAUSE_S = 0.05
 _OVERTAKEN_S = 0.5
 _MOST_TOLD = 5
@@ -37,15 +37,15 @@ class _EndedError(Exception):
     """The child ended before the round did."""
 
 
-class Foresight:
-    """`damaged` is called when the database turns out to make no sense. Where links cannot be found
-    or stored, answers go on without them, and it is tried again later."""
+class LinkScheduler:
+    """`damaged` is called when the database is damaged. Where links cannot be found or stored,
+    requests are answered without them, and it retries later."""
 
     def __init__(
         self,
         db: Path,
         store: HubStore,
-        upkeep: Upkeep,
+        updater: Updater,
         environment: Mapping[str, str],
         *,
         quiet_s: float = QUIET_S,
@@ -53,7 +53,7 @@ class Foresight:
     ) -> None:
         self._db = db
         self._store = store
-        self._upkeep = upkeep
+        self._updater = updater
         self._environment = environment
         self._quiet_s = quiet_s
         self._damaged = damaged
@@ -67,16 +67,16 @@ class Foresight:
 
     @property
     def pid(self) -> int | None:
-        """Of the child, while there is one."""
+        """Process id of the child, if there is one."""
         return None if self._child is None else self._child.pid
 
     def changed(self) -> None:
-        """Something was stored just now."""
+        """Note that something was stored."""
         self._changed_at = time.monotonic()
         self._wanted.set()
 
     async def work(self) -> None:
-        """One round after the other, for ever; the child ends when this is cancelled."""
+        """Run rounds until cancelled, which ends the child."""
         while True:
             await self._wanted.wait()
             await self._quiet()
@@ -94,15 +94,15 @@ class Foresight:
                 self._wanted.set()
 
     async def _quiet(self) -> None:
-        """Wait until everything is read, and nothing has changed for a while."""
-        while not self._upkeep.ready or self._upkeep.pending or self._left() > 0:  # noqa: ASYNC110
+        """Wait until everything is read and nothing has changed for a while."""
+        while not self._updater.ready or self._updater.pending or self._left() > 0:  # noqa: ASYNC110
             await asyncio.sleep(max(self._left(), _PAUSE_S))
 
     def _left(self) -> float:
         return self._changed_at + self._quiet_s - time.monotonic()
 
     async def _round(self) -> None:
-        """One child's, which is gone when this ends, however it does: it may hold much memory."""
+        """Run one round; its child, which may hold much memory, is ended in any case."""
         child = self._child = await self._started()
         try:
             await self._store_what_it_finds(child)
@@ -110,7 +110,7 @@ class Foresight:
             await self._kill()
 
     async def _store_what_it_finds(self, child: asyncio.subprocess.Process) -> None:
-        """Whatever is edited meanwhile, what is found holds for the state in which it began."""
+        """Store what the child finds; it holds for the state in which the round began."""
         assert child.stdin is not None
         beginning = _beginning.decode(await self._next(child))
         if not await self._stored(lambda: self._store.links().begin(beginning)):
@@ -127,7 +127,7 @@ class Foresight:
             if portion.links:
                 self._recovered()
         if failed:
-            raise _EndedError(_told(failed))
+            raise _EndedError(_summary(failed))
         if await self._stored(lambda: self._store.links().end(beginning.base)):
             _log.info("the links of all nodes are stored")
 
@@ -149,7 +149,7 @@ class Foresight:
         return child
 
     async def _next(self, child: asyncio.subprocess.Process) -> bytes:
-        """The next message; while files are read the child waits with it."""
+        """Return the next message, after files that are being read."""
         assert child.stdout is not None
         try:
             head = await child.stdout.readexactly(4)
@@ -160,17 +160,17 @@ class Foresight:
                 raise HubDamaged(f"{self._db}: links are damaged") from None
             if code == link_child.FULL:
                 return b""
-            said = await self._last_words
+            output = await self._last_words
             raise _EndedError(
-                f"links cannot be found ahead: the child ended with {code}{said}"
+                f"precomputing links failed: the child ended with {code}{output}"
             ) from None
-        while self._upkeep.pending:  # noqa: ASYNC110 - nothing is missed by looking now and then
+        while self._updater.pending:  # noqa: ASYNC110 - nothing is missed by looking now and then
             await asyncio.sleep(_PAUSE_S)
         return body
 
     async def _stored(self, write: Callable[[], _T]) -> _T:
-        """Written by another thread: this one goes on answering."""
-        async with self._upkeep.storing:
+        """Write in another thread, so that this one goes on answering."""
+        async with self._updater.storing:
             work = asyncio.ensure_future(asyncio.to_thread(write))
             try:
                 return await asyncio.shield(work)
@@ -203,22 +203,22 @@ class Foresight:
             await child.communicate()  # what nobody read keeps the pipe open
 
 
-def _told(failed: list[Unlinked]) -> str:
-    """Which nodes have no links, and why."""
+def _summary(failed: list[Unlinked]) -> str:
+    """Return which nodes have no links, and why."""
     some = "; ".join(
         f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MOST_TOLD]
     )
     more = f"; and {len(failed) - _MOST_TOLD} more" if len(failed) > _MOST_TOLD else ""
     return (
-        "links are found when somebody asks, and not before, because those of some nodes cannot be "
-        f"found, which is a bug: {some}{more}"
+        "links are found on request, not in advance, because those of some nodes cannot be found, "
+        f"which is a bug: {some}{more}"
     )
 
 
 async def _last_words(errors: asyncio.StreamReader) -> str:
-    """The end of what a child says on its standard error, read as it comes: it is not to wait."""
-    said = b""
+    """Return the end of a child's standard error, read as it arrives so that the child never waits."""
+    output = b""
     while part := await errors.read(_MOST_SAID):
-        said = (said + part)[-_MOST_SAID:]
-    text = said.decode(errors="replace").strip()
+        output = (output + part)[-_MOST_SAID:]
+    text = output.decode(errors="replace").strip()
     return f": {text}" if text else ""

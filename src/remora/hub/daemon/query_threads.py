@@ -1,6 +1,6 @@
-"""Threads in which answers are made: one that takes seconds keeps nobody else waiting.
+"""Threads that compute answers, so that a slow one does not delay the others.
 
-The interpreter runs one of them at a time, but takes turns: the daemon's own thread goes on.
+The interpreter runs one at a time but switches between them: the daemon's own thread goes on.
 """
 
 import asyncio
@@ -15,21 +15,21 @@ from remora.code.callgraph.files.file_cache import FileCache
 from remora.errors import NotFound, RemoraError
 from remora.hub.daemon.view_cache import NewestView
 from remora.hub.protocol import Refused
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 from remora.hub.query.snapshots import OutOfTimeError
-from remora.hub.store.ir_cache import LoweredCache
-from remora.hub.store.reader import StoreView
+from remora.hub.store.ir_cache import IrCache
+from remora.hub.store.reader import StoredSnapshot
 
-LANE = "remora-hub-lane"
-"""What the names of the threads begin with."""
-MOST = 3
-LIMIT_S = 10.0
-"""How long an answer is waited for; its thread goes on, and is not asked anything else meanwhile."""
+THREAD_NAME = "remora-hub-lane"
+"""Prefix of the names of the threads."""
+MAX_THREADS = 3
+ANSWER_LIMIT_S = 10.0
+"""Seconds to wait for an answer; its thread goes on and takes no other question meanwhile."""
 GIVEN_UP_S = 20.0
-"""How long it goes on at most: who asks the same again meanwhile waits for the same answer."""
+"""Seconds after which it stops; the same question asked meanwhile gets the same answer."""
 _PATIENCE_S = 1.0
 _TRIES = 3
-"""Of an answer; while somebody writes file after file the last one is told as it is."""
+"""Attempts at an answer; while files keep changing, the last one is given as it is."""
 # All of it together decides how much the daemon holds beside what it needs at rest: on the standard
 # library that is 110 MB of 250. With more room a first question takes half as long there.
 _DECODED = 3 * 512 * 1024
@@ -37,95 +37,97 @@ _DECODED = 3 * 512 * 1024
 _ROOM = 30_000
 """Records of files whose indexes are held, for all threads."""
 _MOST_ANSWERS = 10_000
-"""What each thread remembers of what lay behind the questions it answered."""
+"""Intermediate results that each thread keeps."""
 _T = TypeVar("_T")
 
 
-class Read(NamedTuple):
-    """What was read of files lately, for all threads: their memory is that of one."""
+class ReadFiles(NamedTuple):
+    """Caches of decoded files, shared by all threads."""
 
-    lowered: LoweredCache
+    lowered: IrCache
     files: FileCache
 
     @classmethod
-    def nothing(cls) -> Self:
-        """As much as it will hold, empty."""
-        return cls(LoweredCache(_DECODED), FileCache(_ROOM))
+    def empty(cls) -> Self:
+        """Return empty caches."""
+        return cls(IrCache(_DECODED), FileCache(_ROOM))
 
 
-class Lanes:
-    """At most `MOST` threads, each with its own view of the database; made when they are needed."""
+class QueryThreads:
+    """At most `MAX_THREADS` threads, each with its own database connection, started on demand."""
 
-    def __init__(self, db: Path, read: Read) -> None:
+    def __init__(self, db: Path, read: ReadFiles) -> None:
         self._db = db
         self._read = read
-        self._free: asyncio.LifoQueue[_Lane] = asyncio.LifoQueue()
-        self._all: list[_Lane] = []
+        self._free: asyncio.LifoQueue[_QueryThread] = asyncio.LifoQueue()
+        self._all: list[_QueryThread] = []
         self._going: dict[Hashable, asyncio.Future[Any]] = {}
 
-    async def ask(self, question: Callable[[Answers], _T], same: Hashable = None) -> _T:
-        """What `question` gives for the newest state. Raises what it raises, and Refused where
-        too many others are being answered.
+    async def ask(self, question: Callable[[NodeQueries], _T], same: Hashable = None) -> _T:
+        """Return what `question` gives for the newest state.
 
-        Questions with an equal `same` are one, as long as it is being answered: it is begun once.
+        Questions with an equal `same` share one computation while it runs. Raises what `question`
+        raises, and Refused where too many others are being answered.
         """
         work: asyncio.Future[_T] = self._going.get(same) or await self._begun(question, same)
-        done, _ = await asyncio.wait({work}, timeout=LIMIT_S)
+        done, _ = await asyncio.wait({work}, timeout=ANSWER_LIMIT_S)
         if not done:
-            raise Refused("busy", f"the answer takes more than {LIMIT_S:.0f} s")
+            raise Refused("busy", f"the answer takes more than {ANSWER_LIMIT_S:.0f} s")
         return work.result()
 
     def close(self) -> None:
-        """No thread begins anything more."""
-        for lane in self._all:
-            lane.thread.shutdown(wait=False, cancel_futures=True)
+        """Start nothing more."""
+        for thread in self._all:
+            thread.executor.shutdown(wait=False, cancel_futures=True)
 
     async def _begun(
-        self, question: Callable[[Answers], _T], same: Hashable
+        self, question: Callable[[NodeQueries], _T], same: Hashable
     ) -> "asyncio.Future[_T]":
-        lane = await self._lane()
-        if same in self._going:  # by somebody who waited for a lane as well
-            self._free.put_nowait(lane)
+        thread = await self._free_thread()
+        if same in self._going:  # by another that waited for a thread as well
+            self._free.put_nowait(thread)
             return self._going[same]
-        work = asyncio.get_running_loop().run_in_executor(lane.thread, lane.answers.ask, question)
+        work = asyncio.get_running_loop().run_in_executor(
+            thread.executor, thread.queries.ask, question
+        )
         if same is not None:
             self._going[same] = work
             work.add_done_callback(lambda _: self._going.pop(same))
-        # who asked may go: the lane is free only when its thread is
-        work.add_done_callback(lambda done: self._freed(lane, done))
+        # the client may be gone: the thread is free only when its work ends
+        work.add_done_callback(lambda done: self._freed(thread, done))
         return work
 
-    def _freed(self, lane: "_Lane", done: "asyncio.Future[_T]") -> None:
-        self._free.put_nowait(lane)
+    def _freed(self, thread: "_QueryThread", done: "asyncio.Future[_T]") -> None:
+        self._free.put_nowait(thread)
         if not done.cancelled():
-            done.exception()  # whoever still waits is told; nobody else need be
+            done.exception()  # retrieved here, so that asyncio does not log it
 
-    async def _lane(self) -> "_Lane":
+    async def _free_thread(self) -> "_QueryThread":
         with suppress(asyncio.QueueEmpty):
             return self._free.get_nowait()
-        if len(self._all) < MOST:
-            self._all.append(_Lane(self._db, self._read))
+        if len(self._all) < MAX_THREADS:
+            self._all.append(_QueryThread(self._db, self._read))
             return self._all[-1]
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 return await self._free.get()
         except TimeoutError:
-            raise Refused("busy", "other questions take very long just now") from None
+            raise Refused("busy", "too many slow requests at the moment") from None
 
 
 class _TornError(Exception):
-    """Something was stored while an answer was made, and what was made of two states failed."""
+    """The database changed while an answer was computed, and computing it failed."""
 
 
-class NewestAnswers:
-    """Answers about what is stored now, for one thread."""
+class NewestQueries:
+    """Queries over the newest stored state, for one thread."""
 
-    def __init__(self, db: Path, read: Read) -> None:
+    def __init__(self, db: Path, read: ReadFiles) -> None:
         self._newest = NewestView(db, read.lowered)
         self._files = read.files
-        self._answers: Answers | None = None
+        self._answers: NodeQueries | None = None
 
-    def ask(self, question: Callable[[Answers], _T]) -> _T:
+    def ask(self, question: Callable[[NodeQueries], _T]) -> _T:
         """What `question` gives; asked again where something was stored meanwhile: made of two
         states, it may be true in neither. Raises what it raises, and Refused where that takes far
         too long."""
@@ -140,7 +142,7 @@ class NewestAnswers:
         except (Refused, NotFound):
             raise
         except _TornError:
-            raise Refused("busy", "files change all the time just now") from None
+            raise Refused("busy", "files keep changing") from None
         except OutOfTimeError:  # links that are half made; and others need the memory
             self.close()
             raise Refused("busy", f"the answer takes more than {GIVEN_UP_S:.0f} s") from None
@@ -148,12 +150,12 @@ class NewestAnswers:
             self.close()
             raise
 
-    def read(self, question: Callable[[Answers], _T]) -> _T:
-        """The same, for what needs only be read."""
+    def read(self, question: Callable[[NodeQueries], _T]) -> _T:
+        """Ask within one read transaction, for questions that only read."""
         with self._view(time.monotonic() + GIVEN_UP_S).one_moment():
             return self.ask(question)
 
-    def _made(self, question: Callable[[Answers], _T], until: float) -> tuple[_T, bool]:
+    def _made(self, question: Callable[[NodeQueries], _T], until: float) -> tuple[_T, bool]:
         """What `question` gives, and whether it is of one state. Raises _TornError where it fails
         and is not: what one file's numbers mean, another one's do not."""
         answers = self._of_newest(until)
@@ -167,27 +169,27 @@ class NewestAnswers:
             raise
         return found, answers.generation == answers.view.generation
 
-    def _of_newest(self, until: float) -> Answers:
+    def _of_newest(self, until: float) -> NodeQueries:
         view, answers = self._view(until), self._answers
         if answers is None or answers.view is not view or answers.generation != view.generation:
-            answers = self._answers = Answers(view, files=self._files, most=_MOST_ANSWERS)
+            answers = self._answers = NodeQueries(view, files=self._files, most=_MOST_ANSWERS)
         return answers
 
-    def _view(self, until: float) -> StoreView:
-        """With the time that this question has: what is left of the last one's is no measure."""
+    def _view(self, until: float) -> StoredSnapshot:
+        """Return the newest snapshot, with the deadline of this question."""
         view = self._newest.view()
         view.deadline = until
         return view
 
     def close(self) -> None:
-        """Let go of the database; the next question opens it again."""
+        """Close the database; the next question opens it again."""
         self._newest.close()
         self._answers = None
 
 
-class _Lane:
-    """One thread, and what is used by it alone."""
+class _QueryThread:
+    """One thread and what it alone uses."""
 
-    def __init__(self, db: Path, read: Read) -> None:
-        self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=LANE)
-        self.answers = NewestAnswers(db, read)
+    def __init__(self, db: Path, read: ReadFiles) -> None:
+        self.executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD_NAME)
+        self.queries = NewestQueries(db, read)

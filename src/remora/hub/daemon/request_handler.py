@@ -1,4 +1,4 @@
-"""The daemon's desk: a question is answered when everything that changed before it is known."""
+"""Answers requests once every change that ended before them is known."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -9,72 +9,71 @@ from typing import Any, Protocol
 from msgspec import Raw
 
 from remora.errors import DiskError, HubDamaged, NotFound, RemoraError
-from remora.hub.daemon.query_threads import Lanes, NewestAnswers, Read
-from remora.hub.daemon.updater import Upkeep
+from remora.hub.daemon.query_threads import NewestQueries, QueryThreads, ReadFiles
+from remora.hub.daemon.updater import Updater
 from remora.hub.process.hub_paths import HubPlaces
 from remora.hub.protocol import (
-    PROTOCOL,
     TYPES,
     Callees,
     Callers,
     ChangedSince,
-    GetContext,
-    Health,
-    Invalidate,
     Refused,
     Request,
-    Status,
-    Subscribe,
     answer_line,
     encoded,
     event_line,
 )
-from remora.hub.query.queries import Answers
-from remora.hub.query.responses import is_whole, nodes_of, result_of
+from remora.hub.query.queries import NodeQueries
+from remora.hub.query.responses import handle, is_immediate, is_whole
 from remora.ids import unspell_path
 
 PATIENCE_S = 1.5
-"""How long a question waits for what is being read; then it is told as not fresh."""
+"""Seconds that a request waits for files being read; then its answer is not fresh."""
 _KEYS_PER_EVENT = 2000
-"""A line of an event stays well below what a subscriber may leave unread."""
+"""Keeps the line of an event well below what a subscriber may leave unread."""
 _MOST_KEPT = 8 << 20
-"""Bytes of answers, and of their questions, that are remembered."""
+"""Bytes of cached answers and their requests."""
 _KEPT_BESIDE = 600
-"""What each takes besides: objects, and places in a table."""
+"""Bytes that each cached answer takes besides: objects and table entries."""
 
 _SAID = {
     kind: tuple(name for name in kind.__struct_fields__ if name != "id") for kind in TYPES.values()
 }
 
 
-class Known(Protocol):
-    """What is stored, as far as questions need it."""
+class StoredState(Protocol):
+    """The stored state, as far as requests need it."""
 
     @property
     def generation(self) -> int:
         """The newest."""
 
     def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
-        """Keys that changed after a generation, and whether these are all."""
+        """Return the keys that changed after a generation, and True if these are all."""
 
     def status(self) -> Any:
-        """As `hub status` prints it."""
+        """Return the status as `hub status` prints it."""
 
 
-class Answering:
-    """A `Desk`. `damaged` is called when the database turns out to make no sense."""
+class RequestHandler:
+    """A `Handler`; `damaged` is called when the database turns out to be damaged."""
 
     def __init__(
-        self, places: HubPlaces, known: Known, upkeep: Upkeep, *, damaged: Callable[[], None]
+        self,
+        places: HubPlaces,
+        known: StoredState,
+        updater: Updater,
+        *,
+        damaged: Callable[[], None],
     ) -> None:
         self._root = places.root
         self._known = known
-        self._upkeep = upkeep
+        self._updater = updater
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
-        read = Read.nothing()
-        self._lanes = Lanes(places.db, read)
-        self._near = NewestAnswers(places.db, read)
+        read = ReadFiles.empty()
+        self._threads = QueryThreads(places.db, read)
+        self._at_hand = NewestQueries(places.db, read)
         self._kept: dict[tuple[Any, ...], Raw] = {}
         self._kept_in = known.generation
         self._kept_size = 0
@@ -82,110 +81,112 @@ class Answering:
 
     @property
     def subscribers(self) -> int:
-        """How many are told of changes."""
+        """Number of subscribers."""
         return len(self._subscribers)
 
-    def subscribe(self, tell: Callable[[bytes], None]) -> Callable[[], None]:
-        """From now on `tell` gets a line for each generation."""
-        self._subscribers[tell] = None
-        return lambda: self._subscribers.pop(tell, None)
+    def subscribe(self, send: Callable[[bytes], None]) -> Callable[[], None]:
+        """Call `send` with a line for each generation until the returned function is called."""
+        self._subscribers[send] = None
+        return lambda: self._subscribers.pop(send, None)
 
     def close(self) -> None:
-        """Nothing more is answered."""
-        self._lanes.close()
-        self._near.close()
+        """Stop answering."""
+        self._threads.close()
+        self._at_hand.close()
 
     async def announce(
-        self, generation: int, changed: Sequence[str], reached: Callable[[Answers], Sequence[str]]
+        self,
+        generation: int,
+        changed: Sequence[str],
+        reached: Callable[[NodeQueries], Sequence[str]],
     ) -> None:
-        """Tell all subscribers what changed, and whom it reaches."""
+        """Send all subscribers what changed and which nodes that affects."""
         further: Sequence[str] = ()
         with suppress(RemoraError, Refused):
-            further = await self._lanes.ask(reached)
+            further = await self._threads.ask(reached)
         self._publish(generation, dict.fromkeys((*changed, *further)))
 
     def _publish(self, generation: int, changed: Iterable[str]) -> None:
         for keys in _portions(changed, _KEYS_PER_EVENT):
             line = event_line(generation, keys)
-            for tell in list(self._subscribers):
-                tell(line)
+            for send in list(self._subscribers):
+                send(line)
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
-        """The line, at once if all is known. Raises Refused."""
-        match request:
-            case Health():
-                return self._line(request, {"status": "ok", "protocol": PROTOCOL})
-            case Status():
-                return self._line(request, self._known.status())
-            case Subscribe():
-                return self._line(request, None)
-            case Invalidate():
-                self._invalidate(request.path)
-                return self._line(request, None)
+        """Return the line that answers, at once if everything is known. Raises Refused."""
+        if is_immediate(request):
+            return self._line(request, handle(request, self))
         self.last_asked = time.monotonic()
-        if not self._upkeep.ready:
-            raise Refused("busy", "the files are being read for the first time")
-        self._upkeep.see()
-        ticket = self._upkeep.pending.ticket()
-        if self._upkeep.pending.reached(ticket):
+        if not self._updater.ready:
+            raise Refused("busy", "the initial scan is not finished")
+        self._updater.see()
+        ticket = self._updater.pending.ticket()
+        if self._updater.pending.reached(ticket):
             line = self._at_once(request)
             if line is not None:
                 return line
         return self._later(request, ticket)
 
     def _at_once(self, request: Request) -> bytes | None:
-        """What was told already, or needs only be read: that takes less than a thread's turn."""
-        told = self._kept_result(request)
-        if told is not None:
-            return self._line(request, told)
+        """Return a cached answer, or one that only needs a read: faster than switching threads."""
+        cached = self._kept_result(request)
+        if cached is not None:
+            return self._line(request, cached)
         if not isinstance(request, Callers | Callees) or request.depth > 1:
             return None
 
-        def ask(answers: Answers) -> tuple[int, Raw] | None:
+        def ask(answers: NodeQueries) -> tuple[int, Raw] | None:
             if not answers.known(request.node):
                 return None
-            return answers.generation, encoded(_result(request, answers))
+            return answers.generation, encoded(handle(request, answers, suggest=False))
 
         try:
-            found = self._near.read(ask)
-        except DiskError:  # who answers later finds out what it is
+            found = self._at_hand.read(ask)
+        except NotFound as error:
+            raise Refused("unknown_node", error.message) from None
+        except DiskError:  # the answer that is made later finds out what it is
             return None
-        return None if found is None else self._told(request, *found)
+        return None if found is None else self._cached(request, *found)
 
-    def _told(self, request: Request, generation: int, told: Raw) -> bytes:
-        """An answer of the newest state is kept."""
+    def _cached(self, request: Request, generation: int, result: Raw) -> bytes:
+        """Cache an answer of the newest state, and return its line."""
         if generation == self._kept_in == self._known.generation:
-            self._kept[_subject(request)] = told
-            self._kept_size += len(bytes(told)) + len(bytes(encoded(request))) + _KEPT_BESIDE
-        return answer_line(request, generation, told)
+            self._kept[_subject(request)] = result
+            self._kept_size += len(bytes(result)) + len(bytes(encoded(request))) + _KEPT_BESIDE
+        return answer_line(request, generation, result)
 
     def _kept_result(self, request: Request) -> Raw | None:
-        """What was told already in this generation."""
+        """Return the cached result of this generation."""
         if self._kept_in != self._known.generation or self._kept_size > _MOST_KEPT:
             self._kept, self._kept_in, self._kept_size = {}, self._known.generation, 0
         return self._kept.get(_subject(request))
 
     async def _later(self, request: Request, ticket: int) -> bytes:
-        fresh = await self._upkeep.caught_up(ticket, PATIENCE_S)
+        fresh = await self._updater.caught_up(ticket, PATIENCE_S)
         with _refusals(self._damaged):
             if isinstance(request, ChangedSince):
-                return self._line(request, self._changed_since(request.generation))
+                return self._line(request, handle(request, self))
 
-            def ask(answers: Answers) -> tuple[int, Raw, bool]:
-                told = _result(request, answers.told(fresh=fresh))
-                return answers.generation, encoded(told), fresh and is_whole(told)
+            def ask(answers: NodeQueries) -> tuple[int, Raw, bool]:
+                result = handle(request, answers.with_freshness(fresh=fresh), suggest=False)
+                return answers.generation, encoded(result), fresh and is_whole(result)
 
-            # what was begun before a change that this question waited for is of another generation
+            # an answer begun before a change that this request waited for is of another generation
             same = (self._known.generation, fresh, _subject(request))
-            generation, told, kept = await self._lanes.ask(ask, same)
+            generation, result, kept = await self._threads.ask(ask, same)
         if kept:
-            return self._told(request, generation, told)
-        return answer_line(request, generation, told)
+            return self._cached(request, generation, result)
+        return answer_line(request, generation, result)
 
     def _line(self, request: Request, result: Any) -> bytes:
         return answer_line(request, self._known.generation, result)
 
-    def _changed_since(self, generation: int) -> dict[str, Any]:
+    def status(self) -> Any:
+        """Return the status as `hub status` prints it."""
+        return self._known.status()
+
+    def changed_since(self, generation: int) -> dict[str, Any]:
+        """Return which nodes changed after a generation."""
         changed, complete = self._known.changed_since(generation)
         return {
             "generation": self._known.generation,
@@ -193,43 +194,30 @@ class Answering:
             "complete": complete,
         }
 
-    def _invalidate(self, path: str) -> None:
+    def invalidate(self, path: str) -> None:
+        """Have a file read again, or a folder swept. Raises Refused for a path outside the root."""
         raw = path if path.startswith("/") else unspell_path(path)
         place = self._root / raw
         if ".." in place.parts or "\0" in raw or not place.is_relative_to(self._root):
-            raise Refused("bad_request", f"{path[:200]} is not beneath the root")
+            raise Refused("bad_request", f"{path[:200]} is not below the root")
         try:
             is_folder = place.is_dir()
         except OSError as error:  # longer than a path can be
             raise Refused("bad_request", f"{path[:200]}: {error.strerror}") from None
         if is_folder:
-            self._upkeep.want_sweep()
+            self._updater.want_sweep()
         else:
-            self._upkeep.invalidate(str(place.relative_to(self._root)))
+            self._updater.invalidate(str(place.relative_to(self._root)))
 
 
 def _subject(request: Request) -> tuple[Any, ...]:
-    """The question without its id."""
+    """Return the request without its id."""
     return (type(request), *(getattr(request, name) for name in _SAID[type(request)]))
-
-
-def _result(request: Request, answers: Answers) -> Any:
-    if not isinstance(request, GetContext):  # which leaves out what is unknown
-        for key in nodes_of(request):
-            _check_known(answers, key)
-    return result_of(answers, request)
-
-
-def _check_known(answers: Answers, key: str) -> None:
-    """Which names are near takes long to find where nodes are many: who asks can search."""
-    if answers.view.node(key) is None:
-        name = key.removeprefix("node:")[:200]
-        raise Refused("unknown_node", f"there is no node {name}; `search` finds nodes by name")
 
 
 @contextmanager
 def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
-    """What cannot be answered, as the protocol says it."""
+    """Convert errors in the block to Refused."""
     try:
         yield
     except NotFound as error:
@@ -242,7 +230,7 @@ def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
 
 
 def _portions(keys: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
-    """At most `size` at a time; one empty portion where there is none."""
+    """Split keys into portions of at most `size`; one empty portion if there are none."""
     left = iter(keys)
     portion = tuple(islice(left, size))
     while True:

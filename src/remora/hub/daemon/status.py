@@ -1,24 +1,24 @@
-"""What the daemon knows now: the store's newest state, and how the daemon itself is."""
+"""Status of the daemon and of its store."""
 
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from remora.hub.daemon.updater import Upkeep
+from remora.hub.daemon.updater import Updater
 from remora.hub.process.hub_paths import HubPlaces, shown
 from remora.hub.protocol import StatusResult
 from remora.hub.store.hub_store import HubStore
 
 
-class Knowledge:
-    """`generation` is set by who stores."""
+class DaemonStatus:
+    """`generation` is set after each write."""
 
     def __init__(self, store: HubStore, places: HubPlaces) -> None:
         self._store = store
         self._places = places
         self._counts = store.counts()
         self.generation = store.generation
-        self.upkeep: Upkeep
+        self.updater: Updater
         self.http: str | None = None
 
     def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
@@ -28,8 +28,8 @@ class Knowledge:
 
     def status(self) -> StatusResult:
         """As `hub status` prints it."""
-        sweep = self.upkeep.last_sweep
-        if not self.upkeep.storing.locked():
+        sweep = self.updater.last_sweep
+        if not self.updater.storing.locked():
             self._counts = self._store.counts()
         files, nodes = self._counts
         return StatusResult(
@@ -41,7 +41,7 @@ class Knowledge:
             files=files,
             nodes=nodes,
             generation=self.generation,
-            watcher=self.upkeep.watcher.kind if self.upkeep.watcher.healthy else "sweep",
+            watcher=self.updater.watcher.kind if self.updater.watcher.healthy else "sweep",
             last_sweep=None if sweep is None else _rfc3339(sweep),
             http=self.http,
             token_file=None if self.http is None else shown(self._places.token),

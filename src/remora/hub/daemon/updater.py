@@ -1,33 +1,31 @@
-"""Keeps the store as the files are: what the watcher tells is read, in slices that delay nobody."""
+"""Keeps the store up to date: reads changed files in slices short enough not to delay answers."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from hashlib import sha256
 from os.path import lexists
 from pathlib import Path
 
 from remora.code.file_facts import FileFacts
 from remora.errors import RemoraError
-from remora.hub.daemon.analysis_pool import Laboratory
-from remora.hub.daemon.change_queue import Pending
-from remora.hub.file_read import reading
+from remora.hub.daemon.analysis_pool import AnalysisPool
+from remora.hub.daemon.change_queue import ChangeQueue
+from remora.hub.file_read import Content, open_reader
 from remora.hub.index.indexer import Indexer, Refreshed, read_directly
 from remora.hub.node import UpdateSource
 from remora.hub.watch.watcher_protocol import Watcher
 
 DEFER_OVER = 64 * 1024
-"""Bytes of a file that the child process reads: what would take longer than a slice."""
+"""Files of more bytes are analysed by the child process: they would take longer than a slice."""
 _SLICE_S = 0.04
 _LONG_SLICE_S = 0.12  # a transaction for each few of a thousand files costs as much as these
 _MOST_AT_ONCE = 512
 _MANY = 64
-"""Waiting files from which they are read in one pass each, down to the last, as when all are read
-for the first time; scripts, which find the same, take twice as long."""
+"""From so many waiting files on, scripts are skipped: they report the same and take twice as long."""
 _TURNS = 8
-"""Of the loop between two slices: what the child wrote, and what it is to read next, take several."""
+"""Turns of the event loop between two slices; messages of the child take several."""
 _SETTLE_S = 0.02
 _RETRY_S = 1.0
 _CALM_S = 0.005
@@ -35,30 +33,29 @@ _TROUBLED_PATIENCE_S = 0.05
 _log = logging.getLogger("remora.hub")
 
 
-class Upkeep:
-    """`tell` hears after each step of the generation, be it a new one or not, and of the keys whose
-    facts changed."""
+class Updater:
+    """`tell` is called after each step with the generation, new or not, and the changed keys."""
 
     def __init__(
         self,
         root: Path,
         indexer: Indexer,
         watcher: Watcher,
-        laboratory: Laboratory,
+        analysis: AnalysisPool,
         *,
         tell: Callable[[int, tuple[str, ...]], None],
     ) -> None:
-        self.pending = Pending()
+        self.pending = ChangeQueue()
         self.watcher = watcher
         self.ready = False
-        """Whether all files have been read once."""
+        """True once all files have been read."""
         self.storing = asyncio.Lock()
-        """Held by whoever writes the store; what a large file says is stored by another thread."""
+        """Held while writing the store; facts of a large file are stored by another thread."""
         self.last_sweep: float | None = None
         """Seconds since 1970."""
         self._root = root
         self._indexer = indexer
-        self._laboratory = laboratory
+        self._analysis = analysis
         self._tell = tell
         self._source: UpdateSource = "cold_start"
         self._count = 8
@@ -70,13 +67,13 @@ class Upkeep:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is not as it should be, in sentences."""
+        """Problems, in sentences."""
         return tuple(note for note in (self.watcher.note, self._trouble) if note)
 
     def see(self) -> None:
-        """Take in everything that changed before now; nothing is read yet."""
+        """Queue everything that changed before now; nothing is read yet."""
         watcher = self.watcher
-        # what inotify tells is complete when a change returns; others are asked to prove it
+        # inotify events are queued when a change returns; other watchers have to prove it
         settled = watcher.kind == "inotify" or watcher.settled(_SETTLE_S)
         seen = watcher.drain()
         self.pending.add(self._gone_first(seen.paths))
@@ -86,18 +83,18 @@ class Upkeep:
             self._wake.set()
 
     def want_sweep(self) -> None:
-        """Compare all files with what is stored, soon."""
+        """Schedule a sweep over all files."""
         self.pending.want_sweep()
         self._wake.set()
 
     def invalidate(self, path: str) -> None:
-        """Read a file again (raw path), whatever its stamp says."""
+        """Schedule a read of a file (raw path), whatever its stamp."""
         self.pending.add([path])
         self._wake.set()
 
     async def caught_up(self, ticket: int, patience: float) -> bool:
-        """Wait until all that was seen up to `ticket` is stored; False if that takes longer than
-        `patience`, counted for what the child process does from when it began."""
+        """Wait until all changes up to `ticket` are stored; False if that takes more than `patience`
+        seconds, counted for the child process from when it began."""
         until = time.monotonic() + (_TROUBLED_PATIENCE_S if self._trouble else patience)
         while not self.pending.reached(ticket):
             self._urgent.set()
@@ -113,7 +110,7 @@ class Upkeep:
         return True
 
     async def work(self) -> None:
-        """Read what changed, for ever."""
+        """Read what changed, until cancelled."""
         while True:
             if not self.pending:
                 self._first_pass_done()
@@ -125,8 +122,8 @@ class Upkeep:
                 async with self.storing:
                     self._step()
                 self._recovered()
-            except Exception as error:  # noqa: BLE001 (whatever it is, others are to be answered)
-                self._troubled(_told(error))
+            except Exception as error:  # noqa: BLE001 (answers must go on)
+                self._troubled(_described(error))
                 self._has_moved()
                 await asyncio.sleep(_RETRY_S)
             self._has_moved()
@@ -134,35 +131,35 @@ class Upkeep:
                 await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """End the child and let go of the watcher."""
+        """End the child and close the watcher."""
         tasks = [task for _, task in self._away.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._laboratory.close()
+        await self._analysis.close()
         self.watcher.close()
 
     async def _calm(self) -> None:
-        """A file is often emptied, then written: read once unless somebody waits."""
+        """Pause briefly unless a request waits: a file is often emptied, then written."""
         self._urgent.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CALM_S):
                 await self._urgent.wait()
 
     def _gone_first(self, paths: Collection[str]) -> Collection[str]:
-        """A node that moved is known again by what was removed before."""
+        """Sort removed paths first: a moved node is recognised by what was removed before."""
         if len(paths) < 2:
             return paths
         return sorted(paths, key=lambda path: (lexists(self._root / path), path))
 
     def replace_watcher(self, watcher: Watcher) -> None:
-        """From now on this one tells; what happened in between, a sweep does."""
+        """Use another watcher, and sweep for what happened in between."""
         self.watcher.close()
         self.watcher = watcher
         self.want_sweep()
 
     def _step(self) -> None:
-        """One slice of what is to be done."""
+        """Do one slice of work."""
         if self.pending.sweep_wanted:
             self.last_sweep = time.time()
             look = self._indexer.look()
@@ -189,34 +186,38 @@ class Upkeep:
         self._done(done)
 
     def _put_back(self, taken: dict[str, int], error: BaseException) -> None:
-        """A file that nobody can read is left alone until it changes, and stops no other."""
+        """Queue paths again after an error; a single unreadable file waits until it changes."""
         if isinstance(error, RemoraError | OSError) or len(taken) > 1:
             self.pending.put_back(taken)
         self._count = 1
 
     def _send_away(self, path: str, number: int) -> None:
         try:
-            with reading(self._root) as reader:
-                source = reader.read(path).data
-        except OSError:  # it is gone again, or will not be read: that is found out here
+            with open_reader(self._root, self._indexer.file_limit) as reader:
+                content = reader.read(path)
+        except OSError:
+            content = Content(b"", None, "gone")
+        if content.skipped:  # the refresh here finds out why
             self.pending.put_back({path: number})
             return
-        file_hash = sha256(source).hexdigest()
+        file_hash = content.file_hash
         known, before = self._away.get(path, ("", None))
         if known == file_hash:
             return
         if before is not None:
             before.cancel()
         errand = self.pending.send_away(path, number, time.monotonic())
-        task = asyncio.get_running_loop().create_task(self._errand(path, source, number, errand))
+        task = asyncio.get_running_loop().create_task(
+            self._errand(path, content.data, number, errand)
+        )
         self._away[path] = file_hash, task
 
     async def _errand(self, path: str, source: bytes, number: int, errand: int) -> None:
-        facts = await self._laboratory.analyse(path, source)
+        facts = await self._analysis.analyse(path, source)
         del self._away[path]
         try:
             async with self.storing:
-                # a hundred thousand nodes are stored in seconds: not by the thread that answers
+                # storing 100,000 nodes takes seconds: not in the thread that answers
                 self._done(await asyncio.to_thread(self._supply, path, facts))
         except (RemoraError, OSError) as error:
             self._troubled(str(error))
@@ -232,7 +233,7 @@ class Upkeep:
         for error in done.errors:
             _log.info("%r: %s", error.path, error.detail)
         if done.rebuilt:
-            _log.warning("the database was made anew: every file is read again")
+            _log.warning("the database was rebuilt: reading every file again")
             self.pending.nothing_is_known()
             self._wake.set()
         self._tell(done.generation, done.changed)
@@ -253,13 +254,13 @@ class Upkeep:
 
     def _recovered(self) -> None:
         if self._trouble:
-            _log.info("this is over: %s", self._trouble)
+            _log.info("recovered: %s", self._trouble)
             self._trouble = ""
 
 
-def _told(error: Exception) -> str:
-    """For people; what is a bug goes to the log whole."""
+def _described(error: Exception) -> str:
+    """Return one line about an error; a bug is logged with its traceback."""
     if isinstance(error, RemoraError | OSError):
         return str(error)
-    _log.error("keeping up failed", exc_info=error)
+    _log.error("updating the index failed", exc_info=error)
     return f"{type(error).__name__}: {error}"

@@ -1,1 +1,1 @@
-"""From changed files to stored facts."""
+"""Indexing: from changed files to stored facts."""

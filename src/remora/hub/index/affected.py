@@ -1,4 +1,4 @@
-"""Whom a change reaches beyond the nodes it changed: their callers and their tests."""
+"""Nodes that a change affects beyond those it changed: callers and tests."""
 
 import logging
 import time
@@ -7,7 +7,7 @@ from typing import Any
 
 from remora.errors import ScriptError
 from remora.hub.index import script_runner
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 from remora.hub.update_rules import FindCallers, FindTests, UpdateAction
 from remora.ids import node_key, spell_path
 
@@ -19,7 +19,7 @@ PATIENCE_S = 0.05
 _log = logging.getLogger("remora.hub")
 
 
-def reached(actions: Iterable[UpdateAction], now: Answers) -> tuple[str, ...]:
+def affected_nodes(actions: Iterable[UpdateAction], now: NodeQueries) -> tuple[str, ...]:
     """Keys of the nodes to which `FindCallers` and `FindTests` lead, sorted; all of them are there.
 
     `now` answers about the state after the change: what called a node that is gone calls nothing
@@ -41,7 +41,7 @@ def reached(actions: Iterable[UpdateAction], now: Answers) -> tuple[str, ...]:
 class _Search:
     """What the scripts may ask, for a while."""
 
-    def __init__(self, now: Answers) -> None:
+    def __init__(self, now: NodeQueries) -> None:
         self._now = now
         self._until = time.monotonic() + PATIENCE_S
 

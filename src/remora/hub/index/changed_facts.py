@@ -1,24 +1,17 @@
-"""A changed file's facts, those that changed found by the scripts; the same as `read_facts` gives."""
+"""Facts of a changed file, those that changed reported by the shipped scripts."""
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
-from remora.code.file_analysis import FileAnalysis, analyze_file
+from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts, NodeFacts
-from remora.code.syntax.imports import package_of
 from remora.errors import ScriptError
 from remora.hub.index import script_runner
 from remora.hub.index.script_runner import Head, Measured
-from remora.hub.index.tree_facts import (
-    Plain,
-    branch_facts,
-    definition_facts,
-    import_facts,
-    module_facts,
-)
 from remora.hub.update_rules import (
     ChangeKind,
     ComputeComplexity,
@@ -32,10 +25,8 @@ from remora.hub.update_rules import (
 )
 from remora.ids import MODULE
 
-SIZE_LIMIT = 64 * 1024
-"""Bytes of a file for the scripts; a larger one takes the direct path."""
 MOST_NODES = 64
-"""Changed nodes of a file for the scripts; with more it takes the direct path too."""
+"""Changed nodes of a file for the scripts; with more its facts are taken as they are."""
 MOST_TAKEN = 200
 """Actions remembered for `taken`."""
 _log = logging.getLogger("remora.hub")
@@ -44,29 +35,26 @@ _log = logging.getLogger("remora.hub")
 class ScriptedAnalysis:
     """The `Analyse` of an indexer that follows edits: rules say what to do, scripts do it.
 
-    New, large, broken and wholly changed files take the direct path. Should a script fail, the
-    direct result stands, and the log says so.
+    The scripts get their facts from `read_facts`, so both ways give the same. New, broken and
+    wholly changed files need no scripts. Should one fail, the log says so.
     """
 
-    def __init__(self, *, size_limit: int = SIZE_LIMIT, most_nodes: int = MOST_NODES) -> None:
-        self._size_limit = size_limit
+    def __init__(self, *, most_nodes: int = MOST_NODES) -> None:
         self._most_nodes = most_nodes
         self._engine = RulesEngine()
         self._taken: deque[UpdateAction] = deque(maxlen=MOST_TAKEN)
 
     def __call__(self, path: str, source: bytes, known: Known) -> FileFacts:
-        """Raw path, bytes, and what is stored of the file. Never raises."""
-        read = analyze_file(path, source)
-        facts = read.facts
+        """Return the facts of a file (raw path), given what is stored of it. Never raises."""
+        facts = read_facts(path, source)
         actions = self._actions(facts, known)
-        if known.nodes:
-            self._taken.extend(actions)
-        if not known.nodes or facts.partial or len(source) > self._size_limit:
+        if not known.nodes:
             return facts
-        if _widest(actions) > self._most_nodes:
+        self._taken.extend(actions)
+        if facts.partial or _widest(actions) > self._most_nodes:
             return facts
         try:
-            return carried_out(actions, path, read)
+            return carried_out(actions, facts, facts)
         except ScriptError as failed:
             _log.error("%s: %s", facts.path, failed.message)
             return facts
@@ -88,64 +76,55 @@ def _widest(actions: Iterable[UpdateAction]) -> int:
     return max((len(action.nodes) for action in actions if isinstance(action, own)), default=0)
 
 
-def carried_out(actions: Iterable[UpdateAction], path: str, read: FileAnalysis) -> FileFacts:
-    """The facts read, with what the scripts found of the nodes that `actions` name (raw path).
+def carried_out(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFacts) -> FileFacts:
+    """Return `into` with what the scripts report, from `facts`, of the nodes that `actions` name.
 
     Raises ScriptError.
     """
-    hosts = _Hosts(read)
-    nodes = {node.qualname: node for node in read.facts.nodes}
+    hosts = _Hosts(facts)
+    nodes = {node.qualname: node for node in into.nodes}
     for action in actions:
-        if isinstance(action, _OWN):
-            nodes.update(_found(action, path, hosts, nodes))
-    return msgspec.structs.replace(read.facts, nodes=tuple(nodes.values()))
+        for name, changes in _reported(action, hosts):
+            nodes[name] = msgspec.structs.replace(nodes[name], **changes)
+    return msgspec.structs.replace(into, nodes=tuple(nodes.values()))
 
 
-_OWN = ExtractSignatures | ScanImports | ComputeComplexity
-
-
-def _found(
-    action: ExtractSignatures | ScanImports | ComputeComplexity,
-    path: str,
-    hosts: "_Hosts",
-    nodes: Mapping[str, NodeFacts],
-) -> Iterator[tuple[str, NodeFacts]]:
+def _reported(action: UpdateAction, hosts: "_Hosts") -> Iterator[tuple[str, dict[str, Any]]]:
+    """The names of nodes, with the facts that the action's script reports."""
     if isinstance(action, ScanImports):
-        imports = script_runner.scan_imports(package_of(path), {"imports": hosts.imports})
-        yield MODULE, msgspec.structs.replace(nodes[MODULE], imports=imports)
-        return
-    found: list[Head] | list[Measured]
-    if isinstance(action, ExtractSignatures):
-        found = script_runner.extract_signatures(action.nodes, {"definitions": hosts.definitions})
-    else:
-        found = script_runner.compute_complexity(action.nodes, {"branches": hosts.branches})
-    for one in found:
-        changes = msgspec.structs.asdict(one)
-        name = changes.pop("qualname")
-        yield name, msgspec.structs.replace(nodes[name], **changes)
+        yield MODULE, {"imports": script_runner.scan_imports({"imports": hosts.imports})}
+    elif isinstance(action, ExtractSignatures):
+        heads = script_runner.extract_signatures(action.nodes, {"definitions": hosts.definitions})
+        yield from map(_named, heads)
+    elif isinstance(action, ComputeComplexity):
+        measured = script_runner.compute_complexity(action.nodes, {"branches": hosts.branches})
+        yield from map(_named, measured)
+
+
+def _named(found: Head | Measured) -> tuple[str, dict[str, Any]]:
+    changes = msgspec.structs.asdict(found)
+    return changes.pop("qualname"), changes
 
 
 class _Hosts:
-    """What scripts may ask about one file."""
+    """Host functions: the facts of one file, for scripts."""
 
-    def __init__(self, read: FileAnalysis) -> None:
-        self._source = read.source
-        self._imports = read.imports
-        self._by_name = {found.qualname: found.node for found in read.definitions}
+    def __init__(self, facts: FileFacts) -> None:
+        self._nodes = {node.qualname: node for node in facts.nodes}
 
-    def definitions(self, nodes: list[str]) -> list[Plain]:
-        """Of nodes by qualname, the module's own too."""
-        return [
-            definition_facts(self._by_name[name], name, self._source)
-            if name in self._by_name
-            else module_facts(self._source, name)
-            for name in nodes
-        ]
+    def definitions(self, nodes: list[str]) -> list[dict[str, Any]]:
+        """Return the heads of nodes by qualname, the module's own too."""
+        return [_picked(self._nodes[name], Head) for name in nodes]
 
-    def branches(self, nodes: list[str]) -> list[Plain]:
-        """Of functions and classes."""
-        return [branch_facts(self._by_name[name], name) for name in nodes]
+    def branches(self, nodes: list[str]) -> list[dict[str, Any]]:
+        """Return the complexity of functions and classes."""
+        return [_picked(self._nodes[name], Measured) for name in nodes]
 
-    def imports(self) -> list[Plain]:
-        """Every import statement, in the order of the source."""
-        return [import_facts(statement) for statement in self._imports]
+    def imports(self) -> list[str]:
+        """Return what the module imports, by absolute names."""
+        return list(self._nodes[MODULE].imports or ())
+
+
+def _picked(node: NodeFacts, kind: type[Head | Measured]) -> dict[str, Any]:
+    facts: dict[str, Any] = msgspec.to_builtins(node)
+    return {name: facts[name] for name in kind.__struct_fields__}

@@ -1,18 +1,17 @@
-"""Indexer: brings the store to what the files are, reading only what changed."""
+"""Indexer: updates the store from the files, reading only what changed."""
 
 import gc
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
-from remora.hub.file_read import Content, Reader, reading
+from remora.hub.file_read import Content, Reader, facts_of, open_reader
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.stamp import racy
@@ -52,7 +51,7 @@ class FileError(NamedTuple):
 
 
 class Refreshed(NamedTuple):
-    """What a refresh did.
+    """Outcome of a refresh.
 
     `changed` are keys; `deferred` raw paths that were too large for now. `rebuilt`: the database
     was damaged or deleted: everything else must be looked at again.
@@ -102,6 +101,11 @@ class Indexer:
         self._extras = extras or NoExtras()
         self._clock = clock
 
+    @property
+    def file_limit(self) -> int:
+        """Bytes of a file above which it is skipped."""
+        return self._members.file_limit
+
     def look(self) -> Look:
         """Compare every file with what is stored: by its Stamp, and by its bytes where the Stamp
         differs or is younger than 2 s."""
@@ -142,7 +146,9 @@ class Indexer:
                 content = work.read(reader, path)
                 if content is None:
                     continue
-                if defer_over is not None and len(content.data) > defer_over:
+                if content.skipped:
+                    work.take(path, content, facts_of(path, content))
+                elif defer_over is not None and len(content.data) > defer_over:
                     work.deferred.append(path)
                 else:
                     known = Known() if read is read_directly else self._store.known(path)
@@ -161,7 +167,7 @@ class Indexer:
         work = self._work(source)
         with self._open() as reader:
             content = work.read(reader, path) if self._members.belonging([path]) else None
-        if content is not None and sha256(content.data).hexdigest() == file_hash:
+        if content is not None and content.file_hash == file_hash:
             work.take(path, content, facts)
         return work.finish()
 
@@ -169,12 +175,12 @@ class Indexer:
         return _Work(self._store, source, self._extras)
 
     def _differs(self, reader: Reader, path: str, row: FileRow) -> bool:
-        """Whether a file's bytes are others than those stored; if not, its Stamp is remembered."""
+        """True if a file's bytes differ from those stored; if not, its Stamp is remembered."""
         try:
             content = reader.read(path)
         except OSError:
             return True
-        if sha256(content.data).hexdigest() != row.file_hash:
+        if content.file_hash != row.file_hash:
             return True
         self._store.seen(path, content.stamp)
         return False
@@ -182,7 +188,7 @@ class Indexer:
     @contextmanager
     def _open(self) -> Iterator[Reader]:
         try:
-            with reading(self._root) as reader:
+            with open_reader(self._root, self._members.file_limit) as reader:
                 yield reader
         except OSError as error:
             raise DiskError(f"{self._root}: {error.strerror or error}") from error
@@ -205,7 +211,7 @@ class _Work:
         self._rebuilt = False
 
     def remove(self, paths: Iterable[str]) -> None:
-        """These are to be removed, if they are stored."""
+        """Remove these paths if they are stored."""
         self._gone += [path for path in sorted(paths) if path in self._store.files()]
 
     def read(self, reader: Reader, path: str) -> Content | None:
@@ -220,7 +226,7 @@ class _Work:
             return None
         if row is None or row.extras != self._state:
             return content
-        if sha256(content.data).hexdigest() != row.file_hash:
+        if content.file_hash != row.file_hash:
             return content
         self._store.seen(path, content.stamp)
         return None

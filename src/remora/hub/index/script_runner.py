@@ -1,4 +1,4 @@
-"""The scripts that carry out update actions: loaded once, run with limits, their results checked."""
+"""Runs the shipped scripts with limits and checks their results."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `extract_signatures` says of a node."""
+    """Result of `extract_signatures` for a node."""
 
     qualname: str
     signature: str | None
@@ -36,7 +36,7 @@ class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `compute_complexity` says of a node."""
+    """Result of `compute_complexity` for a node."""
 
     qualname: str
     complexity: int
@@ -52,9 +52,9 @@ def compute_complexity(nodes: tuple[str, ...], hosts: Hosts) -> list[Measured]:
     return _run("compute_complexity", {"nodes": nodes}, hosts, list[Measured])
 
 
-def scan_imports(package: tuple[str, ...], hosts: Hosts) -> tuple[str, ...]:
-    """From the host's `imports`; `package` is what relative ones begin from."""
-    return _run("scan_imports", {"package": package}, hosts, tuple[str, ...])
+def scan_imports(hosts: Hosts) -> tuple[str, ...]:
+    """From the host's `imports`."""
+    return _run("scan_imports", {}, hosts, tuple[str, ...])
 
 
 def find_callers(nodes: tuple[str, ...], most: int, hosts: Hosts) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A project's own scripts, `.remora/hub/NAME.pym`: facts of a node in, `extra.NAME` out."""
+"""User scripts, `.remora/hub/NAME.pym`: facts of a node in, `extra.NAME` out."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ import msgspec
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.errors import HostError, ScriptError
 from remora.pym import Limits, Script, load_source, one_line
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.rooted_files import RootedFiles
 
 FOLDER = ".remora/hub"
 MOST_SCRIPTS = 10
@@ -25,7 +25,7 @@ _LIMITS = Limits(
     wall_s=0.5,
     memory_mb=32,
     recursion=200,
-    host_calls=1,  # so that a call is told to be denied, not to be one too many
+    host_calls=1,  # so that a call is reported as denied, not as one too many
     print_bytes=1024,
     result_bytes=VALUE_BYTES,
 )
@@ -38,7 +38,7 @@ _PATIENCE_S = 2.0
 _PATIENCE_PER_RUN_S = 0.008
 
 
-class OwnScripts:
+class UserScripts:
     """The scripts as they are now; a failing one costs nobody more than its own value.
 
     They get no host functions. One that runs into its limits again and again, or is slow on the
@@ -46,7 +46,7 @@ class OwnScripts:
     """
 
     def __init__(self, root: Path) -> None:
-        self._files = Beneath(root)
+        self._files = RootedFiles(root)
         self._folder = root / FOLDER
         self._stamps: tuple[tuple[object, ...], ...] = ()
         self._scripts: list[_Own] = []
@@ -71,13 +71,13 @@ class OwnScripts:
         return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
 
     def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
-        told: dict[str, Any] = msgspec.to_builtins(node)
-        del told[
+        given: dict[str, Any] = msgspec.to_builtins(node)
+        del given[
             "line_start"
         ]  # where it stands is no fact of its own: an edit above it changes none
-        told |= {"file_path": facts.path, "partial": facts.partial}
-        digest = hashlib.sha256(msgspec.json.encode(told)).digest()
-        return {own.name: own.value(told, digest) for own in self._scripts}
+        given |= {"file_path": facts.path, "partial": facts.partial}
+        digest = hashlib.sha256(msgspec.json.encode(given)).digest()
+        return {own.name: own.value(given, digest) for own in self._scripts}
 
     def _stamped(self) -> tuple[tuple[object, ...], ...]:
         try:
@@ -130,21 +130,21 @@ class _Own:
         self._together = together
         self._values: dict[bytes, Any] = {}
 
-    def value(self, told: dict[str, Any], digest: bytes) -> Any:
-        """What the script says; `digest` is of all that it is told, and it knows nothing else."""
+    def value(self, given: dict[str, Any], digest: bytes) -> Any:
+        """Return the script's value; `digest` is of everything that it is given."""
         if digest not in self._values:
             if len(self._values) >= _MOST_KEPT:
                 self._values.clear()
-            self._values[digest] = self._run(told)
+            self._values[digest] = self._run(given)
         return self._values[digest]
 
-    def _run(self, told: dict[str, Any]) -> Any:
+    def _run(self, given: dict[str, Any]) -> Any:
         if isinstance(self._script, str):
             return _failed(self._script)
         began = time.monotonic()
         takes = [spec.name for spec in self._script.inputs]
-        given = {"node": told} if "node" in takes else {}
-        run = self._script.run(given, {}, limits=_LIMITS, clock=_EPOCH, seed=0)
+        inputs = {"node": given} if "node" in takes else {}
+        run = self._script.run(inputs, {}, limits=_LIMITS, clock=_EPOCH, seed=0)
         exhausted = run.error is not None and run.error.kind in ("limit", "crashed")
         for spent in (self._spent, self._together):
             spent.add(time.monotonic() - began, exhausted=exhausted)

@@ -1,15 +1,40 @@
-"""Which node somebody means by a name: its key, a path as a shell knows it, dots, or its end."""
+"""Read a name: a key, a path, dots, the end of one, a pytest id, a call or a line of a file."""
 
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from remora.ids import MODULE, node_key, spell_path, split_node_key
 
 _BETWEEN = re.compile(r"[\s:./]+")
 _PACKAGE = ".__init__"
 _SOURCES = "src."
+_CALL = re.compile(r"\(.*\)$", re.DOTALL)
+_LINE = re.compile(r"(?P<path>.+\.pyi?):(?P<line>[1-9]\d{0,8})(?::\d+)?:?")
+
+
+class AtLine(NamedTuple):
+    """A line of a file, as an error message or an editor names it."""
+
+    path: str
+    line: int
+
+
+def unpasted(name: str) -> str:
+    """The name as a key would have it: `a.py::TestX::test_y[1-2]` is `a.py:TestX.test_y`, and a
+    trailing call is left out."""
+    path, separator, inside = name.partition(".py::")
+    if separator:
+        return f"{path}.py:{inside.partition('[')[0].replace('::', '.')}"
+    return _CALL.sub("", name) or name
+
+
+def line_named(name: str) -> AtLine | None:
+    """The line that `path.py:116` means (a column may follow); None for another name."""
+    found = _LINE.fullmatch(name.removeprefix("node:"))
+    return None if found is None else AtLine(found["path"], int(found["line"]))
 
 
 def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:

@@ -1,20 +1,31 @@
-"""What to say where a name is a path that leads to no node: outside, a folder, no Python, not there."""
+"""Errors for names that no node has: the nearest names, or what is wrong with a path."""
 
+import heapq
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import DiskError, NotFound, RemoraError
+from remora.hub.file_rules import FILE_LIMIT, too_large
 from remora.hub.lookup.names import parted
-from remora.ids import spell_path
+from remora.ids import spell_path, split_node_key
 
 _PYTHON = (".py", ".pyi")
+_ENOUGH = 2000
+_SHOWN, _LOOKED_AT = 3, 9
+_ASIDE = {"tests", "test", "examples", "example", "docs", "bench", "benchmarks"}
 
 
-def no_node(name: str, root: Path, folder: Path, paths: Collection[str]) -> RemoraError | None:
-    """The error for a name that is a path, typed in `folder`; None where it is none, or leads to a
-    file of the project. `paths`: all of these, as keys spell them; empty where nobody knows."""
+def no_node(
+    name: str, root: Path, folder: Path, paths: Collection[str], *, limit: int = FILE_LIMIT
+) -> RemoraError | None:
+    """Return the error for a name that is a path, typed in `folder`; None for another name, or one
+    that leads to a file of the project.
+
+    `paths`: those of all files, as keys spell them; empty where they are not known. Files of more
+    than `limit` bytes are skipped.
+    """
     path, _ = parted(name)
     if "\0" in path or not path:
         return None
@@ -22,6 +33,9 @@ def no_node(name: str, root: Path, folder: Path, paths: Collection[str]) -> Remo
     found = next(filter(os.path.lexists, places), None)
     if found is None:
         return _missing(path, places[0], root, paths)
+    is_source = path.endswith(_PYTHON) and found.is_file() and found.is_relative_to(root)
+    if is_source and found.stat().st_size > limit:
+        return NotFound(f"{path} is {too_large(limit)}", hint="raise that limit in remora.yaml")
     return _unfit(path, found, root, paths)
 
 
@@ -42,7 +56,7 @@ def _missing(path: str, place: Path, root: Path, paths: Collection[str]) -> Remo
 
 
 def _unfit(path: str, place: Path, root: Path, paths: Collection[str]) -> RemoraError | None:
-    """Of something that is there."""
+    """Return the error for a path that exists."""
     real = Path(os.path.realpath(place))
     if not (place.is_relative_to(root) or real.is_relative_to(root)):
         return _outside(path, root)
@@ -52,7 +66,7 @@ def _unfit(path: str, place: Path, root: Path, paths: Collection[str]) -> Remora
             f"{path} is a folder", hint=f"`remora hub search {word}` finds nodes in its files"
         )
     if not path.endswith(_PYTHON):
-        return NotFound(f"{path} is no Python file", hint="only .py files have nodes")
+        return NotFound(f"{path} is not a Python file", hint="only .py files have nodes")
     if not os.access(place, os.R_OK):
         return DiskError(f"{path} cannot be read", hint="look at its permissions")
     known = {
@@ -70,5 +84,39 @@ def _unfit(path: str, place: Path, root: Path, paths: Collection[str]) -> Remora
 
 def _outside(path: str, root: Path) -> NotFound:
     return NotFound(
-        f"{path} lies outside the root, {root}", hint="`--root DIR` asks about another project"
+        f"{path} is outside the root, {root}", hint="`--root DIR` asks about another project"
     )
+
+
+def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
+    """Return the error for a name, or a key, that is not among `keys`."""
+    near = _nearest(name, near_pool(name, keys))
+    shown = ", ".join(key.removeprefix("node:") for key in near)
+    hint = f"did you mean {shown}?" if near else "`remora hub search WORD` looks for nodes"
+    return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
+
+
+def _nearest(name: str, pool: Iterable[str]) -> list[str]:
+    """Return the nearest keys; tests and examples last unless the name says test or example."""
+    near = nearest(name, pool, _LOOKED_AT)
+    wants_aside = any(word in name.casefold() for word in ("test", "example"))
+    return sorted(near, key=lambda key: not wants_aside and _is_aside(key))[:_SHOWN]
+
+
+def _is_aside(key: str) -> bool:
+    return not _ASIDE.isdisjoint(split_node_key(key)[0].split("/")[:-1])
+
+
+def near_pool(name: str, keys: Iterable[str]) -> list[str]:
+    """Return the keys worth comparing: all where they are few, else those whose last names share
+    most pairs of letters with that of `name`. Comparing 50,000 in full would take a second."""
+    known = list(keys)
+    if len(known) <= _ENOUGH:
+        return known
+    wanted = _pairs(name)
+    return heapq.nlargest(_ENOUGH, known, key=lambda key: len(wanted & _pairs(key)))
+
+
+def _pairs(key: str) -> set[str]:
+    last = key[max(key.rfind("."), key.rfind(":")) + 1 :].casefold()
+    return {last[at : at + 2] for at in range(len(last) - 1)}

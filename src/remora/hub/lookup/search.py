@@ -1,4 +1,4 @@
-"""Which nodes fit a search, and which of them first."""
+"""Search: which node keys match, ranked."""
 
 import heapq
 from collections.abc import Iterable

@@ -1,1 +1,1 @@
-"""Which Python files belong to a project, found again in milliseconds."""
+"""Membership: which Python files belong to a project."""

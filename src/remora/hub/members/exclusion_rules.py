@@ -1,4 +1,4 @@
-"""What leaves files out: git's rules and index where there is git, else those of a plain walk."""
+"""Exclusion rules: git's ignore rules and index where there is git, else those of a plain walk."""
 
 import math
 import time
@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 
 from remora.errors import OutsideError
 from remora.files.git_ignores import GitIgnores
-from remora.files.git_listing import GitPlaces, git_index, git_places
+from remora.files.git_listing import GitPaths, git_index, git_paths
 from remora.files.patterns import IgnoreRules
-from remora.files.walk import OUTPUT, is_made_by_tools, is_output
+from remora.files.walk import BUILD_FOLDERS, is_dependency_folder, is_tool_output
 from remora.hub.members.outside_inputs import Witness, dot_git, is_repository, repository_at
 
 _AGAIN_S = 30.0
@@ -68,7 +68,7 @@ def open_rules(root: Path) -> Rules:
     """Git's rules if git's view of `root` is to be had, as `project_files` decides it."""
     began = time.monotonic()
     try:
-        return GitRules(root, git_places(root))
+        return GitRules(root, git_paths(root))
     except OutsideError:
         took = time.monotonic() - began
         # one that is waited for in vain is not waited for all the time
@@ -78,7 +78,7 @@ def open_rules(root: Path) -> Rules:
 class GitRules:
     """Rules of `.gitignore` files, and what the index holds."""
 
-    def __init__(self, root: Path, places: GitPlaces) -> None:
+    def __init__(self, root: Path, places: GitPaths) -> None:
         self._root = root
         resolved = root.resolve()
         within = (place for place in (resolved, *resolved.parents) if places.top in place.parents)
@@ -154,7 +154,7 @@ class GitRules:
             return None
         if not _OF_OTHERS.intersection(marks):
             return True if folder in self._submodules else None
-        made = "pyvenv.cfg" in marks and is_made_by_tools(self._root, folder)
+        made = "pyvenv.cfg" in marks and is_dependency_folder(self._root, folder)
         own = folder not in self.around and ".git" in marks
         return made or (own and is_repository(self._root / folder))
 
@@ -194,25 +194,25 @@ class WalkRules:
         self._patterns = IgnoreRules()
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        match = self._patterns.match
+        match = self._patterns.matches
         left_out = {path for path in files if match(path, folder=False)}
         return left_out | {
             path
             for path in folders
             # a build/ may become a package: what is in it decides, each time
             if match(path, folder=True)
-            or (path.rpartition("/")[2] not in OUTPUT and is_output(self._root, path))
+            or (path.rpartition("/")[2] not in BUILD_FOLDERS and is_tool_output(self._root, path))
         }
 
     def rest(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
-        output = folder.rpartition("/")[2] in OUTPUT
+        output = folder.rpartition("/")[2] in BUILD_FOLDERS
         if not output and "pyvenv.cfg" not in marks:
             return None
-        made = "pyvenv.cfg" in marks and is_made_by_tools(self._root, folder)
-        return made or (output and is_output(self._root, folder))
+        made = "pyvenv.cfg" in marks and is_dependency_folder(self._root, folder)
+        return made or (output and is_tool_output(self._root, folder))
 
 
 def _with_those_above(folders: Iterable[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""What stands in one folder, as far as membership depends on it."""
+"""Listing of one folder, as far as membership depends on it."""
 
 import os
 import stat as st

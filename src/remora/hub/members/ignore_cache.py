@@ -1,4 +1,4 @@
-"""Which paths are left out, remembered as long as what the verdicts rest on stands."""
+"""Ignore-decision cache, valid until the rules behind the decisions change."""
 
 import stat as st
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,11 +17,11 @@ _LARGEST = 100 << 20
 """Bytes of an ignore file: git's own limit, where it has one."""
 
 
-class RulesMoved(Exception):
+class RulesChanged(Exception):
     """An ignore file is not what the verdicts rest on: all have to be asked again."""
 
 
-class Verdicts:
+class IgnoreCache:
     """Remembers what the rules said of each folder and file, and whether they still hold."""
 
     def __init__(self, root: Path, exclude: Sequence[str]) -> None:
@@ -62,7 +62,7 @@ class Verdicts:
             index = self.rules.indexed()
         except OutsideError:
             self._rules = None
-            raise RulesMoved from None
+            raise RulesChanged from None
         if index is None:
             return False
         # one that was tracked was never asked about
@@ -107,9 +107,9 @@ class Verdicts:
                 self._ignore_files[folder] = Witness(path)
                 self.rules.read(folder)
             elif witness is None or witness.moved():
-                raise RulesMoved
+                raise RulesChanged
         elif witness is not None:
-            raise RulesMoved
+            raise RulesChanged
 
     def ignore_file_vanished(self, listed: set[str]) -> bool:
         """Whether an ignore file was noted in a folder that is none of those `listed`."""
@@ -141,7 +141,7 @@ class Verdicts:
         except OutsideError:
             self.rest()
             self._rules = None
-            raise RulesMoved from None
+            raise RulesChanged from None
         # git looked itself at what is there: a verdict about what is gone may be about something else
         for path in new_folders:
             if _mode(self._top, path, st.S_IFDIR):
@@ -162,7 +162,7 @@ class Verdicts:
             key = path + end
             if key in self._known or not path:
                 continue
-            if is_private(path) or self._excluded.match(path, folder=bool(end)):
+            if is_private(path) or self._excluded.matches(path, folder=bool(end)):
                 self._known[key] = True
             else:
                 asked.append(path)
@@ -183,7 +183,7 @@ class Verdicts:
 
     def is_barred(self, path: str) -> bool:
         """Whether nothing can make a path belong: it is private, or the user excluded it."""
-        return is_private(path) or self._excluded.cover(path)
+        return is_private(path) or self._excluded.ignores(path)
 
 
 def _check_ignore_file(path: Path) -> None:
@@ -193,7 +193,7 @@ def _check_ignore_file(path: Path) -> None:
         return
     if not st.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
         raise OutsideError(
-            f"{path} is no ignore file: git would read it for ever", hint="remove it"
+            f"{path} is not a regular file: git would never finish reading it", hint="remove it"
         )
 
 

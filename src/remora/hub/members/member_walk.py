@@ -1,4 +1,4 @@
-"""One walk over the folders that belong, and what it finds."""
+"""Walk over the folders of a project, and its result."""
 
 import stat as st
 from collections.abc import Callable
@@ -12,13 +12,13 @@ from remora.hub.members.folder_listing import (
     marks_in,
     those_above,
 )
-from remora.hub.members.ignore_cache import Verdicts
+from remora.hub.members.ignore_cache import IgnoreCache
 from remora.hub.stamp import Stamp, stamp_of
 
 Before = Callable[[str], object]
 
 
-class Survey(NamedTuple):
+class WalkResult(NamedTuple):
     """What one look at the tree found; paths are raw, the root is `""`."""
 
     files: dict[str, Stamp]
@@ -31,16 +31,16 @@ class Survey(NamedTuple):
     """Those of `files` that can change without their folders' telling, and their inodes."""
 
 
-class Surveyor:
+class Walker:
     """Walks by verdicts, level by level: one question for each, and one process for all of them."""
 
-    def __init__(self, top: str, verdicts: Verdicts) -> None:
+    def __init__(self, top: str, verdicts: IgnoreCache) -> None:
         self._top = top
         self._verdicts = verdicts
 
-    def within(self, starts: list[str], before: Before | None) -> Survey:
+    def within(self, starts: list[str], before: Before | None) -> WalkResult:
         """What is in the folders `starts`; `before` as `Members.survey` says. Raises RulesMoved."""
-        found = Survey({}, set(), set(), {})
+        found = WalkResult({}, set(), set(), {})
         try:
             level = self._open(starts)
             while level:
@@ -75,7 +75,7 @@ class Surveyor:
         self._verdicts.learn((folder for folder in starts if is_folder(self._top, folder)), ())
         return [folder for folder in starts if not self._verdicts.folder_is_out(folder)]
 
-    def _enter(self, folder: str, found: Survey, before: Before | None) -> Listing | None:
+    def _enter(self, folder: str, found: WalkResult, before: Before | None) -> Listing | None:
         if before is not None:
             before(folder)
         listing = list_folder(self._top, folder)
@@ -90,7 +90,7 @@ class Surveyor:
         found.listed.add(folder)
         return listing
 
-    def _take(self, listings: list[Listing], found: Survey) -> list[str]:
+    def _take(self, listings: list[Listing], found: WalkResult) -> list[str]:
         """The files of one level, and the folders that are the next one."""
         verdicts = self._verdicts
         verdicts.learn(
@@ -116,7 +116,7 @@ class Surveyor:
             if not verdicts.folder_is_out(folder)
         ]
 
-    def _take_tracked(self, folder: str, found: Survey, before: Before | None) -> None:
+    def _take_tracked(self, folder: str, found: WalkResult, before: Before | None) -> None:
         """Tracked files of a folder that is ignored, or that cannot be listed."""
         if not self._is_reachable(folder, {}):
             return

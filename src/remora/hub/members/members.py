@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from remora.errors import OutsideError
+from remora.hub.file_rules import FILE_LIMIT
 from remora.hub.members.folder_listing import look
-from remora.hub.members.ignore_cache import RulesMoved, Verdicts
-from remora.hub.members.member_walk import Before, Survey, Surveyor
+from remora.hub.members.ignore_cache import IgnoreCache, RulesChanged
+from remora.hub.members.member_walk import Before, Walker, WalkResult
 from remora.hub.stamp import Stamp
 
 _T = TypeVar("_T")
@@ -26,10 +27,14 @@ class Members:
     ignore files do not stand still long enough to be asked about.
     """
 
-    def __init__(self, root: Path, exclude: Sequence[str] = ()) -> None:
+    def __init__(
+        self, root: Path, exclude: Sequence[str] = (), *, file_limit: int = FILE_LIMIT
+    ) -> None:
+        self.file_limit = file_limit
+        """Bytes of a file above which it is listed and not read."""
         self._top = str(root)
-        self._verdicts = Verdicts(root, exclude)
-        self._surveyor = Surveyor(str(root), self._verdicts)
+        self._verdicts = IgnoreCache(root, exclude)
+        self._surveyor = Walker(str(root), self._verdicts)
         self._restless: dict[str, int] = {}
         self._surveyed = False
         self._lock = threading.RLock()
@@ -44,7 +49,7 @@ class Members:
         """Every folder that is to be watched: those not ignored, and those with tracked files."""
         return frozenset(self.survey().folders)
 
-    def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> Survey:
+    def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
         """What is in the whole tree, or in the folders `starts` as far as they belong.
 
         `before` is called with each folder before it is listed: what it watches from then on and
@@ -101,26 +106,26 @@ class Members:
                 if not self._surveyed:
                     self._whole(None)
                 return ask()
-            except RulesMoved:
+            except RulesChanged:
                 self.forget()
         raise OutsideError(
             f"the ignore files below {self._top} change faster than they can be read",
-            hint="ask again when what rewrites them has ended",
+            hint="retry when they no longer change",
         )
 
-    def _survey(self, starts: list[str], before: Before | None) -> Survey:
+    def _survey(self, starts: list[str], before: Before | None) -> WalkResult:
         if starts == [""]:
             return self._whole(before)
         found = self._surveyor.within(starts, before)
         self._restless.update(found.restless)
         return found
 
-    def _whole(self, before: Before | None) -> Survey:
+    def _whole(self, before: Before | None) -> WalkResult:
         self._verdicts.trim()
         doors, self._verdicts.doors = self._verdicts.doors, {}
         found = self._surveyor.within([""], before)
         if self._verdicts.ignore_file_vanished(found.listed):
-            raise RulesMoved
+            raise RulesChanged
         if self._surveyed and doors != self._verdicts.doors:
             self.version += 1
         self._surveyed = True

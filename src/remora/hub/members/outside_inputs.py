@@ -1,4 +1,4 @@
-"""Whether what decides membership from outside is still what it was when it was last looked at."""
+"""Change detection for membership inputs outside the watched tree."""
 
 import errno
 import os

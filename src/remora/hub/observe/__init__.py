@@ -1,1 +1,1 @@
-"""What tests show while they run: who calls whom, and which test enters which node."""
+"""Observation of test runs: who calls whom, and which test enters which node."""

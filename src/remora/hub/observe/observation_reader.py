@@ -15,9 +15,9 @@ import msgspec
 
 from remora.code.file_facts import NodeFacts
 from remora.hub.observed_links import Observation, ObservedCall, ObservedTest, anchor_of
-from remora.hub.query.snapshots import StoredNode, View
+from remora.hub.query.snapshots import Snapshot, StoredNode
 from remora.ids import node_key, spell_path
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.rooted_files import RootedFiles
 
 _FILE_LIMIT = 1 << 28
 _INNER = re.compile(r"(\.<locals>)?\.?<(lambda|\w+comp|genexpr)>$")
@@ -72,7 +72,7 @@ class Read(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def read_records(folder: Path, view: View) -> Read:
+def read_records(folder: Path, view: Snapshot) -> Read:
     """Everything that the processes of one run wrote into `folder`."""
     calls: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     tests: dict[tuple[str, str], ObservedTest] = {}
@@ -98,7 +98,7 @@ def read_records(folder: Path, view: View) -> Read:
 
 def recordings(folder: Path) -> list[Path]:
     """What processes left: no link, which leads anywhere, and no pipe, which has no end."""
-    return [folder / name for name in Beneath(folder).list("*.jsonl")]
+    return [folder / name for name in RootedFiles(folder).glob("*.jsonl")]
 
 
 def recorded_paths(folder: Path) -> frozenset[str]:
@@ -121,7 +121,7 @@ def _decoded(line: bytes) -> _File | _Code | _Call | _Test | None:
         return None
 
 
-def _called(view: View, pair: tuple[str, str], lines: Iterable[int]) -> ObservedCall:
+def _called(view: Snapshot, pair: tuple[str, str], lines: Iterable[int]) -> ObservedCall:
     caller, callee = pair
     facts = _facts(view, caller)
     last = facts.line_start + facts.line_count - 1
@@ -133,7 +133,7 @@ def _called(view: View, pair: tuple[str, str], lines: Iterable[int]) -> Observed
     )
 
 
-def _facts(view: View, key: str) -> NodeFacts:
+def _facts(view: Snapshot, key: str) -> NodeFacts:
     stored = view.node(key)
     assert stored is not None  # it was just found in the same view
     return stored.facts
@@ -142,7 +142,7 @@ def _facts(view: View, key: str) -> NodeFacts:
 class _Process:
     """What one process wrote, its numbers resolved."""
 
-    def __init__(self, view: View, path: Path) -> None:
+    def __init__(self, view: Snapshot, path: Path) -> None:
         self._view = view
         self._nodes: dict[int, NodeFacts] = {}
         self._inner: set[int] = set()

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from remora.errors import ConfigError, HostError, UsageError
 from remora.hub.observe.observation_reader import Read, read_records, recorded_paths, recordings
-from remora.hub.query.snapshots import View
+from remora.hub.query.snapshots import Snapshot
+from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import readable_for
+from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.isolation import SAFE_LEVEL
-from remora.sandbox.process import Ended, run_attached
-from remora.sandbox.rmtree import private_folder
+from remora.sandbox.process import ProcessExit, run_attached
 from remora.sandbox.supervisor_client import PATH, Command
 
 PLUGIN = Path(__file__).with_name("pytest_plugin.py")
 SECONDS = 1800.0
-"""How long tests may run where nobody says."""
+"""Default time limit for tests, in seconds."""
 _AS_PYTEST = "import sys; sys.path[:1] = []; import pytest; sys.exit(pytest.main())"
 _USAGE_ERROR = 4  # pytest's
 
@@ -55,7 +55,7 @@ def check_consent(level: int, *, allowed: bool) -> None:
         raise UsageError(
             f"tests are the project's code, and this machine does not isolate it well enough "
             f"(L{level} of L{SAFE_LEVEL})",
-            hint="`remora doctor` tells how it could; if you trust this project, add "
+            hint="`remora doctor` shows how it could; if you trust this project, add "
             "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
         )
 
@@ -64,7 +64,7 @@ def check_home(root: Path, home: Path, *, allowed: bool) -> None:
     """Raises UsageError where the project holds the user's home: its tests could read all of it."""
     if home.is_relative_to(root) and not allowed:
         raise UsageError(
-            f"{root} holds your home folder, and tests can read all of their project",
+            f"{root} contains your home folder, and tests can read their whole project",
             hint="run it in a smaller project, or add --allow-unsandboxed",
         )
 
@@ -77,7 +77,8 @@ def find_interpreter(root: Path, configured: str | None, active: str | None) -> 
         named = root / Path(configured).expanduser()
         if not named.is_file():
             raise ConfigError(
-                f"python: {configured} is not there", hint="name an interpreter, or leave it out"
+                f"python: {configured} does not exist",
+                hint="set an interpreter, or remove the setting",
             )
         return named
     folders = [root / ".venv", *([Path(active)] if active else [])]
@@ -106,7 +107,7 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
 
 
 def run_tests(
-    root: Path, python: Path, asked: Asked, look: Callable[[frozenset[str]], View]
+    root: Path, python: Path, asked: Asked, look: Callable[[frozenset[str]], Snapshot]
 ) -> Ran:
     """Run them to their end or their time; what was seen is read before this returns.
 
@@ -115,7 +116,7 @@ def run_tests(
     interpreter cannot be started or has no pytest.
     """
     command = pytest_command(python, asked.words)
-    with private_folder("remora-observe-") as private:
+    with temporary_folder("remora-observe-") as private:
         out, plugins = private / "out", private / "plugins"
         out.mkdir(mode=0o700)
         plugins.mkdir(mode=0o700)
@@ -126,8 +127,8 @@ def run_tests(
             argv=(*command[:at], *extra, *command[at:]),
             folder=asked.folder if asked.folder.is_relative_to(root) else root,
             seconds=asked.seconds,
-            within=Confinement(
-                read=(*readable_for(python, trusted=asked.trusted), plugins),
+            confinement=Confinement(
+                read=(*interpreter_paths(python, trusted=asked.trusted), plugins),
                 write=(out,),
                 scratch=(root,),
             ),
@@ -147,7 +148,7 @@ def run_tests(
     )
 
 
-def _check_ran(python: Path, ended: Ended, *, anything: bool) -> None:
+def _check_ran(python: Path, ended: ProcessExit, *, anything: bool) -> None:
     """Raises HostError where pytest never began, though nobody cut it short."""
     if anything or ended.timed_out or ended.returncode in {0, _USAGE_ERROR, 5}:
         return

@@ -1,4 +1,4 @@
-"""What was seen waits beside the database for the one who may write there."""
+"""Spool: observations that wait beside the database for its writer."""
 
 import os
 import time
@@ -17,12 +17,12 @@ _decoder = msgspec.msgpack.Decoder(Observation)
 
 
 def spool_folder(db: Path) -> Path:
-    """Where observations for this database wait."""
+    """Return the folder of observations for this database."""
     return db.with_name(db.name + ".observed")
 
 
 def leave(folder: Path, observation: Observation) -> None:
-    """Put it there, whole or not at all. Raises DiskError."""
+    """Write an observation atomically. Raises DiskError."""
     name = f"{time.time_ns():020d}-{os.getpid()}"
     try:
         make_private(folder)
@@ -31,7 +31,7 @@ def leave(folder: Path, observation: Observation) -> None:
             out.write(msgspec.msgpack.encode(observation))
         (folder / f"{name}.part").rename(folder / f"{name}.msgpack")
     except OSError as error:
-        raise DiskError(f"{folder}: what was seen cannot be kept: {error.strerror}") from error
+        raise DiskError(f"{folder}: cannot store the observation: {error.strerror}") from error
 
 
 def collect(folder: Path, record: Callable[[Observation], object]) -> int:

@@ -1,1 +1,1 @@
-"""A hub seen from outside: where it keeps what it needs, whether it runs, and what it says."""
+"""The daemon's process as commands see it: paths, addresses, control and requests."""

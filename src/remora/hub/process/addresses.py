@@ -1,4 +1,4 @@
-"""Where a daemon can be asked: a small file beside its database, for every command that looks."""
+"""Addresses of a running daemon, in a small file beside its database."""
 
 import os
 import secrets
@@ -25,7 +25,7 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_addresses(path: Path, addresses: Addresses) -> None:
-    """In one step. Raises OSError."""
+    """Write atomically. Raises OSError."""
     _write(path, msgspec.json.encode(addresses) + b"\n")
 
 

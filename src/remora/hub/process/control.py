@@ -1,4 +1,4 @@
-"""A daemon seen from outside: whether it runs, and how it is ended."""
+"""Control of a daemon: status, running check and stop."""
 
 import os
 import select
@@ -28,12 +28,12 @@ def running(places: HubPlaces) -> int | None:
 def status(places: HubPlaces) -> StatusResult:
     """As `hub status` prints it, from the daemon, else from the database."""
     pid = running(places)
-    said = told(places) if pid is not None else None
-    return said if said is not None else _from_outside(places, pid)
+    status = daemon_status(places) if pid is not None else None
+    return status if status is not None else _from_outside(places, pid)
 
 
-def told(places: HubPlaces) -> StatusResult | None:
-    """What the daemon says of itself; None if it does not answer (yet)."""
+def daemon_status(places: HubPlaces) -> StatusResult | None:
+    """Return the daemon's own status; None if it does not answer (yet)."""
     for place in dict.fromkeys((_address(places), places.socket)):
         with suppress(OutsideError):
             answer = ask(place, Status())
@@ -42,8 +42,8 @@ def told(places: HubPlaces) -> StatusResult | None:
     return None
 
 
-def has_read(places: HubPlaces) -> bool:
-    """Whether the daemon has read all files once, or cannot be asked."""
+def has_scanned(places: HubPlaces) -> bool:
+    """True if the daemon has finished its initial scan, or does not answer."""
     try:
         answer = ask(_address(places), ChangedSince(generation=0), seconds=_ANSWER_S)
     except OutsideError:
@@ -52,7 +52,7 @@ def has_read(places: HubPlaces) -> bool:
 
 
 def notes(places: HubPlaces) -> tuple[str, ...]:
-    """What the daemon says is not as it should be."""
+    """Return the problems that the daemon reports."""
     found = read_addresses(places.addresses)
     return found.notes if found is not None else ()
 
@@ -67,7 +67,7 @@ def stop(places: HubPlaces) -> int | None:
         remove(places.addresses, places.token)
         return None
     if pid <= 0:
-        raise OutsideError("which process the hub is cannot be told", hint=f"look at {places.lock}")
+        raise OutsideError("the daemon's process id is unknown", hint=f"look at {places.lock}")
     for number, seconds in ((signal.SIGTERM, _STOP_S), (signal.SIGKILL, _KILL_S)):
         if _ended(places, pid, number, seconds):
             remove(places.addresses, places.token)
@@ -127,9 +127,9 @@ def _from_outside(places: HubPlaces, pid: int | None) -> StatusResult:
 
 
 def _stored(db: Path) -> tuple[int | None, int | None, int | None]:
-    from remora.hub.store.reader import open_view  # with all that reads and writes it
+    from remora.hub.store.reader import open_snapshot  # with all that reads and writes it
 
-    view = open_view(db)
+    view = open_snapshot(db)
     if view is None:
         return None, None, None
     try:

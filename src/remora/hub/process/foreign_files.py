@@ -1,4 +1,4 @@
-"""What lies beside a database that somebody named, and is not the Hub's to write over."""
+"""Guard for `--db`: files of other programs beside a database."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _LOG = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ ")
 _WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
-def foreign_beside(places: HubPlaces) -> Path | None:
+def foreign_file(places: HubPlaces) -> Path | None:
     """The first file that a hub there would write over, though no hub has made it.
 
     An empty one is nobody's loss. Nothing is written.

@@ -1,4 +1,4 @@
-"""Where one hub keeps what it needs: in its user's cache and runtime folders, never in the tree."""
+"""Paths of one hub, in the user's cache and runtime folders, never in the project."""
 
 import hashlib
 import os
@@ -82,7 +82,7 @@ def _own_socket(folders: UserFolders, root: Path, db: Path) -> Path:
 def _checked(socket: Path) -> Path:
     if len(os.fsencode(socket)) > SOCKET_LIMIT:
         raise UsageError(
-            f"{socket} is too long for a socket: {SOCKET_LIMIT} bytes is the most",
-            hint="name a shorter path",
+            f"{socket} is too long for a socket (maximum {SOCKET_LIMIT} bytes)",
+            hint="use a shorter path",
         )
     return socket

@@ -1,4 +1,4 @@
-"""One question to a running daemon, for commands that can wait."""
+"""One blocking request to a running daemon."""
 
 import os
 import socket
@@ -27,14 +27,14 @@ def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
             line.sendall(request_line(request))
             return decode_answer(_line_of(line))
     except (OSError, msgspec.DecodeError) as error:
-        raise OutsideError(f"no hub answers at {place}: {error}") from error
+        raise OutsideError(f"no daemon answers at {place}: {error}") from error
 
 
 def _line_of(line: socket.socket) -> bytes:
-    said = bytearray()
-    while not said.endswith(b"\n"):
+    received = bytearray()
+    while not received.endswith(b"\n"):
         part = line.recv(_PART)
         if not part:
             raise ConnectionResetError("the connection was closed")
-        said += part
-    return bytes(said)
+        received += part
+    return bytes(received)

@@ -1,4 +1,4 @@
-"""How processes of ours are started: the same interpreter and package, nothing of anybody's tree."""
+"""Command line and environment of child processes: our interpreter and package, nothing of the project."""
 
 import sys
 from collections.abc import Mapping

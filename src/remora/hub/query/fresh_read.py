@@ -1,23 +1,24 @@
-"""Files as they are now, read and analysed without any database."""
+"""Current files, read and analysed without a database."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
-from remora.hub.file_read import reading
+from remora.hub.file_read import facts_of, open_reader
+from remora.hub.file_rules import FILE_LIMIT
 
 
-def read_cold(root: Path, paths: Iterable[str]) -> dict[str, FileFacts]:
-    """The facts of files (raw paths), by spelled path; without those that cannot be read: an index
-    leaves them out, too. Raises DiskError where there is no root."""
+def read_all(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> dict[str, FileFacts]:
+    """Return the facts of files (raw paths), by spelled path, as an index has them: files that cannot
+    be read are left out, those larger than `limit` bytes have no nodes. Raises DiskError where there
+    is no root."""
     files: dict[str, FileFacts] = {}
     try:
-        with reading(root) as reader:
+        with open_reader(root, limit) as reader:
             for path in sorted(paths):
                 try:
-                    facts = read_facts(path, reader.read(path).data)
+                    facts = facts_of(path, reader.read(path))
                 except OSError:
                     continue
                 files[facts.path] = facts

@@ -1,4 +1,4 @@
-"""What a view of the code answers to each question: the one place where NodeStates are put together."""
+"""Queries over a snapshot of the code; NodeStates are assembled here."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,10 +12,10 @@ from remora.code.callgraph.linker import Linker
 from remora.code.callgraph.solver import MAX_ANSWERS
 from remora.code.links import TIER_RANK, Edge, Related
 from remora.code.pytest_model.related_tests import RelatedTests
-from remora.hub.lookup.suggestions import unknown_node
+from remora.hub.lookup.not_found import unknown_node
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed_links import observed_callees, observed_callers, observed_tests
-from remora.hub.query.snapshots import OutOfTimeError, StoredNode, View
+from remora.hub.query.snapshots import OutOfTimeError, Snapshot, StoredNode
 from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
@@ -28,21 +28,21 @@ _OF_TESTS = 0.7
 
 
 class _Linking:
-    """What finds links, with all that it keeps."""
+    """The linker with its caches."""
 
-    def __init__(self, view: View, files: FileCache | None, most: int) -> None:
+    def __init__(self, view: Snapshot, files: FileCache | None, most: int) -> None:
         self._of = (view, files, most)
         self.known = view.links()
         self.renew()
 
     def renew(self) -> None:
-        """Let go of what was kept: it is half made."""
+        """Drop the caches: they may be half made."""
         view, files, most = self._of
         self.linker = Linker(view, files, max_answers=most)
         self.related = RelatedTests(self.linker, view, self.known)
 
 
-class Answers:
+class NodeQueries:
     """Answers about one state of the code; links are kept, so ask one as long as it holds.
 
     `fresh` goes into every answer. `partial_links`: the view does not hold the whole project, so
@@ -51,7 +51,7 @@ class Answers:
 
     def __init__(
         self,
-        view: View,
+        view: Snapshot,
         *,
         fresh: bool = True,
         partial_links: bool = False,
@@ -68,11 +68,11 @@ class Answers:
         """Until when tests are looked for; None: for this question there is no time left."""
         self._kept: dict[str, NodeState] = {}
 
-    def told(self, *, fresh: bool) -> "Answers":
-        """The same answers, told as fresh or not; both share what was computed so far."""
+    def with_freshness(self, *, fresh: bool) -> "NodeQueries":
+        """Return the same queries with another `fresh`; both share what was computed so far."""
         if fresh == self.fresh:
             return self
-        other = Answers.__new__(Answers)
+        other = NodeQueries.__new__(NodeQueries)
         other.__dict__.update(self.__dict__, fresh=fresh)
         return other
 
@@ -111,7 +111,7 @@ class Answers:
         return self._answer(key, "tests", lambda: self._tests_within(key, depth))
 
     def known(self, key: str) -> bool:
-        """Whether callers and callees need not be found, but only read."""
+        """True if callers and callees are stored and only need reading."""
         known = self._linking.known
         return known is not None and known.callees(key) is not None
 
@@ -185,7 +185,7 @@ class Answers:
         return _with_observed(static, self._standing(observed))
 
     def _standing(self, observed: Iterable[Edge]) -> Iterator[Edge]:
-        """What was observed once may be gone since."""
+        """Return the observed links whose nodes still exist."""
         return (
             edge
             for edge in observed
@@ -214,7 +214,7 @@ class Answers:
 
 
 @contextmanager
-def _hurried(view: View, until: float) -> Iterator[None]:
+def _hurried(view: Snapshot, until: float) -> Iterator[None]:
     """The view with a nearer deadline."""
     before = view.deadline
     view.deadline = min(before, until)

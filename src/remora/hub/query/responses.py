@@ -1,22 +1,43 @@
-"""What the protocol answers to questions about nodes, whoever is asked."""
+"""Handle a protocol request: its result over a snapshot of the code, or from the daemon's state."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, Protocol
 
+from remora.errors import NotFound
 from remora.hub.node import NodeState
 from remora.hub.protocol import (
     MOST_FOUND,
+    PROTOCOL,
     Callees,
     Callers,
+    ChangedSince,
     GetContext,
     GetNode,
+    Health,
+    Invalidate,
     Request,
     Search,
+    Status,
+    Subscribe,
     Tests,
 )
-from remora.hub.query.queries import Answers
+from remora.hub.query.queries import NodeQueries
 
-_RESULTS: dict[type, Callable[[Answers, Any], Any]] = {
+
+class Control(Protocol):
+    """The daemon's own state, for requests that are not about nodes."""
+
+    def status(self) -> Any:
+        """Return the status as `hub status` prints it."""
+
+    def changed_since(self, generation: int) -> Any:
+        """Return which nodes changed after a generation."""
+
+    def invalidate(self, path: str) -> None:
+        """Have a file read again."""
+
+
+_NODES: dict[type, Callable[[NodeQueries, Any], Any]] = {
     GetContext: lambda answers, asked: answers.context(asked.nodes),
     GetNode: lambda answers, asked: answers.node(asked.node),
     Callers: lambda answers, asked: answers.callers(asked.node, asked.depth),
@@ -24,21 +45,50 @@ _RESULTS: dict[type, Callable[[Answers, Any], Any]] = {
     Tests: lambda answers, asked: answers.tests(asked.node, asked.depth),
     Search: lambda answers, asked: answers.search(asked.query, min(asked.limit, MOST_FOUND)),
 }
+_CONTROL: dict[type, Callable[[Control, Any], Any]] = {
+    Health: lambda _control, _asked: {"status": "ok", "protocol": PROTOCOL},
+    Status: lambda control, _asked: control.status(),
+    Subscribe: lambda _control, _asked: None,
+    Invalidate: lambda control, asked: control.invalidate(asked.path),
+    ChangedSince: lambda control, asked: control.changed_since(asked.generation),
+}
+_AT_ONCE = frozenset({Health, Status, Subscribe, Invalidate})
 
 
-def result_of(answers: Answers, request: Request) -> Any:
-    """The result of a request about nodes. Raises NotFound for an unknown one."""
-    return _RESULTS[type(request)](answers, request)
+def handle(request: Request, over: NodeQueries | Control, *, suggest: bool = True) -> Any:
+    """Return the result of a request: over a snapshot if it is about nodes, else from the daemon.
+
+    Raises NotFound for an unknown node; with `suggest` it names the nearest, which takes long where
+    nodes are many.
+    """
+    kind = type(request)
+    if not isinstance(over, NodeQueries):
+        return _CONTROL[kind](over, request)
+    if not suggest and kind is not GetContext:  # which leaves out unknown nodes
+        _check_known(nodes_of(request), over)
+    return _NODES[kind](over, request)
+
+
+def is_immediate(request: Request) -> bool:
+    """True if the answer does not depend on the files."""
+    return type(request) in _AT_ONCE
 
 
 def is_whole(result: Any) -> bool:
-    """Whether nothing in a result is left out that more time would have told."""
+    """True if more time would add nothing to a result."""
     states = result.values() if isinstance(result, dict) else (result,)
     return all(state.related_tests is not None for state in states if isinstance(state, NodeState))
 
 
 def nodes_of(request: Request) -> tuple[str, ...]:
-    """The keys that a request names; none where it asks about the whole project."""
+    """Return the keys that a request names; none where it is about the whole project."""
     if isinstance(request, GetContext):
         return request.nodes
     return (request.node,) if isinstance(request, GetNode | Callers | Callees | Tests) else ()
+
+
+def _check_known(keys: Collection[str], answers: NodeQueries) -> None:
+    for key in keys:
+        if answers.view.node(key) is None:
+            name = key.removeprefix("node:")[:200]
+            raise NotFound(f"there is no node {name}; `search` finds nodes by name")

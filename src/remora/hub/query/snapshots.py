@@ -1,4 +1,4 @@
-"""What the Hub knows of one state of the code, wherever it is kept: in memory, in the store, or both."""
+"""Snapshots: one state of the code, in memory, in the store, or both."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -29,10 +29,10 @@ class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutOfTimeError(Exception):
-    """What is being made of a view takes too long."""
+    """A computation over a snapshot takes too long."""
 
 
-class View(Protocol):
+class Snapshot(Protocol):
     """One state of the code. Paths and keys are spelled as in node keys; it is a `Program` too."""
 
     deadline: float
@@ -41,28 +41,28 @@ class View(Protocol):
 
     @property
     def generation(self) -> int:
-        """Of the database; 0 where there is none."""
+        """Generation of the database; 0 without one."""
 
     def paths(self) -> Collection[str]:
-        """Every Python file."""
+        """Return the paths of all Python files."""
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """What linking needs of a file."""
+        """Return the IR of a file, for linking; None for an unknown file."""
 
     def mentioning(self, name: str) -> Collection[str]:
         """Paths of the files whose `names` hold it."""
 
     def node(self, key: str) -> StoredNode | None:
-        """None for an unknown one."""
+        """Return a node; None for an unknown key."""
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
-        """Of one file, in the order of the source."""
+        """Return the nodes of one file, in source order."""
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
         """Nodes that hold every word of `query` in path or qualname; the best first."""
 
     def keys(self) -> Iterable[str]:
-        """Of every node."""
+        """Return the keys of all nodes."""
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
         """All that was seen of calls to the node, whatever happened since."""
@@ -74,10 +74,10 @@ class View(Protocol):
         """All that was seen of tests that entered the node."""
 
     def links(self) -> KnownLinks | None:
-        """Those that were found before anybody asked; None where there cannot be any."""
+        """Return the precomputed links; None where there cannot be any."""
 
 
-class MemoryView:
+class MemorySnapshot:
     """Files as they were just read, without any database. Keys of `files` are spelled paths."""
 
     generation = 0
@@ -90,11 +90,11 @@ class MemoryView:
         self._mentions: dict[str, list[str]] | None = None
 
     def paths(self) -> Collection[str]:
-        """Every Python file."""
+        """Return the paths of all Python files."""
         return self._files.keys()
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """What linking needs of a file."""
+        """Return the IR of a file, for linking; None for an unknown file."""
         facts = self._files.get(path)
         return None if facts is None else facts.lowered
 
@@ -108,7 +108,7 @@ class MemoryView:
         return self._mentions.get(name, ())
 
     def node(self, key: str) -> StoredNode | None:
-        """None for an unknown one."""
+        """Return a node; None for an unknown key."""
         if self._by_key is None:
             self._by_key = {
                 node.facts.key: node for path in sorted(self._files) for node in self.nodes(path)
@@ -116,16 +116,16 @@ class MemoryView:
         return self._by_key.get(key)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
-        """Of one file, in the order of the source."""
+        """Return the nodes of one file, in source order."""
         facts = self._files.get(path)
         return () if facts is None else tuple(just_read(facts, node) for node in facts.nodes)
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
         """Nodes that hold every word of `query` in path or qualname; the best first."""
-        return found(self, query, limit)
+        return search_keys(self, query, limit)
 
     def keys(self) -> Iterator[str]:
-        """Of every node."""
+        """Return the keys of all nodes."""
         return (node.key for facts in self._files.values() for node in facts.nodes)
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002 - nothing was run
@@ -144,27 +144,27 @@ class MemoryView:
         """None."""
 
 
-class OverlaidView:
+class OverlaidSnapshot:
     """A view with some files as they are now; `changed` is by spelled path, None: it is gone.
 
     A node keeps its uid where its key stayed; its times too, where its own facts stayed.
     """
 
-    def __init__(self, base: View, changed: Mapping[str, FileFacts | None]) -> None:
+    def __init__(self, base: Snapshot, changed: Mapping[str, FileFacts | None]) -> None:
         self.base = base
         self.deadline = math.inf
         self._changed = changed
         self._there = {path: facts for path, facts in changed.items() if facts is not None}
-        self._new = MemoryView(self._there)
+        self._new = MemorySnapshot(self._there)
         self._paths: frozenset[str] | None = None
 
     @property
     def generation(self) -> int:
-        """Of the database below."""
+        """Generation of the database below."""
         return self.base.generation
 
     def paths(self) -> Collection[str]:
-        """Every Python file."""
+        """Return the paths of all Python files."""
         if self._paths is None:
             self._paths = frozenset(
                 chain(
@@ -174,7 +174,7 @@ class OverlaidView:
         return self._paths
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """What linking needs of a file."""
+        """Return the IR of a file, for linking; None for an unknown file."""
         return (self._new if path in self._changed else self.base).lowered(path)
 
     def mentioning(self, name: str) -> Collection[str]:
@@ -183,24 +183,24 @@ class OverlaidView:
         return tuple(sorted(chain(below, self._new.mentioning(name))))
 
     def node(self, key: str) -> StoredNode | None:
-        """None for an unknown one."""
+        """Return a node; None for an unknown key."""
         if split_node_key(key)[0] not in self._changed:
             return self.base.node(key)
         node = self._new.node(key)
         return None if node is None else self._carried(node)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
-        """Of one file, in the order of the source."""
+        """Return the nodes of one file, in source order."""
         if path not in self._changed:
             return self.base.nodes(path)
         return tuple(self._carried(node) for node in self._new.nodes(path))
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
         """Nodes that hold every word of `query` in path or qualname; the best first."""
-        return found(self, query, limit)
+        return search_keys(self, query, limit)
 
     def keys(self) -> Iterator[str]:
-        """Of every node."""
+        """Return the keys of all nodes."""
         below, changed = self.base.keys(), self._changed
         yield from (key for key in below if split_node_key(key)[0] not in changed)
         yield from self._new.keys()
@@ -218,7 +218,7 @@ class OverlaidView:
         return self.base.tests_of(key)
 
     def links(self) -> KnownLinks | None:
-        """Those of the view below, if every file is as it is there."""
+        """Return the links of the snapshot below, if no file differs."""
         return None if self._changed else self.base.links()
 
     def _carried(self, node: StoredNode) -> StoredNode:
@@ -250,11 +250,11 @@ def just_read(facts: FileFacts, node: NodeFacts) -> StoredNode:
 
 
 def moved_at_most(before: NodeFacts, now: NodeFacts) -> bool:
-    """Whether a node is what it was but for the line on which it begins."""
+    """True if at most the first line of a node changed."""
     return before == now or before == msgspec.structs.replace(now, line_start=before.line_start)
 
 
-def found(view: View, query: str, limit: int) -> list[StoredNode]:
-    """What `View.search` answers, by looking at every key."""
+def search_keys(view: Snapshot, query: str, limit: int) -> list[StoredNode]:
+    """Return the result of `Snapshot.search`, by looking at every key."""
     nodes = (view.node(key) for key in best(view.keys(), query, limit))
     return [node for node in nodes if node is not None]

@@ -1,1 +1,1 @@
-"""The ways in which questions come to a daemon: a Unix socket, loopback HTTP."""
+"""Servers of the daemon: Unix socket and loopback HTTP."""

@@ -1,20 +1,20 @@
-"""Everybody who is connected in one way, so that nobody has to wait for the slow and the broken."""
+"""Open connections of one server, with a maximum and timeouts."""
 
 from typing import Generic, Protocol, TypeVar
 
 
-class Guest(Protocol):
-    """One connection, as far as the others are concerned."""
+class Connection(Protocol):
+    """One open connection."""
 
     last_active: float
     """When anything happened last, in seconds of the loop's clock."""
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for nothing."""
+        """True if it waits for nothing."""
 
     def overdue(self, now: float) -> bool:
-        """Whether it has been in the middle of something for too long."""
+        """True if a request or an answer takes too long."""
 
     def abort(self) -> None:
         """Close now, whatever is not delivered."""
@@ -23,20 +23,20 @@ class Guest(Protocol):
         """Close when what was written is delivered."""
 
 
-_Guest = TypeVar("_Guest", bound=Guest)
+_Connection = TypeVar("_Connection", bound=Connection)
 
 
-class Crowd(Generic[_Guest]):
+class Connections(Generic[_Connection]):
     """At most `most` connections; the idlest makes room for a new one."""
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._open: set[_Guest] = set()
+        self._open: set[_Connection] = set()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def enter(self, guest: _Guest) -> bool:
+    def enter(self, guest: _Connection) -> bool:
         """Whether there is room. Anybody who may connect may do so often: nobody is to keep the
         user out by it."""
         if len(self._open) >= self.most:
@@ -49,16 +49,16 @@ class Crowd(Generic[_Guest]):
         self._open.add(guest)
         return True
 
-    def leave(self, guest: _Guest) -> None:
-        """It is closed."""
+    def leave(self, guest: _Connection) -> None:
+        """Forget a closed connection."""
         self._open.discard(guest)
 
     def reap(self, now: float) -> None:
-        """Close those that have been in the middle of something for too long."""
+        """Close connections that are overdue."""
         for guest in [one for one in self._open if one.overdue(now)]:
             guest.abort()
 
     def close(self) -> None:
-        """Close all; what was answered already is still delivered where it can be."""
+        """Close all; answers that were written are still delivered where possible."""
         for guest in list(self._open):
             guest.close()

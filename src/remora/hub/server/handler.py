@@ -1,4 +1,4 @@
-"""Where questions are answered, whichever way they came in."""
+"""Handler interface of both servers, and conversion of errors to answers."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -9,31 +9,30 @@ from remora.hub.protocol import Refused, Request, decode_request, problem_line
 _log = logging.getLogger("remora.hub")
 
 
-class Desk(Protocol):
-    """The daemon, as its servers see it."""
+class Handler(Protocol):
+    """The daemon, as its servers use it."""
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
-        """The line that answers, at once where it can be. Raises Refused."""
+        """Return the line that answers, at once if possible. Raises Refused."""
 
-    def subscribe(self, tell: Callable[[bytes], None]) -> Callable[[], None]:
-        """From now on `tell` gets a line for each generation, until what is given back is
-        called."""
+    def subscribe(self, send: Callable[[bytes], None]) -> Callable[[], None]:
+        """Call `send` with a line for each generation until the returned function is called."""
 
 
-def take(desk: Desk, body: bytes) -> tuple[Request | None, bytes | Awaitable[bytes]]:
-    """The request of a line or body, if it is one, and its answer. Never raises."""
+def answer_body(handler: Handler, body: bytes) -> tuple[Request | None, bytes | Awaitable[bytes]]:
+    """Return the request of a line or body (None if it is not one) and its answer. Never raises."""
     request = None
     try:
         request = decode_request(body)
-        said = desk.answer(request)
+        answer = handler.answer(request)
     except Exception as error:  # noqa: BLE001 (one question must not end the daemon)
         return request, _sorry(request, error)
-    return request, said if isinstance(said, bytes) else _awaited(request, said)
+    return request, answer if isinstance(answer, bytes) else _awaited(request, answer)
 
 
-async def _awaited(request: Request, said: Awaitable[bytes]) -> bytes:
+async def _awaited(request: Request, answer: Awaitable[bytes]) -> bytes:
     try:
-        return await said
+        return await answer
     except Exception as error:  # noqa: BLE001 (one question must not end the daemon)
         return _sorry(request, error)
 
@@ -44,7 +43,7 @@ def _sorry(request: Request | None, error: Exception) -> bytes:
         if request is not None:
             error.id = request.id
         return problem_line(error)
-    _log.error("a question failed", exc_info=error)
+    _log.error("a request failed", exc_info=error)
     message = f"{type(error).__name__}; the log says more"
     failed = Refused("internal", message)
     if request is not None:

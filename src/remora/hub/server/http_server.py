@@ -1,7 +1,7 @@
 """Questions over loopback HTTP: `POST /v1/{type}` with a bearer token.
 
 What became of a question stands in the answer, as on the socket: its status is 200. Other statuses
-are about the transport: 400 no HTTP, 401 no token, 403 a foreign host, 404 another path, 405 another
+are about the transport: 400 no HTTP, 401 no token, 403 a foreign host or port, 404 another path, 405 another
 method, 413 too large.
 """
 
@@ -16,8 +16,8 @@ import h11
 
 from remora.hub.protocol import MAX_BYTES, Code, Refused, Subscribe, problem_line
 from remora.hub.server.client_limits import PATIENCE_S, QUIET_S, WRITE_LIMIT
-from remora.hub.server.connections import Crowd
-from remora.hub.server.handler import Desk, take
+from remora.hub.server.connections import Connections
+from remora.hub.server.handler import Handler, answer_body
 
 _PREFIX = b"/v1/"
 _OURS = {"127.0.0.1", "localhost", "::1"}
@@ -42,12 +42,12 @@ class _Rejected(Exception):
         self.headers = headers
 
 
-class HttpConnections(Crowd["HttpConnection"]):
-    """Everybody who is connected over HTTP."""
+class HttpConnections(Connections["HttpConnection"]):
+    """Open HTTP connections."""
 
-    def __init__(self, desk: Desk, token: str, *, most: int = MAX_CONNECTIONS) -> None:
+    def __init__(self, handler: Handler, token: str, *, most: int = MAX_CONNECTIONS) -> None:
         super().__init__(most)
-        self.desk = desk
+        self.handler = handler
         self.token = token.encode("ascii")
 
     def made(self) -> asyncio.Protocol:
@@ -73,11 +73,11 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for nothing."""
+        """True if it waits for nothing."""
         return self._task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
-        """Whether nothing has happened for too long; who subscribed or waits may be silent."""
+        """True if nothing has happened for too long; subscribers and waiting clients may be silent."""
         return (self._full or self.idle) and now - self.last_active > PATIENCE_S
 
     def abort(self) -> None:
@@ -89,14 +89,14 @@ class HttpConnection(asyncio.Protocol):
         self.transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Anybody on this machine can come as far as here."""
+        """Accept any local process; the token is checked later."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=WRITE_LIMIT)
         if not self._all.enter(self):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
-        """Nobody waits for an answer any more."""
+        """Cancel what the client waited for."""
         self._all.leave(self)
         if self._task is not None:
             self._task.cancel()
@@ -118,7 +118,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """What was asked is still answered."""
+        """Answer what was requested so far."""
         if not self._discarding and self._unsubscribe is None:
             self._http.receive_data(b"")
             self._pump()
@@ -174,13 +174,14 @@ class HttpConnection(asyncio.Protocol):
                 self.transport.close()
 
     def _check(self, request: h11.Request) -> None:
-        """Who asks, before what is asked. Raises _Rejected."""
+        """Check the client before its request. Raises _Rejected."""
         headers = dict(request.headers)
         host = headers.get(b"host", b"").decode("latin-1")
-        if not _is_ours(f"//{host}"):
-            raise _Rejected(403, f"{host or 'no host'} is not this machine's own address")
-        if b"origin" in headers and not _is_ours(headers[b"origin"].decode("latin-1")):
-            raise _Rejected(403, "a page of another origin may not ask")
+        port = self.transport.get_extra_info("sockname")[1]
+        if not _is_ours(f"http://{host}", port):
+            raise _Rejected(403, f"{host or 'no host'} is not the address of this server")
+        if b"origin" in headers and not _is_ours(headers[b"origin"].decode("latin-1"), port):
+            raise _Rejected(403, "requests from other origins are refused")
         scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._all.token):
             message = "a token is needed: `remora hub status` names its file"
@@ -188,24 +189,24 @@ class HttpConnection(asyncio.Protocol):
         if not request.target.startswith(_PREFIX):
             raise _Rejected(404, "there is only /v1/{type}")
         if request.method != b"POST":
-            raise _Rejected(405, "questions are asked with POST", ("Allow", "POST"))
+            raise _Rejected(405, "use POST", ("Allow", "POST"))
         length = headers.get(b"content-length", b"0")
         if int(length) > MAX_BYTES:
             raise _too_large()
 
     def _ask(self) -> None:
-        request, said = take(self._all.desk, _as_line(self._target, bytes(self._body)))
-        if isinstance(said, bytes):
+        request, answer = answer_body(self._all.handler, _as_line(self._target, bytes(self._body)))
+        if isinstance(answer, bytes):
             if isinstance(request, Subscribe):
-                self._stream(said)
+                self._stream(answer)
             else:
-                self._respond(200, said)
+                self._respond(200, answer)
         else:
             self.transport.pause_reading()
-            self._task = self._loop.create_task(self._answer(said))
+            self._task = self._loop.create_task(self._answer(answer))
 
-    async def _answer(self, said: Awaitable[bytes]) -> None:
-        line = await said
+    async def _answer(self, answer: Awaitable[bytes]) -> None:
+        line = await answer
         self._task = None
         self.last_active = self._loop.time()
         self._respond(200, line)
@@ -223,24 +224,24 @@ class HttpConnection(asyncio.Protocol):
 
     def _stream(self, line: bytes) -> None:
         """One line now, the others as things change, until the client goes."""
-        self._unsubscribe = self._all.desk.subscribe(self._tell)
+        self._unsubscribe = self._all.handler.subscribe(self._send_event)
         headers = [("Content-Type", "application/x-ndjson"), ("Cache-Control", "no-store")]
         self._send(h11.Response(status_code=200, headers=headers))
         self._send(h11.Data(data=line))
 
-    def _tell(self, line: bytes) -> None:
+    def _send_event(self, line: bytes) -> None:
         if self.transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:
             self.transport.abort()
         else:
             self._send(h11.Data(data=line))
 
     def _send(self, event: h11.Event) -> None:
-        said = self._http.send(event)
-        if said and not self.transport.is_closing():
-            self.transport.write(said)
+        data = self._http.send(event)
+        if data and not self.transport.is_closing():
+            self.transport.write(data)
 
     def _reject(self, rejected: _Rejected) -> None:
-        """Say why, then take what still comes and throw it away: it would not be read otherwise."""
+        """Answer with the reason, then discard the rest: a client that still sends would not read it."""
         self._discarding = True
         if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             code = _REASONS.get(rejected.status, "bad_request")
@@ -253,11 +254,14 @@ class HttpConnection(asyncio.Protocol):
 _HEADERS = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 
 
-def _is_ours(address: str) -> bool:
+def _is_ours(address: str, port: int) -> bool:
+    """True if an address is that of this server: another one on this machine is another origin."""
     try:
-        return urlsplit(address).hostname in _OURS
+        found = urlsplit(address)
+        named = found.port or 80
     except ValueError:
         return False
+    return found.scheme == "http" and found.hostname in _OURS and named == port
 
 
 def _too_large() -> _Rejected:
@@ -268,9 +272,9 @@ def _as_line(target: bytes, body: bytes) -> bytes:
     """The line that would ask the same on the socket: the path says the type."""
     kind = target[len(_PREFIX) :].partition(b"?")[0].decode("latin-1")
     try:
-        said = json.loads(body) if body.strip() else {}
+        data = json.loads(body) if body.strip() else {}
     except (ValueError, RecursionError):
         return body  # the protocol has its words for it
-    if not isinstance(said, dict):
+    if not isinstance(data, dict):
         return body
-    return json.dumps({**said, "type": kind}).encode()
+    return json.dumps({**data, "type": kind}).encode()

@@ -1,4 +1,4 @@
-"""The Unix socket: made in a private folder, taken over from a dead daemon only by proof."""
+"""Listening Unix socket in a private folder; a dead daemon's socket is replaced after a check."""
 
 import fcntl
 import os
@@ -34,7 +34,7 @@ class Listener:
         self._inode = path.lstat().st_ino
 
     def lost(self) -> bool:
-        """Whether the path leads elsewhere now: somebody cleaned up."""
+        """True if the path leads elsewhere now, as after a clean-up."""
         try:
             return self.path.lstat().st_ino != self._inode
         except OSError:
@@ -101,7 +101,7 @@ def _check_empty(lock: int, path: Path) -> None:
     if os.fstat(lock).st_size > 0:
         os.close(lock)
         raise OutsideError(
-            f"{_lock_path(path)} is no lock of the Hub, and is left as it is",
+            f"{_lock_path(path)} is not a lock of the Hub",
             hint="name another socket with --socket",
         )
 
@@ -111,7 +111,7 @@ def _bound(path: Path) -> socket.socket:
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise OutsideError(
-                f"{path} is there and no socket", hint="name another path with --socket"
+                f"{path} exists and is not a socket", hint="name another path with --socket"
             )
         _check_dead(path)
         path.unlink()

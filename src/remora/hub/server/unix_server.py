@@ -1,4 +1,4 @@
-"""Questions over the Unix socket: lines in, lines out, in order, whatever the others do."""
+"""Unix socket server: one JSON request per line, answers in order."""
 
 import asyncio
 import select
@@ -7,8 +7,8 @@ from typing import cast
 
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
 from remora.hub.server.client_limits import PATIENCE_S, QUIET_S, WRITE_LIMIT
-from remora.hub.server.connections import Crowd
-from remora.hub.server.handler import Desk, take
+from remora.hub.server.connections import Connections
+from remora.hub.server.handler import Handler, answer_body
 from remora.hub.server.socket_listener import BACKLOG, Listener, is_ours
 
 MAX_CONNECTIONS = 2048
@@ -17,12 +17,12 @@ _AT_ONCE = 16
 _DISCARD = 64 * MAX_BYTES
 
 
-class Connections(Crowd["Connection"]):
-    """Everybody who is connected to the socket."""
+class UnixConnections(Connections["UnixConnection"]):
+    """Open connections to the socket."""
 
-    def __init__(self, desk: Desk, *, most: int = MAX_CONNECTIONS) -> None:
+    def __init__(self, handler: Handler, *, most: int = MAX_CONNECTIONS) -> None:
         super().__init__(most)
-        self.desk = desk
+        self.handler = handler
 
     async def finish(self, seconds: float) -> None:
         """Give the answers that are being made so much time."""
@@ -31,16 +31,16 @@ class Connections(Crowd["Connection"]):
             await asyncio.wait(working, timeout=seconds)
 
     async def listen(self, listener: Listener) -> asyncio.AbstractServer:
-        """Begin to accept."""
+        """Start accepting connections."""
         return await asyncio.get_running_loop().create_unix_server(
-            lambda: Connection(self), sock=listener.socket, backlog=BACKLOG
+            lambda: UnixConnection(self), sock=listener.socket, backlog=BACKLOG
         )
 
 
-class Connection(asyncio.Protocol):
+class UnixConnection(asyncio.Protocol):
     """One client; `task` makes an answer that takes time, while there is one."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: UnixConnections) -> None:
         self._all = connections
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
@@ -54,18 +54,18 @@ class Connection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether it waits for nothing."""
+        """True if it waits for nothing."""
         return self.task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
-        """Whether a line has been begun, or an answer left unread, for too long."""
+        """True if a line is unfinished, or an answer unread, for too long."""
         if self._ended and self._hung_up():
             return True
         waiting = self._full or (self._buffer and self.task is None)
         return bool(waiting) and now - self.last_active > PATIENCE_S
 
     def _hung_up(self) -> bool:
-        """Whether a client that said it would write no more has gone altogether."""
+        """True if a client that closed its sending side is gone."""
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), 0)
         return bool(poll.poll(0))
@@ -81,7 +81,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio's)
-        """Nobody waits for an answer any more."""
+        """Cancel what the client waited for."""
         self._all.leave(self)
         self._buffer.clear()
         if self.task is not None:
@@ -103,7 +103,7 @@ class Connection(asyncio.Protocol):
         self._pump()
 
     def eof_received(self) -> bool:
-        """What was asked is still answered; a last line needs no end."""
+        """Answer what was requested so far; a last line needs no end."""
         self._ended = True
         if self._buffer:
             self._buffer += b"\n"
@@ -169,28 +169,28 @@ class Connection(asyncio.Protocol):
         if len(line) > MAX_BYTES:
             self._too_large(complete=True)
             return
-        request, said = take(self._all.desk, line)
-        if isinstance(said, bytes):
+        request, answer = answer_body(self._all.handler, line)
+        if isinstance(answer, bytes):
             if isinstance(request, Subscribe) and self._unsubscribe is None:
-                self._unsubscribe = self._all.desk.subscribe(self._tell)
-            self._transport.write(said)
+                self._unsubscribe = self._all.handler.subscribe(self._send_event)
+            self._transport.write(answer)
         else:
-            self.task = self._loop.create_task(self._answer(said))
+            self.task = self._loop.create_task(self._answer(answer))
 
-    async def _answer(self, said: Awaitable[bytes]) -> None:
-        self._transport.write(await said)
+    async def _answer(self, answer: Awaitable[bytes]) -> None:
+        self._transport.write(await answer)
         self.task = None
         self.last_active = self._loop.time()
         self._pump()
 
-    def _tell(self, line: bytes) -> None:
+    def _send_event(self, line: bytes) -> None:
         if self._transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:
             self.abort()
         else:
             self._transport.write(line)
 
     def _too_large(self, *, complete: bool = False) -> None:
-        """Say so, then take the rest and throw it away: who still sends would not read why."""
+        """Answer with the reason, then discard the rest: a client that still sends would not read it."""
         message = f"a request is at most {MAX_BYTES} bytes"
         self._transport.write(problem_line(Refused("too_large", message)))
         self._buffer.clear()

@@ -1,1 +1,1 @@
-"""The ladder's rungs: each answers the protocol's requests from another source, or says nothing."""
+"""Sources of answers, best first: daemon, database, single file."""

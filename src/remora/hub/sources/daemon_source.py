@@ -1,4 +1,4 @@
-"""The first rung: a running daemon, asked over its Unix socket."""
+"""Answers from a running daemon, over its Unix socket."""
 
 import asyncio
 import os
@@ -14,14 +14,14 @@ from remora.hub.process.addresses import read_addresses
 from remora.hub.process.hub_paths import HubPlaces, shown
 from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
 from remora.hub.server.socket_listener import is_ours
-from remora.hub.sources.source_answer import Busy, Told
+from remora.hub.sources.source_answer import Busy, SourceAnswer
 
 MOST_ANSWERED = 1 << 26
 """Bytes of one answer's line; more is not believed."""
 _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionError)
 
 
-class SocketRung:
+class DaemonSource:
     """Asks whoever listens at the socket, if that is a daemon of ours, of our user, on our root.
 
     Each question has a connection of its own: a daemon may end and begin between two of them.
@@ -33,7 +33,7 @@ class SocketRung:
         self._places = places
         self._named = named
 
-    async def ask(self, request: Request) -> Told | NotFound | Busy | None:
+    async def ask(self, request: Request) -> SourceAnswer | NotFound | Busy | None:
         """What the daemon says, be it that there is no such node; Busy if it has
         none now; None if none can be asked.
 
@@ -47,7 +47,7 @@ class SocketRung:
                 if answer is None:
                     continue
                 if _usable(answer):
-                    return _told(request, answer)
+                    return _decoded_answer(request, answer)
                 if answer.error is not None and answer.error.code == "busy":
                     busy = Busy(time.monotonic() - began)
             except _NOT_ANSWERED:
@@ -55,12 +55,12 @@ class SocketRung:
         return busy
 
     def _sockets(self) -> tuple[Path, ...]:
-        """Where the daemon may be; one that was started with another socket said so."""
+        """Where the daemon may be; one that was started with another socket found so."""
         if self._places is None:
             return ()
         usual = self._places.socket
-        said = None if self._named else read_addresses(self._places.addresses)
-        return tuple(dict.fromkeys((usual if said is None else Path(said.socket), usual)))
+        found = None if self._named else read_addresses(self._places.addresses)
+        return tuple(dict.fromkeys((usual if found is None else Path(found.socket), usual)))
 
     async def _answer(self, place: Path, request: Request) -> Answer | None:
         if not _owned(place):
@@ -82,8 +82,8 @@ class SocketRung:
 
     def _is_of_root(self, status: Answer) -> bool:
         """A daemon of another root would tell of nodes that merely have the same names."""
-        said = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
-        return bool(said.get("root", self._root) == self._root)
+        found = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
+        return bool(found.get("root", self._root) == self._root)
 
 
 def _owned(place: Path) -> bool:
@@ -93,19 +93,19 @@ def _owned(place: Path) -> bool:
 def _speaks(health: Answer) -> bool:
     if not health.ok:
         return False
-    said = msgspec.json.decode(health.result, type=dict[str, Any])
-    return bool(said.get("protocol") == protocol.PROTOCOL)
+    found = msgspec.json.decode(health.result, type=dict[str, Any])
+    return bool(found.get("protocol") == protocol.PROTOCOL)
 
 
 def _usable(answer: Answer) -> bool:
-    """Whether an answer settles the question: a result, or that there is no such node."""
+    """True if an answer is a result, or says that there is no such node."""
     return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
 
-def _told(request: Request, answer: Answer) -> Told | NotFound:
+def _decoded_answer(request: Request, answer: Answer) -> SourceAnswer | NotFound:
     if answer.error is not None:
         return NotFound(answer.error.message)
-    return Told(_decoded(request, answer.result), answer.generation, "socket")
+    return SourceAnswer(_decoded(request, answer.result), answer.generation, "socket")
 
 
 def _decoded(request: Request, result: msgspec.Raw) -> Any:

@@ -1,26 +1,24 @@
-"""The second rung: the database, read only, and whatever file is not as it says analysed anew."""
+"""Answers from the database, read only, with changed files analysed again."""
 
-import hashlib
 import time
 from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
 
-from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, NotFound
-from remora.hub.file_read import Reader, reading
+from remora.hub.file_read import Reader, facts_of, open_reader
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
-from remora.hub.query.queries import Answers
-from remora.hub.query.responses import result_of
-from remora.hub.query.snapshots import OutOfTimeError, OverlaidView, StoredNode
+from remora.hub.query.queries import NodeQueries
+from remora.hub.query.responses import handle
+from remora.hub.query.snapshots import OutOfTimeError, OverlaidSnapshot, StoredNode
 from remora.hub.sources.file_source import SECONDS_PER_BYTE
-from remora.hub.sources.source_answer import Budget, Told
+from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.hub.stamp import racy
 from remora.hub.store.file_rows import FileRow
-from remora.hub.store.reader import StoreView, open_view
+from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import spell_path
 
 SECONDS_PER_FILE = 10e-6
@@ -31,13 +29,13 @@ have all of them found."""
 
 
 class _Instead(Enum):
-    """What there is to say of a file instead of its facts."""
+    """Outcome of looking at a file without new facts."""
 
     AS_STORED = "as stored"
     TOO_LONG = "too long"
 
 
-class _TimedView(OverlaidView):
+class _TimedView(OverlaidSnapshot):
     """Gives up after its deadline: a link may lead through all files."""
 
     def lowered(self, path: str) -> LoweredFile | None:
@@ -57,7 +55,7 @@ class _TimedView(OverlaidView):
             raise OutOfTimeError
 
 
-class StoredRung:
+class DatabaseSource:
     """Answers from the database as if it were of this moment, and leaves it as it is.
 
     What was read of changed files is kept for the next question, and so are the links.
@@ -67,12 +65,12 @@ class StoredRung:
         self._db = db
         self._members = members
         self._root = root
-        self._view: StoreView | None = None
+        self._view: StoredSnapshot | None = None
         self._analysed: dict[str, FileFacts] = {}
         self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
-        self._kept: tuple[object, _TimedView, Answers] | None = None
+        self._kept: tuple[object, _TimedView, NodeQueries] | None = None
 
-    def ask(self, request: Request, budget: Budget) -> Told | None:
+    def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """None where there is no database, or where bringing it up to date would take too long.
 
         Raises NotFound for an unknown node.
@@ -94,7 +92,7 @@ class StoredRung:
             self._kept = None  # likewise
             raise
 
-    def _asked(self, view: StoreView, request: Request, budget: Budget) -> Told | None:
+    def _asked(self, view: StoredSnapshot, request: Request, budget: Budget) -> SourceAnswer | None:
         generation = view.generation
         rows = self._index(view, generation)
         if not budget.affords(len(rows) * SECONDS_PER_FILE):
@@ -104,31 +102,31 @@ class StoredRung:
             return None
         unknown, result = None, None
         try:
-            result = result_of(self._answers(view, generation, changed, budget), request)
+            result = handle(request, self._answers(view, generation, changed, budget))
         except NotFound as error:
             unknown = error
         if view.generation != generation:  # some of it may be of a database that was just emptied
             return None
         if unknown is not None:
             raise unknown
-        return Told(result, generation, "sqlite")
+        return SourceAnswer(result, generation, "sqlite")
 
-    def _index(self, view: StoreView, generation: int) -> Mapping[str, FileRow]:
+    def _index(self, view: StoredSnapshot, generation: int) -> Mapping[str, FileRow]:
         """What a row says of a file stays true of it, so those of one generation are kept."""
         if self._rows[0] != generation:
             self._rows = generation, view.files()
         return self._rows[1]
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if self._view is not None:
             self._view.close()
             self._view = None
         self._rows, self._kept = (-1, {}), None
 
-    def _opened(self) -> StoreView | None:
+    def _opened(self) -> StoredSnapshot | None:
         if self._view is None and self._db is not None:
-            self._view = open_view(self._db)
+            self._view = open_snapshot(self._db)
         return self._view
 
     def _changed(
@@ -141,7 +139,7 @@ class StoredRung:
         found: dict[str, FileFacts | None] = {
             spell_path(path): None for path in rows.keys() - now.keys()
         }
-        with reading(self._root) as reader:
+        with open_reader(self._root, self._members.file_limit) as reader:
             for path, stamp in now.items():
                 row = rows.get(path)
                 if row is not None and row.stamp == stamp and not racy(stamp, began):
@@ -161,34 +159,34 @@ class StoredRung:
     ) -> FileFacts | _Instead | None:
         """A file's facts, if they are not as stored; None for one that cannot be read any more."""
         try:
-            data = reader.read(path).data
+            content = reader.read(path)
         except OSError:
             return None
-        digest = hashlib.sha256(data).hexdigest()
+        digest = content.file_hash
         if row is not None and row.file_hash == digest:
             return _Instead.AS_STORED
         known = self._analysed.get(spell_path(path))
         if known is not None and known.file_hash == digest:
             return known
-        if not budget.affords(len(data) * SECONDS_PER_BYTE):
+        if not budget.affords(len(content.data) * SECONDS_PER_BYTE):
             return _Instead.TOO_LONG
-        return read_facts(path, data)
+        return facts_of(path, content)
 
     def _answers(
         self,
-        view: StoreView,
+        view: StoredSnapshot,
         generation: int,
         changed: Mapping[str, FileFacts | None],
         budget: Budget,
-    ) -> Answers:
-        """Those of the last question, where nothing happened since."""
+    ) -> NodeQueries:
+        """Return the queries of the last request if nothing changed since."""
         state = (
             generation,
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),
         )
         if self._kept is None or self._kept[0] != state:
             timed = _TimedView(view, changed)
-            self._kept = state, timed, Answers(timed)
+            self._kept = state, timed, NodeQueries(timed)
         _, timed, answers = self._kept
         timed.deadline = min(budget.until, time.monotonic() + LINKS_S)
         return answers

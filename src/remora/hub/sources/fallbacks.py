@@ -1,31 +1,31 @@
-"""The rungs below the daemon, in their order: all that is done in the client's own process."""
+"""Fallback sources without a daemon, in order, in the client's own process."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import NotFound
+from remora.hub.file_rules import FileRules
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
-from remora.hub.sources.database_source import StoredRung
-from remora.hub.sources.file_source import FileRung
-from remora.hub.sources.source_answer import Budget, Told
+from remora.hub.sources.database_source import DatabaseSource
+from remora.hub.sources.file_source import FileSource
+from remora.hub.sources.source_answer import Budget, SourceAnswer
 
 _OF_STORED = 0.6
 """The database's share of the time: what is left must do for the asked file."""
 
 
-class Below:
+class FallbackSources:
     """The database with a look at the files, else the asked file. Used by one thread at a time."""
 
-    def __init__(self, root: Path, db: Path | None, exclude: Sequence[str]) -> None:
-        self._members = Members(root, exclude)
-        self._stored = StoredRung(root, db, self._members)
-        self._file = FileRung(root, self._members)
+    def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
+        self._members = Members(root, files.exclude, file_limit=files.limit)
+        self._stored = DatabaseSource(root, db, self._members)
+        self._file = FileSource(root, self._members)
 
     def ask(
         self, request: Request, budget: Budget, *, links: bool = True
-    ) -> Told | NotFound | None:
+    ) -> SourceAnswer | NotFound | None:
         """The first rung's answer that can be had in time; that there is no such node is one too.
         `links`: whether those are worth looking for.
 
@@ -36,20 +36,20 @@ class Below:
             if rung is self._stored and not links:
                 continue
             try:
-                told = rung.ask(request, time)
+                answer = rung.ask(request, time)
             except NotFound as unknown:
                 return unknown
             except Exception:  # noqa: BLE001, S112 - see above
                 continue
-            if told is not None:
-                return told
+            if answer is not None:
+                return answer
         return None
 
     def prepare(self) -> None:
-        """What takes time once: git's rules, a look at all files. Never raises."""
+        """Read git's rules and sweep all files once, in advance. Never raises."""
         with suppress(Exception):  # `ask` finds out again, and says nothing
             self._members.sweep()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._stored.close()

@@ -1,18 +1,17 @@
-"""The last rung: the asked nodes' own files read and analysed, without any other file."""
+"""Answers from the requested nodes' own files alone."""
 
 from functools import lru_cache
 from pathlib import Path
 
-from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
-from remora.hub.file_read import reading
+from remora.hub.file_read import Content, facts_of, open_reader
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
-from remora.hub.query.queries import Answers
-from remora.hub.query.responses import nodes_of, result_of
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.queries import NodeQueries
+from remora.hub.query.responses import handle, nodes_of
+from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.sources.ignore_check import IgnoreFiles
-from remora.hub.sources.source_answer import Budget, Told
+from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.ids import split_node_key, unspell_path
 
 SECONDS_PER_BYTE = 1e-6
@@ -21,7 +20,7 @@ was measured."""
 _LONGEST_KEPT = 256 * 1024
 
 
-class FileRung:
+class FileSource:
     """Knows of a node what its file says; links, tests and identity are null."""
 
     def __init__(self, root: Path, members: Members) -> None:
@@ -29,7 +28,7 @@ class FileRung:
         self._members = members
         self._ignore_files = IgnoreFiles(root)
 
-    def ask(self, request: Request, budget: Budget) -> Told | None:
+    def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """None for what one file cannot tell, or where analysing it would take too long.
 
         Raises NotFound for a node that its file does not have, OSError where there is no root.
@@ -42,25 +41,28 @@ class FileRung:
         if self._ignore_files.moved(paths):
             self._members.forget()
         found: dict[str, FileFacts] = {}
-        with reading(self._root) as reader:
+        with open_reader(self._root, self._members.file_limit) as reader:
             for path in sorted(self._members.belonging(paths)):
                 try:
-                    data = reader.read(path).data
+                    content = reader.read(path)
                 except OSError:  # such a file has no nodes
                     continue
-                if not budget.affords(len(data) * SECONDS_PER_BYTE):
+                size = len(content.data)
+                if not budget.affords(size * SECONDS_PER_BYTE):
                     return None
-                facts = _facts(path, data) if len(data) <= _LONGEST_KEPT else read_facts(path, data)
+                # the stamp differs from look to look, and says nothing of the content
+                kept = size <= _LONGEST_KEPT
+                facts = (_facts if kept else facts_of)(path, content._replace(stamp=None))
                 found[facts.path] = facts
-        answers = Answers(MemoryView(found), partial_links=True)
-        return Told(result_of(answers, request), None, "file")
+        answers = NodeQueries(MemorySnapshot(found), partial_links=True)
+        return SourceAnswer(handle(request, answers), None, "file")
 
 
 @lru_cache(maxsize=8)  # an agent asks of the same file turn after turn
-def _facts(path: str, data: bytes) -> FileFacts:
-    return read_facts(path, data)
+def _facts(path: str, content: Content) -> FileFacts:
+    return facts_of(path, content)
 
 
 def _is_below(path: str) -> bool:
-    """Whether a text from anywhere is a path as git lists one."""
+    """True if a text is a relative path as git lists one."""
     return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))

@@ -1,4 +1,4 @@
-"""Whether a question about one file must ask anew what is ignored: no watcher tells of it here."""
+"""Change detection for the `.gitignore` files above requested paths, without a watcher."""
 
 import os
 import time

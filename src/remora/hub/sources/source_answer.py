@@ -1,18 +1,18 @@
-"""What a rung says: the protocol's result, where it came from, and how long it may take."""
+"""Answer of a source: the protocol's result and its origin; and the time budget."""
 
 from time import monotonic
 from typing import Any, Literal, NamedTuple
 
-RungName = Literal["socket", "sqlite", "file"]
+SourceName = Literal["socket", "sqlite", "file"]
 
 
-class Told(NamedTuple):
+class SourceAnswer(NamedTuple):
     """A result: of `get_context` a dict of AnsweredNode, of `get_node` a NodeState, of the others
     what the protocol says. `generation` is null where no database was asked."""
 
     result: Any
     generation: int | None
-    rung: RungName
+    rung: SourceName
 
 
 class Busy(NamedTuple):
@@ -36,5 +36,5 @@ class Budget:
         return max(0.0, self.until - monotonic())
 
     def affords(self, seconds: float) -> bool:
-        """Whether work of that length would end in time."""
+        """True if work of that length would end in time."""
         return monotonic() + seconds <= self.until

@@ -1,1 +1,1 @@
-"""The Hub's database: one writer, any number of readers, and nothing in it that cannot be made anew."""
+"""The Hub's database: one writer, many readers, and nothing that cannot be rebuilt."""

@@ -1,4 +1,4 @@
-"""What is written in one transaction, and what came of it."""
+"""A batch: what one transaction writes, and its outcome."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a batch changes of what is stored: found by reading alone."""
+"""Difference between a batch and what is stored; reads only."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

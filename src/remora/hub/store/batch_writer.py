@@ -1,4 +1,4 @@
-"""One batch becomes one transaction."""
+"""Writes one batch in one transaction."""
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
@@ -12,7 +12,7 @@ from remora.hub.node import UpdateSource
 from remora.hub.store.batch_diff import FileDifference
 from remora.hub.store.file_rows import NODE_COLUMNS, Kept, node_values, stamp_values
 from remora.hub.store.ir_rows import Lowering
-from remora.hub.store.recent_nodes import Births
+from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.uids import Identities
 
 LOGGED_AT_ONCE = 10_000
@@ -28,12 +28,12 @@ _PUT_NODE = (
 # one statement for all names of a file takes half the time of one for each
 _PUT_MENTIONS = "INSERT OR IGNORE INTO mentions SELECT value, ?2 FROM json_each(?1)"
 _PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_HASH_NODES = (  # as `StoreView.nodes` finds them
+_HASH_NODES = (  # as `StoredSnapshot.nodes` finds them
     "UPDATE node_state SET file_hash = ? WHERE key BETWEEN ? AND ? AND file_path = ?"
 )
 
 
-class Writing:
+class BatchWriter:
     """A batch's changes, written by `write` within a transaction."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Writing:
         changed: Sequence[FileDifference],
         source: UpdateSource,
         now: datetime,
-        births: Births,
+        births: RecentNodes,
     ) -> None:
         self._connection = connection
         self._changed = changed

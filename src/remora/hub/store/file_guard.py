@@ -1,4 +1,4 @@
-"""Whether a file that somebody names as the database is something else, which must not be written."""
+"""Guard for `--db`: True if the named file is not a Hub database."""
 
 import os
 import sqlite3
@@ -9,7 +9,7 @@ from urllib.parse import quote
 from remora.hub.store.owner_lock import is_lock, lock_of
 
 _OUR_TABLES = frozenset({"meta", "file_index", "node_state"})
-"""What the database of every version holds."""
+"""Tables in a Hub database of any version."""
 
 
 def is_foreign(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What the tables hold of files and nodes, as records."""
+"""Rows of files and nodes as records."""
 
 import sqlite3
 from collections.abc import Sequence

@@ -10,42 +10,23 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 from remora.errors import DiskError, HubDamaged
+from remora.files.disposable_sqlite import DEFENSIVE, is_refusal
 from remora.hub.store.tables import PAGE, blank, first_page, is_current
 
 SUFFIXES = ("", "-wal", "-shm")
 LOG_LIMIT = 8 * 1024 * 1024
 """Bytes of the write-ahead log that are kept between transactions."""
 _WAIT_S = 2.0
-_PRIMARY = 0xFF
-"""The bits of an extended error code that say its kind."""
-_REFUSALS = frozenset(
-    {
-        sqlite3.SQLITE_AUTH,
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_READONLY,
-    }
-)
-_USUAL = (
-    "PRAGMA trusted_schema=OFF",
-    "PRAGMA cell_size_check=ON",
-    "PRAGMA temp_store=MEMORY",
-    "PRAGMA cache_size=-16384",
-)
+_USUAL = (*DEFENSIVE, "PRAGMA cache_size=-16384")
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def sqlite_errors(path: Path) -> Iterator[None]:
     """SQLite's and the system's errors within, as ours.
 
     Raises DiskError for what the system refuses, HubDamaged for what SQLite cannot make sense of.
@@ -53,15 +34,14 @@ def told(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise as_ours(error, path) from error
+        raise to_hub_error(error, path) from error
     except OSError as error:
         raise DiskError(f"{path}: {error.strerror or error}") from error
 
 
-def as_ours(error: sqlite3.Error, path: Path) -> DiskError:
-    """What an error of SQLite says about the database at `path`."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-    if code & _PRIMARY in _REFUSALS and code != sqlite3.SQLITE_IOERR_SHORT_READ:
+def to_hub_error(error: sqlite3.Error, path: Path) -> DiskError:
+    """Convert an error of SQLite to DiskError or HubDamaged."""
+    if is_refusal(error):
         return DiskError(f"{path}: {error}")
     return HubDamaged(f"{path} is damaged: {error}")
 
@@ -72,7 +52,7 @@ def open_writing(path: Path, generation: int) -> sqlite3.Connection:
 
     Raises DiskError where it cannot be had.
     """
-    with told(path):
+    with sqlite_errors(path):
         _make_file(path)
         _mend_head(path, generation)
         connection = _connect(path, "rw")
@@ -122,19 +102,6 @@ def reset(connection: sqlite3.Connection, generation: int) -> None:
     connection.execute("PRAGMA writable_schema=OFF")
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing, whenever the process is killed."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-
-
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     name = quote(os.fsencode(path.absolute()))
     return sqlite3.connect(
@@ -152,7 +119,7 @@ def _usable(connection: sqlite3.Connection) -> bool:
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         return bool(size == PAGE) and is_current(connection)
     except sqlite3.Error as error:
-        if not isinstance(as_ours(error, Path()), HubDamaged):
+        if is_refusal(error):
             raise
         return False
 
@@ -168,7 +135,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 def _make_file(path: Path) -> None:
     for suffix in SUFFIXES:
         if not _is_plain(path, suffix):
-            raise OSError(f"{path.name}{suffix} is a link, or no file of ours")
+            raise OSError(f"{path.name}{suffix} is a link, or belongs to another user")
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         os.close(os.open(path, flags, 0o600))
@@ -208,7 +175,7 @@ def _opens(path: Path) -> bool:
             connection.execute("PRAGMA schema_version").fetchone()  # the first that reads the file
             (page,) = connection.execute("PRAGMA page_size").fetchone()
         except sqlite3.Error as error:
-            if isinstance(as_ours(error, path), HubDamaged):
-                return False
-            raise
+            if is_refusal(error):
+                raise
+            return False
         return bool(page == PAGE)

@@ -7,20 +7,21 @@ from types import MappingProxyType, TracebackType
 from typing import NamedTuple, Self
 
 from remora.errors import DiskError, HubDamaged
+from remora.files.disposable_sqlite import transaction
 from remora.hub.observed_links import Observation
 from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Applied, Batch, FileUpdate
 from remora.hub.store.batch_diff import differences
-from remora.hub.store.batch_writer import Writing, log_changes
+from remora.hub.store.batch_writer import BatchWriter, log_changes
 from remora.hub.store.file_rows import FileRow, stamp_values
-from remora.hub.store.hub_database import told, transaction
-from remora.hub.store.link_writer import LinkWriting
+from remora.hub.store.hub_database import sqlite_errors
+from remora.hub.store.link_writer import LinkWriter
 from remora.hub.store.observed_rows import news_of, tidy
-from remora.hub.store.previous_rows import Before
-from remora.hub.store.reader import Shelf, StoreView
-from remora.hub.store.recent_nodes import Births
+from remora.hub.store.previous_rows import PreviousRows
+from remora.hub.store.reader import SharedState, StoredSnapshot
+from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.uids import forget_old
-from remora.hub.store.writer_session import Clock, Held
+from remora.hub.store.writer_session import Clock, WriterSession
 from remora.hub.update_rules import Known
 from remora.ids import spell_path, unspell_path
 
@@ -28,7 +29,7 @@ _STAMPS_AT_ONCE = 256
 
 
 class Counts(NamedTuple):
-    """How much is stored."""
+    """Number of stored files and nodes."""
 
     files: int
     nodes: int
@@ -46,7 +47,7 @@ class HubStore:
         self._clock = clock
         self._damage: list[HubDamaged] = []
         self._unwritten: dict[str, Stamp | None] = {}
-        self._held = Held(db, spell_path(str(root)), clock)
+        self._held = WriterSession(db, spell_path(str(root)), clock)
         try:
             self._begin_or_rebuild()
         except BaseException:
@@ -66,17 +67,17 @@ class HubStore:
         """Never goes back; one more for each transaction that changed a fact."""
         return self._generation
 
-    def view(self) -> StoreView:
-        """What is stored, as it is when asked; holds until `close`."""
-        return StoreView(self._connection, self._db, self._shelf)
+    def view(self) -> StoredSnapshot:
+        """Return a snapshot of the stored state; valid until `close`."""
+        return StoredSnapshot(self._connection, self._db, self._shelf)
 
     def files(self) -> Mapping[str, FileRow]:
         """By raw path, what is stored of every file, with the stamps that were seen last."""
         return MappingProxyType(self._rows)
 
     def counts(self) -> Counts:
-        """How many files and nodes are stored."""
-        with told(self._db):
+        """Return the number of stored files and nodes."""
+        with sqlite_errors(self._db):
             (nodes,) = self._connection.execute("SELECT count(*) FROM node_state").fetchone()
         return Counts(len(self._rows), nodes)
 
@@ -84,20 +85,20 @@ class HubStore:
         """Store a batch in one transaction; what changes nothing writes nothing."""
         rebuilt = self._mended()
         try:
-            with told(self._db):
+            with sqlite_errors(self._db):
                 return self._applied(batch, rebuilt=rebuilt)
         except HubDamaged:
             self.rebuild()
-            with told(self._db):
+            with sqlite_errors(self._db):
                 return self._applied(batch, rebuilt=True)
 
     def known(self, path: str) -> Known:
-        """What is stored of a file (raw path), to compare with."""
+        """Return what is stored of a file (raw path), for comparison."""
         row = self._rows.get(path)
         if row is None:
             return Known()
         try:
-            with told(self._db):
+            with sqlite_errors(self._db):
                 before = self._before.of(spell_path(path))
         except HubDamaged:  # made good by the `apply` that follows
             return Known()
@@ -107,10 +108,12 @@ class HubStore:
     def check(self) -> bool:
         """Read everything; if that cannot be, the database is made anew, and all must be stored
         again."""
-        view = StoreView(self._connection, self._db, Shelf(self._damage))  # nothing of it in memory
+        view = StoredSnapshot(
+            self._connection, self._db, SharedState(self._damage)
+        )  # nothing of it in memory
         try:
             whole = all(view.lowered(path) and view.nodes(path) for path in view.paths())
-            with told(self._db):
+            with sqlite_errors(self._db):
                 (said,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
         except HubDamaged:
             whole, said = False, ""
@@ -128,7 +131,7 @@ class HubStore:
 
     def record_observed(self, observation: Observation) -> Applied:
         """Store what was seen while tests ran."""
-        with told(self._db):
+        with sqlite_errors(self._db):
             news = news_of(self._connection, observation)
             keys = news.keys
             if keys:
@@ -147,18 +150,18 @@ class HubStore:
         paths = [path for path in map(spell_path, gone) if self._knows(path)]
         nodes = sum(len(self.view().nodes(path)) for path in paths)
         self.apply(Batch(gone=tuple(paths), source="manual"))
-        with told(self._db), transaction(self._connection):
+        with sqlite_errors(self._db), transaction(self._connection):
             forget_old(self._connection, int(self._clock().timestamp()))
             tidy(self._connection)
         return nodes
 
-    def links(self) -> LinkWriting:
-        """What writes links; holds until the next `apply`, `rebuild` or `close`."""
-        return LinkWriting(self._connection, self._db)
+    def links(self) -> LinkWriter:
+        """Return the writer of links; valid until the next `apply`, `rebuild` or `close`."""
+        return LinkWriter(self._connection, self._db)
 
     def changed_since(self, generation: int) -> tuple[tuple[str, ...], bool]:
         """Keys of the nodes that changed after `generation`, and whether these are all."""
-        with told(self._db):
+        with sqlite_errors(self._db):
             row = self._connection.execute(
                 "SELECT value FROM meta WHERE name = 'logged_from'"
             ).fetchone()
@@ -203,15 +206,15 @@ class HubStore:
         """Know what is stored."""
         self._damage.clear()
         self._connection = self._held.connection
-        self._shelf, self._births = Shelf(self._damage), Births()
+        self._shelf, self._births = SharedState(self._damage), RecentNodes()
         view = self.view()
-        self._before = Before(self._connection, view)
+        self._before = PreviousRows(self._connection, view)
         self._generation = view.generation
         self._rows = dict(view.files())
         self._unwritten.clear()
 
     def _mended(self) -> bool:
-        """Whether the database had to be made anew, in its place, before anything is written."""
+        """Rebuild the database if it is damaged or was replaced; True if it was."""
         if self._held.is_elsewhere():
             self._held.reopen()
             self._begin()
@@ -227,7 +230,9 @@ class HubStore:
         changed = differences(batch, before)
         keys: tuple[str, ...] = ()
         if changed:
-            writing = Writing(self._connection, changed, batch.source, self._clock(), self._births)
+            writing = BatchWriter(
+                self._connection, changed, batch.source, self._clock(), self._births
+            )
             for each in changed:
                 self._unwritten.pop(unspell_path(each.path), None)
             self._before.forget()

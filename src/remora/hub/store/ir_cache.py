@@ -1,4 +1,4 @@
-"""The lowered files that were used last, decoded, within a number of bytes."""
+"""Cache of decoded IR files, bounded in bytes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -10,7 +10,7 @@ LIMIT = 5 * 1024 * 1024
 """Encoded bytes whose decoded form is kept; that takes up to eighteen times as much memory."""
 
 
-class LoweredCache:
+class IrCache:
     """Decoded forms by what they were decoded from: a content's form never changes, so threads and
     views may share one."""
 
@@ -21,7 +21,7 @@ class LoweredCache:
         self._kept: OrderedDict[Hashable, tuple[LoweredFile, int]] = OrderedDict()
 
     def get(self, name: Hashable) -> LoweredFile | None:
-        """What is kept under `name`."""
+        """Return the cached value of `name`."""
         with self._lock:
             found = self._kept.get(name)
             if found is None:

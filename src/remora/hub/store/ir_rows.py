@@ -1,4 +1,4 @@
-"""The lowered forms of a transaction's files: what changes of them, links do not know yet."""
+"""Rows of lowered files (IR) in a transaction, and the files not linked since."""
 
 import sqlite3
 

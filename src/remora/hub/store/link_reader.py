@@ -1,4 +1,4 @@
-"""What a round of linking reads of the database, as of one moment."""
+"""The database state that a round of linking reads, as of one moment."""
 
 import sqlite3
 import zlib
@@ -11,9 +11,9 @@ import msgspec
 from remora.code.callgraph.incremental import AliasDigest
 from remora.code.ir.model import LoweredFile, decode_lowered
 from remora.errors import DiskError
-from remora.hub.store.hub_database import as_ours, open_reading
-from remora.hub.store.ir_cache import LoweredCache
-from remora.hub.store.reader import Shelf, StoreView
+from remora.hub.store.hub_database import open_reading, to_hub_error
+from remora.hub.store.ir_cache import IrCache
+from remora.hub.store.reader import SharedState, StoredSnapshot
 from remora.hub.store.tables import blank
 
 _COPIED = {
@@ -67,22 +67,22 @@ def link_state(db: Path) -> Iterator[LinkState]:
     """The newest state of a database. Raises DiskError where it cannot be read."""
     connection = open_reading(db)
     if connection is None:
-        raise DiskError(f"{db} cannot be read now")
+        raise DiskError(f"{db} cannot be read")
     with closing(connection):
         try:
             connection.execute("BEGIN")
             yield LinkState(connection)
         except sqlite3.Error as error:
-            raise as_ours(error, db) from error
+            raise to_hub_error(error, db) from error
         except (msgspec.MsgspecError, zlib.error) as error:
-            raise as_ours(sqlite3.DatabaseError(str(error)), db) from error
+            raise to_hub_error(sqlite3.DatabaseError(str(error)), db) from error
 
 
-def _in_memory(connection: sqlite3.Connection) -> StoreView:
+def _in_memory(connection: sqlite3.Connection) -> StoredSnapshot:
     copy = blank(0)
     for read, write in _COPIED.items():
         copy.executemany(write, connection.execute(read))
-    return StoreView(copy, Path(":memory:"), Shelf([], LoweredCache(_DECODED)))
+    return StoredSnapshot(copy, Path(":memory:"), SharedState([], IrCache(_DECODED)))
 
 
 def encode_reads(reads: int) -> bytes:

@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 
 from remora.code.links import Edge
-from remora.hub.store.hub_database import told, transaction
+from remora.files.disposable_sqlite import transaction
+from remora.hub.store.hub_database import sqlite_errors
 
 _encode = msgspec.json.Encoder().encode
 _PUT = "INSERT OR REPLACE INTO dependencies VALUES (?, ?, ?, ?, ?)"
@@ -63,7 +64,7 @@ class Beginning(msgspec.Struct, frozen=True, array_like=True):
     uncarried: tuple[str, ...]
 
 
-class LinkWriting:
+class LinkWriter:
     """For the one writer. Methods raise DiskError, and HubDamaged where it makes no sense.
 
     `base` names a state by the generation since which the lowered forms are what they are.
@@ -74,14 +75,14 @@ class LinkWriting:
         self._path = path
 
     def complete(self) -> bool:
-        """Whether links are told from here."""
-        with told(self._path):
+        """True if links are answered from the database."""
+        with sqlite_errors(self._path):
             return self._meta("links_of") == self._meta("lowered_since")
 
     def begin(self, beginning: Beginning) -> bool:
         """Move the base. False if what is stored is another state by now: nothing is changed."""
         base = beginning.base
-        with told(self._path), transaction(self._connection):
+        with sqlite_errors(self._path), transaction(self._connection):
             if self._meta("lowered_since") != base:
                 return False
             run, many = self._connection.execute, self._connection.executemany
@@ -96,7 +97,7 @@ class LinkWriting:
 
     def put(self, base: int, portion: Portion) -> bool:
         """Add what was found at the base; False if that is another one: nothing is added."""
-        with told(self._path), transaction(self._connection):
+        with sqlite_errors(self._path), transaction(self._connection):
             if self._meta("links_base") != base:
                 return False
             many = self._connection.executemany
@@ -109,8 +110,8 @@ class LinkWriting:
         return True
 
     def end(self, base: int) -> bool:
-        """From now on links are told from here, if every node has its own and nothing changed."""
-        with told(self._path), transaction(self._connection):
+        """Answer links from the database from now on, if every node has them and nothing changed."""
+        with sqlite_errors(self._path), transaction(self._connection):
             if not base == self._meta("links_base") == self._meta("lowered_since"):
                 return False
             run = self._connection.execute

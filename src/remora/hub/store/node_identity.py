@@ -1,4 +1,4 @@
-"""Which new node is an old one: identity follows the body through renames and moves. Pure."""
+"""Node identity: match new nodes with old ones through renames and moves. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What was seen while tests ran, as rows."""
+"""Rows of observed calls and tests."""
 
 import sqlite3
 from collections.abc import Iterable

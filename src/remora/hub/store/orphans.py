@@ -1,4 +1,4 @@
-"""Databases in the user's cache whose project is not there any more."""
+"""Hub databases in the user's cache that can be removed: idle ones, and those of projects that are gone."""
 
 import os
 import sqlite3
@@ -7,21 +7,20 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from remora.errors import OutsideError
 from remora.hub.store.file_guard import is_foreign
-from remora.hub.store.owner_lock import Ownership, lock_of
+from remora.hub.store.owner_lock import is_lock, lock_of, owner
 from remora.ids import unspell_path
 
 _DAEMON = ".daemon"
 
 
-def gone_databases(folder: Path) -> Iterator[Path]:
+def orphaned_databases(folder: Path) -> Iterator[Path]:
     """The folders beneath `folder` whose database names a root that is not there. One that cannot
     be read stays, and so does one that is in use."""
     with suppress(OSError):
         for place in sorted(folder.iterdir()):
             root = _root_of(place / "hub.db")
-            if root is not None and not os.path.lexists(root) and _is_idle(place / "hub.db"):
+            if root is not None and not os.path.lexists(root) and is_idle(place / "hub.db"):
                 yield place
 
 
@@ -37,12 +36,9 @@ def _root_of(db: Path) -> Path | None:
     return None
 
 
-def _is_idle(db: Path) -> bool:
-    """Whether no process holds the database, or serves it."""
-    for lock in (lock_of(db), db.with_name(db.name + _DAEMON)):
-        if os.path.lexists(lock):
-            try:
-                Ownership(lock).close()
-            except OutsideError:
-                return False
-    return True
+def is_idle(db: Path) -> bool:
+    """True if no process writes the database or answers from it. Nothing is written."""
+    locks = (lock_of(db), db.with_name(db.name + _DAEMON))
+    return all(
+        not os.path.lexists(lock) or (is_lock(lock) and owner(lock) is None) for lock in locks
+    )

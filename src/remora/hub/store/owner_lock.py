@@ -1,4 +1,4 @@
-"""Whose a hub's database is: a lock that says which process holds it and ends with that process."""
+"""Owner lock of a database: names its process and ends with it."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ _LONGEST = 64
 _TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
 
 
-class Ownership:
+class OwnerLock:
     """A held lock; let go by `close`, and by the kernel however we end."""
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,7 @@ class Ownership:
             raise DiskError(f"{path}: {error.strerror or error}") from error
 
     def lost(self) -> bool:
-        """Whether the path leads elsewhere now: another process would not see ours."""
+        """True if the path leads elsewhere now: other processes would not see this lock."""
         try:
             return _place(self._path.lstat()) != self._place
         except OSError:
@@ -49,12 +49,12 @@ class Ownership:
     def _hold(self) -> os.stat_result:
         status = os.fstat(self._file)
         if not stat.S_ISREG(status.st_mode):
-            raise IsADirectoryError(f"{self._path} is no regular file")
+            raise IsADirectoryError(f"{self._path} is not a regular file")
         self._take()
         written = os.pread(self._file, _LONGEST, 0)
         if written and not _OURS.fullmatch(written):
             raise OutsideError(
-                f"{self._path} is no lock of the Hub, and is left as it is",
+                f"{self._path} is not a lock of the Hub",
                 hint="name another database with --db",
             )
         os.fchmod(self._file, 0o600)
@@ -91,12 +91,12 @@ def _lives(pid: int) -> bool:
 
 
 def lock_of(db: Path) -> Path:
-    """Where the lock of a database's writer is; it stays when its owner ends."""
+    """Return the path of a writer's lock; the file stays when its owner ends."""
     return db.with_name(f"{db.name}.lock")
 
 
 def is_lock(path: Path) -> bool:
-    """Whether somebody of ours held the lock at `path` once."""
+    """True if a Hub process ever held the lock at `path`."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -133,7 +133,7 @@ def _locked(path: Path, pid: int | None) -> HubLocked:
     return HubLocked(
         f"{path.parent}: the Hub's database is being written by {who}",
         pid=pid,
-        hint="ask the running hub, or end it with `remora hub stop`",
+        hint="use the running daemon, or stop it with `remora hub stop`",
     )
 
 

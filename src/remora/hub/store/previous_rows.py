@@ -1,4 +1,4 @@
-"""What is stored of a file before it is written again."""
+"""Stored rows of a file before it is written again."""
 
 import sqlite3
 
@@ -7,7 +7,7 @@ import msgspec
 from remora.code.ir.model import decode_names
 from remora.errors import HubDamaged
 from remora.hub.store.batch_diff import StoredFile
-from remora.hub.store.reader import StoreView
+from remora.hub.store.reader import StoredSnapshot
 
 _MOST = 64
 _FILE = (
@@ -16,10 +16,10 @@ _FILE = (
 )
 
 
-class Before:
+class PreviousRows:
     """Reads what was stored; what was just read is kept until the next write."""
 
-    def __init__(self, connection: sqlite3.Connection, view: StoreView) -> None:
+    def __init__(self, connection: sqlite3.Connection, view: StoredSnapshot) -> None:
         self._connection = connection
         self._view = view
         self._kept: dict[str, StoredFile] = {}

@@ -1,4 +1,4 @@
-"""StoreView: what the database says, asked row by row; nothing of it is kept but decoded files."""
+"""StoredSnapshot: the database, read row by row; only decoded files are cached."""
 
 import math
 import sqlite3
@@ -17,8 +17,8 @@ from remora.hub.lookup.search import best, words_of
 from remora.hub.observed_links import ObservedCall, ObservedTest
 from remora.hub.query.snapshots import OutOfTimeError, StoredNode
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
-from remora.hub.store.hub_database import as_ours, open_reading
-from remora.hub.store.ir_cache import LoweredCache
+from remora.hub.store.hub_database import open_reading, to_hub_error
+from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.stored_links import StoredLinks
 from remora.ids import unspell_path
 
@@ -29,26 +29,26 @@ _LINES = msgspec.json.Decoder(tuple[int, ...])
 _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 
 
-class Shelf:
+class SharedState:
     """What views of one database share: decoded files, the list of paths, and the news that it is
     damaged."""
 
-    def __init__(self, damage: list[HubDamaged], lowered: LoweredCache | None = None) -> None:
+    def __init__(self, damage: list[HubDamaged], lowered: IrCache | None = None) -> None:
         self.damage = damage
-        self.lowered = LoweredCache() if lowered is None else lowered
+        self.lowered = IrCache() if lowered is None else lowered
         self.paths: tuple[int, frozenset[str]] = (-1, frozenset())
         """With the generation since which it holds."""
 
 
-class StoreView:
+class StoredSnapshot:
     """The database as it is when asked: no transaction stays open, so that the writer's log stays
     short however long a reader lives.
 
-    Every method raises DiskError where the database cannot be read now, HubDamaged where it makes
+    Every method raises DiskError where the database cannot be read, HubDamaged where it makes
     no sense. Used by one thread at a time.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, shelf: Shelf) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, shelf: SharedState) -> None:
         self.deadline = math.inf
         """Moment of the monotonic clock after which nothing is told any more: then every method
         raises OutOfTimeError."""
@@ -58,7 +58,7 @@ class StoreView:
 
     @property
     def generation(self) -> int:
-        """Of what was written last."""
+        """Generation of the last write."""
         return self._meta("generation")
 
     def files(self) -> Mapping[str, FileRow]:
@@ -74,7 +74,7 @@ class StoreView:
         return {unspell_path(path): detail for path, detail in rows}
 
     def paths(self) -> Collection[str]:
-        """Every Python file."""
+        """Return the paths of all Python files."""
         since = self._meta("paths_since")
         if self._shelf.paths[0] != since:
             rows = self._all("SELECT path FROM file_index")
@@ -82,7 +82,7 @@ class StoreView:
         return self._shelf.paths[1]
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """What linking needs of a file."""
+        """Return the IR of a file, for linking; None for an unknown file."""
         row = self._one("SELECT file_hash FROM file_index WHERE path = ?", path)
         if row is None:
             return None
@@ -106,12 +106,12 @@ class StoreView:
         return tuple(intern(row[0]) for row in rows)
 
     def node(self, key: str) -> StoredNode | None:
-        """None for an unknown one."""
+        """Return a node; None for an unknown key."""
         row = self._one(f"{_NODE} WHERE key = ?", key)
         return None if row is None else self._node(row)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
-        """Of one file, in the order of the source."""
+        """Return the nodes of one file, in source order."""
         rows = self._all(
             # `;` comes after `:`; a longer path with a `:` in it lies in this range too
             f"{_NODE} WHERE key BETWEEN ? AND ? AND file_path = ? ORDER BY place",
@@ -135,7 +135,7 @@ class StoreView:
         return [node for node in nodes if node is not None]
 
     def keys(self) -> Iterator[str]:
-        """Of every node."""
+        """Return the keys of all nodes."""
         return (row[0] for row in self._all("SELECT key FROM node_state ORDER BY key"))
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
@@ -154,18 +154,18 @@ class StoreView:
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
     def links(self) -> StoredLinks:
-        """Those that were found before anybody asked."""
+        """Return the precomputed links."""
         return StoredLinks(self._all, self._damaged)
 
     def linked(self) -> tuple[int, int]:
-        """Of how many nodes the links are stored, and of how many nodes there are."""
+        """Return how many nodes have stored links, and how many nodes there are."""
         sql = "SELECT (SELECT count(*) FROM linked), (SELECT count(*) FROM node_state)"
         found, nodes = self._all(sql)[0]
         return min(found, nodes), nodes
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
-        """What is asked within is of one state, and quicker. For a reader, and for a moment only."""
+        """Read one state in the block, which is also faster. For readers, and briefly only."""
         self._all("BEGIN")
         try:
             yield
@@ -174,7 +174,7 @@ class StoreView:
                 self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._connection.close()
 
     def _calls(self, sql: str, key: str) -> tuple[ObservedCall, ...]:
@@ -195,7 +195,7 @@ class StoreView:
     def _meta(self, name: str) -> int:
         row = self._one("SELECT value FROM meta WHERE name = ?", name)
         if row is None or not isinstance(row[0], int):
-            raise self._damaged(sqlite3.DatabaseError(f"it does not say its {name}"))
+            raise self._damaged(sqlite3.DatabaseError(f"it has no {name}"))
         return row[0]
 
     def _one(self, sql: str, *values: str | int) -> tuple[Any, ...] | None:
@@ -208,22 +208,22 @@ class StoreView:
         try:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise self._told(error) from error
+            raise self._to_hub_error(error) from error
         except UnicodeEncodeError:  # a name that nothing stored can have
             return []
 
     def _damaged(self, error: Exception) -> DiskError:
-        return self._told(sqlite3.DatabaseError(str(error)))
+        return self._to_hub_error(sqlite3.DatabaseError(str(error)))
 
-    def _told(self, error: sqlite3.Error) -> DiskError:
-        ours = as_ours(error, self._path)
+    def _to_hub_error(self, error: sqlite3.Error) -> DiskError:
+        ours = to_hub_error(error, self._path)
         if isinstance(ours, HubDamaged):
             self._shelf.damage[:] = [ours]
         return ours
 
 
-def open_view(db: Path, lowered: LoweredCache | None = None) -> StoreView | None:
+def open_snapshot(db: Path, lowered: IrCache | None = None) -> StoredSnapshot | None:
     """The database for a reader; None where there is none, or none that can be used. `lowered` may
     be shared with others."""
     connection = open_reading(db)
-    return None if connection is None else StoreView(connection, db, Shelf([], lowered))
+    return None if connection is None else StoredSnapshot(connection, db, SharedState([], lowered))

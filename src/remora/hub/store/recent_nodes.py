@@ -1,4 +1,4 @@
-"""Nodes that appeared a moment ago: one that vanishes now may have moved there."""
+"""Nodes created a moment ago: one that vanishes now may have moved there."""
 
 from collections.abc import Collection, Iterable
 
@@ -9,7 +9,7 @@ KEPT_S = 60
 MOST = 20_000
 
 
-class Births:
+class RecentNodes:
     """By key, the nodes that got a new uid lately; in memory only."""
 
     def __init__(self) -> None:

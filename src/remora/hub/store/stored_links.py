@@ -1,4 +1,4 @@
-"""Links that were found before they are asked for, as the database has them."""
+"""Precomputed links from the database."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +33,7 @@ class StoredLinks:
         self._damaged = damaged
 
     def complete(self) -> bool:
-        """Whether all links of the newest state are stored."""
+        """True if all links of the newest state are stored."""
         return bool(self._ask(_FORWARD, "", "call"))
 
     def callers(self, key: str) -> tuple[Edge, ...] | None:

@@ -1,8 +1,9 @@
-"""The tables of the Hub's database, and how a database that is not ours becomes one in place."""
+"""Tables of the Hub's database, and a blank database to write over any other."""
 
 import sqlite3
 
 from remora.code.file_facts import FACTS_VERSION
+from remora.files.disposable_sqlite import has_tables, make_tables
 
 TABLES_VERSION = 3
 LINKS_VERSION = 3
@@ -59,25 +60,19 @@ _COUNTED = ("generation", "logged_from", "paths_since", "lowered_since")
 
 
 def is_current(connection: sqlite3.Connection) -> bool:
-    """Whether the tables are exactly those of this version. Raises sqlite3.Error."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    made = [
-        sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")
-    ]
-    return version == VERSION and sorted(made) == sorted(TABLES)
+    """True if the tables are exactly those of this version. Raises sqlite3.Error."""
+    return has_tables(connection, TABLES, VERSION)
 
 
 def blank(generation: int) -> sqlite3.Connection:
     """A database in memory that holds the tables and knows nothing."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.execute(f"PRAGMA page_size={PAGE}")
-    for statement in TABLES:
-        connection.execute(statement)
+    make_tables(connection, TABLES, VERSION)
     connection.executemany(
         "INSERT INTO meta VALUES (?, ?)",
         [(name, generation) for name in _COUNTED],
     )
-    connection.execute(f"PRAGMA user_version={VERSION}")
     return connection
 
 

@@ -1,4 +1,4 @@
-"""Who each node is: uids of the nodes of a batch, and those of nodes that vanished."""
+"""Uids of the nodes of a batch, and of nodes that vanished."""
 
 import os
 import sqlite3
@@ -8,7 +8,7 @@ from typing import Any
 
 from remora.hub.store.batch_diff import FileDifference
 from remora.hub.store.node_identity import Fresh, Identity, follow
-from remora.hub.store.recent_nodes import Births
+from remora.hub.store.recent_nodes import RecentNodes
 
 KEPT_S = 30 * 24 * 3600
 """Seconds for which a node that vanished is remembered."""
@@ -26,7 +26,7 @@ class Identities:
         self,
         connection: sqlite3.Connection,
         changed: Sequence[FileDifference],
-        births: Births,
+        births: RecentNodes,
         now: int,
     ) -> None:
         self._connection = connection

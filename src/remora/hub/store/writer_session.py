@@ -1,4 +1,4 @@
-"""One database held for writing: its lock, its connection, and a new one where either is gone."""
+"""Writer session: lock and connection of one database, reopened if either is gone."""
 
 import sqlite3
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from datetime import datetime
 from pathlib import Path
 
 from remora.errors import HubDamaged
-from remora.hub.store.hub_database import open_writing, reset, told
-from remora.hub.store.owner_lock import Ownership, lock_of
+from remora.hub.store.hub_database import open_writing, reset, sqlite_errors
+from remora.hub.store.owner_lock import OwnerLock, lock_of
 
 Clock = Callable[[], datetime]
 
 
-class Held:
+class WriterSession:
     """A resource from its making to `close`. Raises HubLocked and DiskError when made.
 
     `root` is that of the project, spelled: the files of another one are not believed.
@@ -25,7 +25,7 @@ class Held:
         """As it was when the database was opened or made anew."""
         self._root = root
         self._clock = clock
-        self._lock = Ownership(self._lock_path)
+        self._lock = OwnerLock(self._lock_path)
         try:
             self.connection = self._connected()
         except BaseException:
@@ -33,7 +33,7 @@ class Held:
             raise
 
     def is_elsewhere(self) -> bool:
-        """Whether the database or the lock was deleted or replaced."""
+        """True if the database or the lock was deleted or replaced."""
         try:
             return self._lock.lost() or _place(self.path) != self._place
         except OSError:
@@ -42,7 +42,7 @@ class Held:
     def reopen(self) -> None:
         """Take the place again. Raises HubLocked if another has taken it meanwhile."""
         if self._lock.lost():
-            lock = Ownership(self._lock_path)
+            lock = OwnerLock(self._lock_path)
             self._lock.close()
             self._lock = lock
         self.connection.close()
@@ -53,7 +53,7 @@ class Held:
         than `generation` now."""
         self.generation = max(self.generation, generation)
         try:
-            with told(self.path):
+            with sqlite_errors(self.path):
                 self._reset(self.connection)
         except HubDamaged:  # what it has open makes no sense any more
             self.connection.close()
@@ -72,7 +72,7 @@ class Held:
     def _connected(self) -> sqlite3.Connection:
         connection = open_writing(self.path, self._next_beginning())
         try:
-            with told(self.path):
+            with sqlite_errors(self.path):
                 self._place = _place(self.path)
                 if not self._is_ours(connection):
                     self._reset(connection)
@@ -82,20 +82,20 @@ class Held:
         return connection
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
-        """Whether it makes sense, as far as can be told at once, and is of this root."""
+        """True if the database looks sound and belongs to this root."""
         try:
-            with told(self.path):
-                told_of = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+            with sqlite_errors(self.path):
+                meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
         except HubDamaged:
             return False
-        generation = told_of.get("generation")
+        generation = meta.get("generation")
         if not isinstance(generation, int):
             return False
         self.generation = max(self.generation, generation)
-        if "root" not in told_of:
+        if "root" not in meta:
             self._name_root(connection)
             return True
-        return bool(told_of["root"] == self._root)
+        return bool(meta["root"] == self._root)
 
     def _reset(self, connection: sqlite3.Connection) -> None:
         self.generation = self._next_beginning()

@@ -1,1 +1,1 @@
-"""Watchers: what the system tells of changed files, and whether that is all of it."""
+"""Watchers: changed files as the system reports them, and if the report is complete."""

@@ -1,33 +1,36 @@
-"""Which watcher a root gets: the best that can be had, and why it is no better."""
+"""Chooses the best available watcher for a root."""
 
+import errno
 from pathlib import Path
 
 from remora.hub.members.members import Members
-from remora.hub.watch.inotify import InotifyWatcher, NotAllTold
+from remora.hub.watch.inotify import ChangesHidden, InotifyWatcher
 from remora.hub.watch.inotify_syscalls import has_inotify
 from remora.hub.watch.polling import SweepingWatcher
 from remora.hub.watch.watch_table import WatchesExhausted
 from remora.hub.watch.watcher_protocol import Watcher
-from remora.hub.watch.watchfiles_backend import WatchfilesWatcher
 
 
 def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "auto") -> Watcher:
     """A watcher of what `members` counts beneath `root`, which is resolved.
 
     `marker` is a private folder of its own, made if missing, outside the root. `kind` is `auto`
-    (inotify, else watchfiles, else sweep) or the one wanted; what cannot be had is a sweep with a
-    note. What happened before the call is for the caller to sweep.
+    (inotify, else sweep) or the one wanted; what cannot be had is a sweep with a note. What happened before the call is for the caller to sweep.
     """
     if kind in ("sweep", "off"):
         return SweepingWatcher("off" if kind == "off" else "sweep")
-    if kind == "watchfiles" or not has_inotify():
-        return WatchfilesWatcher(root)
+    if not has_inotify():
+        return SweepingWatcher(
+            note="this system has no inotify: each answer sweeps all files first"
+        )
     try:
         return InotifyWatcher(root, members, marker)
     except WatchesExhausted as error:
         note = f"no more inotify watches: {error}"
-    except NotAllTold as error:
+    except ChangesHidden as error:
         note = str(error)
     except OSError as error:
         note = f"inotify could not be used: {error.strerror}"
+        if error.errno == errno.EMFILE:
+            note += "; see fs.inotify.max_user_instances"
     return SweepingWatcher(note=note)

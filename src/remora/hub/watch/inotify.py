@@ -1,4 +1,4 @@
-"""The watcher on Linux: one inotify watch for each folder that is not ignored."""
+"""Watcher on Linux: one inotify watch for each folder that is not ignored."""
 
 import os
 import select
@@ -11,16 +11,16 @@ from remora.hub.members.members import Members
 from remora.hub.stamp import Stamp, racy, stamp_of
 from remora.hub.watch import inotify_syscalls
 from remora.hub.watch.inotify_syscalls import Event, Inotify
-from remora.hub.watch.mount_types import Mounts
-from remora.hub.watch.sentinel import Marker
+from remora.hub.watch.mount_types import MountTable
+from remora.hub.watch.sentinel import Sentinel
 from remora.hub.watch.watch_table import WatchedFolders, WatchesExhausted
-from remora.hub.watch.watcher_protocol import NOTHING_TOLD, Kind, Seen
+from remora.hub.watch.watcher_protocol import UNKNOWN_CHANGES, Changes, Kind
 
 _APPEARED = inotify_syscalls.CREATE | inotify_syscalls.MOVED_TO | inotify_syscalls.ATTRIB
 _SELF = inotify_syscalls.DELETE_SELF | inotify_syscalls.MOVE_SELF | inotify_syscalls.UNMOUNT
 
 
-class NotAllTold(Exception):
+class ChangesHidden(Exception):
     """Some changes beneath the root are not told to this kernel; the message says why."""
 
 
@@ -41,13 +41,13 @@ class InotifyWatcher:
         self._stamps: dict[str, Stamp | None] = {}
         self._version = -1
         self._marked = False
-        self._mounts: Mounts | None = None
+        self._mounts: MountTable | None = None
         self._kernel = Inotify()
         try:
             self._mounts = _table_of_mounts()
             self._identity = self._look_at_root()
             self._folders = WatchedFolders(self._kernel, self._root)
-            self._marker = Marker(marker, self._kernel)
+            self._marker = Sentinel(marker, self._kernel)
             self._watch_all()
         except BaseException:
             self.close()
@@ -75,19 +75,19 @@ class InotifyWatcher:
             self._mounts.close()
             self._mounts = None
 
-    def drain(self) -> Seen:
+    def drain(self) -> Changes:
         self._pump()
         try:
             self._catch_up()
         except WatchesExhausted as error:
             self._give_up(f"no more inotify watches: {error}")
-        except NotAllTold as error:
+        except ChangesHidden as error:
             self._give_up(str(error))
         except OutsideError:  # ignore files are being rewritten all the time
             self._lose_track()
         if self._note:
-            return NOTHING_TOLD
-        seen = Seen(frozenset(self._paths | self._restless()), self._complete)
+            return UNKNOWN_CHANGES
+        seen = Changes(frozenset(self._paths | self._restless()), self._complete)
         self._paths.clear()
         self._complete = True
         return seen
@@ -206,7 +206,7 @@ class InotifyWatcher:
             self._folders.leave(path)
         objection = self._mounts.objection(self._root, survey.folders) if self._mounts else ""
         if objection:
-            raise NotAllTold(objection)
+            raise ChangesHidden(objection)
         self._version = version
 
     def _restless(self) -> set[str]:
@@ -241,7 +241,7 @@ class InotifyWatcher:
             self._complete = False
 
     def _give_up(self, note: str) -> None:
-        """From now on only sweeping tells; the descriptor stays until `close`."""
+        """Stop watching and rely on sweeps; the descriptor stays until `close`."""
         self._note = note
         for path in self._folders.paths():
             self._folders.leave(path)
@@ -249,8 +249,8 @@ class InotifyWatcher:
         self._new.clear()
 
 
-def _table_of_mounts() -> Mounts | None:
+def _table_of_mounts() -> MountTable | None:
     try:
-        return Mounts()
+        return MountTable()
     except OSError:  # no /proc: then nobody can tell
         return None

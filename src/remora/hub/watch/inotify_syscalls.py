@@ -1,4 +1,4 @@
-"""Linux' inotify, which the standard library lacks: one queue of events and its watches."""
+"""Linux inotify system calls, which the standard library lacks."""
 
 import array
 import ctypes
@@ -50,7 +50,7 @@ class Event(NamedTuple):
     watch: int
     mask: int
     name: bytes
-    """Of the entry in the watched folder; empty if it happened to the folder itself."""
+    """Name of the entry in the watched folder; empty for the folder itself."""
 
 
 @functools.cache
@@ -59,7 +59,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def has_inotify() -> bool:
-    """Whether this system has it."""
+    """True if this system has inotify."""
     return hasattr(_libc(), "inotify_init1")
 
 

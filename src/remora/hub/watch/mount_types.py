@@ -1,4 +1,4 @@
-"""Whether the file system under a root tells this kernel of all its changes."""
+"""Mount table: does inotify see every change on the file system of a root?"""
 
 import os
 import re
@@ -25,7 +25,7 @@ class Mount(NamedTuple):
     kind: str
 
 
-class Mounts:
+class MountTable:
     """The table of mounts, and whether it changed. Raises OSError where there is none."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Mounts:
         self._poll.register(self._file, select.POLLPRI | select.POLLERR)
 
     def changed(self) -> bool:
-        """Whether something was mounted or unmounted since `objection` was last asked."""
+        """True if something was mounted or unmounted since the last `objection`."""
         return bool(self._poll.poll(0))
 
     def objection(self, root: str, folders: Iterable[str]) -> str:

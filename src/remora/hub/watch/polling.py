@@ -1,6 +1,6 @@
-"""The watcher where nothing watches: every question is answered by a sweep."""
+"""Watcher without events: each answer sweeps all files."""
 
-from remora.hub.watch.watcher_protocol import NOTHING_TOLD, Kind, Seen
+from remora.hub.watch.watcher_protocol import UNKNOWN_CHANGES, Changes, Kind
 
 
 class SweepingWatcher:
@@ -12,8 +12,8 @@ class SweepingWatcher:
         self.kind = kind
         self.note = note
 
-    def drain(self) -> Seen:
-        return NOTHING_TOLD
+    def drain(self) -> Changes:
+        return UNKNOWN_CHANGES
 
     def settled(self, timeout: float) -> bool:  # noqa: ARG002
         return False
@@ -22,4 +22,4 @@ class SweepingWatcher:
         return None
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""The marker: a file of our own whose change proves that what happened before it was told."""
+"""Sentinel file: once its change is reported, all earlier changes were."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from remora.hub.watch.inotify_syscalls import Inotify
 _NAME = "marker"
 
 
-class Marker:
+class Sentinel:
     """A private folder, watched, in which one file is touched."""
 
     def __init__(self, folder: Path, kernel: Inotify) -> None:
@@ -16,7 +16,7 @@ class Marker:
         self._file = str(folder / _NAME)
         self._kernel = kernel
         self.watch = -1
-        """What its events carry."""
+        """Number of its inotify watch."""
         self._prepare()
 
     def touch(self) -> bool:
@@ -28,7 +28,7 @@ class Marker:
         return True
 
     def lost(self) -> None:
-        """Its watch ended: the folder was removed, perhaps by what cleans caches."""
+        """Note that its watch ended: the folder was removed."""
         self.watch = -1
 
     def _prepare(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which folder each of the kernel's watches stands for, while folders move."""
+"""Watch table: the folder of each inotify watch, while folders move."""
 
 import errno
 

@@ -1,11 +1,11 @@
-"""What every watcher can be asked, and what it answers."""
+"""Interface of all watchers."""
 
 from typing import Literal, NamedTuple, Protocol
 
-Kind = Literal["inotify", "watchfiles", "sweep", "off"]
+Kind = Literal["inotify", "sweep", "off"]
 
 
-class Seen(NamedTuple):
+class Changes(NamedTuple):
     """Paths that changed, came or went since the last question, as far as the system told."""
 
     paths: frozenset[str]
@@ -14,7 +14,7 @@ class Seen(NamedTuple):
     """False: something else changed too, perhaps anything. Only a sweep tells what."""
 
 
-NOTHING_TOLD = Seen(frozenset(), complete=False)
+UNKNOWN_CHANGES = Changes(frozenset(), complete=False)
 
 
 class Watcher(Protocol):
@@ -32,7 +32,7 @@ class Watcher(Protocol):
     def note(self) -> str:
         """Why it is not what was hoped for, in a sentence; empty if it is."""
 
-    def drain(self) -> Seen:
+    def drain(self) -> Changes:
         """All that the system has told so far, without waiting.
 
         With a healthy inotify watcher that is every change whose system call had returned.

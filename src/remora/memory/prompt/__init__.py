@@ -1,1 +1,1 @@
-"""Renderings of a packet: pure functions, each with a name and a version."""
+"""Prompt renderers: pure functions, each with a name and a version."""

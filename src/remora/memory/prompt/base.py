@@ -1,4 +1,4 @@
-"""What a rendering is, and the parts of it that every renderer shares."""
+"""Rendered requests, and the parts that all renderers share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,13 +7,13 @@ import msgspec
 
 from remora.chat import Message, ToolSchema
 from remora.memory.packet import DecisionPacket, packet_json
-from remora.memory.prompt.control_tokens import defused
+from remora.memory.prompt.control_tokens import neutralize_control_tokens
 
 LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
-"""Single-token names of candidates; more than these cannot be ranked."""
+"""Single-token labels of candidates; more candidates cannot be ranked."""
 
 _HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
-"""Never shown: they would break determinism and the prefix cache, and decide nothing."""
+"""Never shown: they break determinism and the prefix cache, and are irrelevant to decisions."""
 
 ROLE = "You maintain Python code, one small step at a time. Choose the best next action."
 _ANSWERS = {
@@ -24,40 +24,40 @@ _ANSWERS = {
 }
 
 
-class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request: chat `messages`, or a `prompt` for plain completions."""
 
     messages: tuple[Message, ...] | None = None
     prompt: str | None = None
 
 
-def conversation(system: Sequence[str], user: str) -> Rendered:
-    """Two messages, stable part first, in which no data can pass for a control token."""
-    return Rendered(
+def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
+    """Return two messages, stable part first, with control tokens in data neutralized."""
+    return RenderedRequest(
         messages=(
-            Message(role="system", content=defused("\n".join(system))),
-            Message(role="user", content=defused(user)),
+            Message(role="system", content=neutralize_control_tokens("\n".join(system))),
+            Message(role="user", content=neutralize_control_tokens(user)),
         )
     )
 
 
 def instructions(tools: Sequence[ToolSchema], strategy: str) -> list[str]:
-    """The system text's lines: the role, how to answer, the tools (for `tool_call` they are
-    declared natively)."""
+    """Return the lines of the system text: role, answer format, tools (natively declared ones for
+    `tool_call` are left out)."""
     listed = [] if strategy == "tool_call" else ["Tools:", *map(_signature, tools)]
     return [ROLE, _ANSWERS[strategy], *listed]
 
 
-def shown_context(packet: DecisionPacket) -> dict[str, Any]:
-    """The packet as plain JSON without identifiers and timestamps, knowledge as `{key: value}`."""
+def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
+    """Return the packet as JSON values without identifiers and timestamps, knowledge as `{key: value}`."""
     built = packet_json(packet)
     shown = {key: value for key, value in built.items() if key not in _HIDDEN}
     shown["knowledge"] = {key: fact.value for key, fact in packet.knowledge.items()}
     return shown
 
 
-def filled(shown: dict[str, Any]) -> dict[str, Any]:
-    """What of `shown` says something: empty fields and the format's version are not rendered."""
+def without_empty_fields(shown: dict[str, Any]) -> dict[str, Any]:
+    """Return `shown` without empty fields and the format version."""
     shown = shown | {
         "constraints": {k: v for k, v in shown["constraints"].items() if v != []},
         "candidate_actions": [

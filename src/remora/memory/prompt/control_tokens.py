@@ -1,4 +1,4 @@
-"""Texts that tokenizers read as control tokens, and how data that holds them is made harmless."""
+"""Control tokens of tokenizers, and their neutralization in data."""
 
 _GEMMA = """
 <start_of_turn> <end_of_turn> <escape> <start_function_declaration> <end_function_declaration>
@@ -6,13 +6,13 @@ _GEMMA = """
 <bos> <eos> <pad> <unk> <mask>
 """
 CONTROL_TOKENS = (*_GEMMA.split(), "<|")
-"""FunctionGemma's, and how those of ChatML, Llama and most others begin."""
+"""FunctionGemma's tokens, and the start of those of ChatML, Llama and most others."""
 
 
-def defused(text: str) -> str:
-    """`text` in which no control token is left: a space parts its `<` from its name.
+def neutralize_control_tokens(text: str) -> str:
+    """Return `text` with a space after the `<` of every control token.
 
-    What an agent reads is other people's code: a string in it must not end the user's turn.
+    Agents read untrusted code: a string in it must not end the user's turn.
     """
     for token in CONTROL_TOKENS:
         text = text.replace(token, "< " + token[1:])

@@ -1,4 +1,4 @@
-r"""The `functiongemma/1` rendering: the prompt format that FunctionGemma (270M) was trained on.
+r"""The `functiongemma/1` renderer: the prompt format that FunctionGemma (270M) was trained on.
 
     <bos><start_of_turn>developer
     You are a model that can do function calling with the following functions
@@ -7,8 +7,8 @@ r"""The `functiongemma/1` rendering: the prompt format that FunctionGemma (270M)
     …<end_of_turn>
     <start_of_turn>model
 
-`<bos>` is left to the server, which adds it (a second one would change what the model sees).
-Every text value stands between two `<escape>` tokens.
+The server adds `<bos>` (a second one would change the prompt). Every text value is enclosed in
+two `<escape>` tokens.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from typing import Any
 
 from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import Rendered
-from remora.memory.prompt.control_tokens import defused
+from remora.memory.prompt.base import RenderedRequest
+from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.lines import packet_lines
 
 _DEVELOPER = "You are a model that can do function calling with the following functions"
@@ -25,18 +25,18 @@ _DEVELOPER = "You are a model that can do function calling with the following fu
 
 def render_functiongemma(
     packet: DecisionPacket, tools: Sequence[ToolSchema], _strategy: str
-) -> Rendered:
-    """The whole prompt, byte for byte; `_strategy` changes nothing, answers are always calls."""
-    declarations = "".join(map(declare, tools))
-    user = defused(packet_lines(packet, labels=False))
-    return Rendered(
+) -> RenderedRequest:
+    """Return the whole prompt; `_strategy` is ignored, since answers are always calls."""
+    declarations = "".join(map(function_declaration, tools))
+    user = neutralize_control_tokens(packet_lines(packet, labels=False))
+    return RenderedRequest(
         prompt=f"<start_of_turn>developer\n{_DEVELOPER}{declarations}<end_of_turn>\n"
         f"<start_of_turn>user\n{user}<end_of_turn>\n<start_of_turn>model\n"
     )
 
 
-def declare(tool: ToolSchema) -> str:
-    """One function declaration; properties in alphabetical order, types in upper case."""
+def function_declaration(tool: ToolSchema) -> str:
+    """Return a function declaration; properties in alphabetical order, types in upper case."""
     return (
         f"<start_function_declaration>declaration:{tool.name}"
         f"{{description:{_escaped(tool.description)},parameters:{_object(tool.parameters)}}}"
@@ -45,14 +45,14 @@ def declare(tool: ToolSchema) -> str:
 
 
 def _escaped(text: str) -> str:
-    return f"<escape>{defused(text)}<escape>"
+    return f"<escape>{neutralize_control_tokens(text)}<escape>"
 
 
 def _object(schema: dict[str, Any]) -> str:
     properties: dict[str, Any] = schema.get("properties", {})
     parts = []
     if properties:
-        names = sorted(properties, key=str.lower)  # as the model's own template sorts them
+        names = sorted(properties, key=str.lower)  # the order of the model's own template
         inner = ",".join(f"{name}:{_property(properties[name])}" for name in names)
         parts.append(f"properties:{{{inner}}}")
     if required := schema.get("required"):
@@ -63,7 +63,7 @@ def _object(schema: dict[str, Any]) -> str:
 
 def _property(schema: dict[str, Any]) -> str:
     kind = schema.get("type", "string")
-    if isinstance(kind, list):  # a nullable type is declared by its other half
+    if isinstance(kind, list):  # a nullable type is declared as its other type
         kind = next((k for k in kind if k != "null"), "string")
     parts = [f"description:{_escaped(schema.get('description') or '')}"]
     if kind == "array":

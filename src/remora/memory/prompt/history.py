@@ -1,7 +1,7 @@
-"""The `history/1` rendering: raw tool output poured into the context, as others do it.
+"""The `history/1` renderer: the raw output of all tool calls.
 
-Only for comparisons (`runner.memory.enabled: false`): it grows with every turn until nothing
-fits. It renders the stream's own events, so it can be made again like any other request.
+Only for comparisons (`runner.memory.enabled: false`): it grows with every turn until it no longer
+fits. It renders the stream's own events, so it is reproducible like any other request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,27 +12,27 @@ import msgspec
 from remora.chat import ToolSchema
 from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import Rendered, conversation, instructions
+from remora.memory.prompt.base import RenderedRequest, chat_request, instructions
 from remora.memory.prompt.lines import candidate_lines, target_lines
 
 HISTORY = "history/1"
 HISTORY_TYPES = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type})
-"""The events that it shows."""
+"""Types of the rendered events."""
 
 
 def render_history(
     packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str, history: Sequence[Event]
-) -> Rendered:
-    """Goal and target, every call with its whole raw output, then the candidates."""
+) -> RenderedRequest:
+    """Render goal and target, every call with its raw output, then the candidates."""
     lines = [
         *target_lines(packet),
-        *(line for event in history for line in _told(event)),
+        *(line for event in history for line in _event_lines(event)),
         *candidate_lines(packet, labels=strategy == "rank"),
     ]
-    return conversation(instructions(tools, strategy), "\n".join(lines))
+    return chat_request(instructions(tools, strategy), "\n".join(lines))
 
 
-def _told(event: Event) -> Iterator[str]:
+def _event_lines(event: Event) -> Iterator[str]:
     data: dict[str, Any] = msgspec.json.decode(event.data)
     if event.type == ToolCalled.type:
         yield f"call: {data['tool']} {_json(data['args'])}"

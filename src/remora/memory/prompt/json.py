@@ -1,4 +1,4 @@
-"""The `json/1` rendering: the packet's own JSON, empty fields left out."""
+"""The `json/1` renderer: the packet as JSON, without empty fields."""
 
 from collections.abc import Sequence
 
@@ -8,17 +8,19 @@ from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import (
     LABELS,
-    Rendered,
-    conversation,
-    filled,
+    RenderedRequest,
+    chat_request,
     instructions,
-    shown_context,
+    prompt_context,
+    without_empty_fields,
 )
 
 
-def render_json(packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str) -> Rendered:
-    """System text with the tools (declared natively for `tool_call`), then the packet."""
-    shown = filled(shown_context(packet))
+def render_json(
+    packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str
+) -> RenderedRequest:
+    """Render the system text with the tools (declared natively for `tool_call`), then the packet."""
+    shown = without_empty_fields(prompt_context(packet))
     if strategy == "rank" and "candidate_actions" in shown:
         shown["candidate_actions"] = dict(zip(LABELS, shown["candidate_actions"], strict=False))
-    return conversation(instructions(tools, strategy), msgspec.json.encode(shown).decode())
+    return chat_request(instructions(tools, strategy), msgspec.json.encode(shown).decode())

@@ -1,4 +1,4 @@
-"""The `lines/1` rendering: a packet as short plain lines, in fewer tokens than its JSON."""
+"""The `lines/1` renderer: the packet as short lines, in fewer tokens than its JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,18 +7,20 @@ import msgspec
 
 from remora.chat import ToolSchema
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import LABELS, Rendered, conversation, instructions
+from remora.memory.prompt.base import LABELS, RenderedRequest, chat_request, instructions
 
 
-def render_lines(packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str) -> Rendered:
-    """System text with the tools, then the packet; what changes most stands last."""
-    return conversation(
+def render_lines(
+    packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str
+) -> RenderedRequest:
+    """Render the system text with the tools, then the packet, with the most variable part last."""
+    return chat_request(
         instructions(tools, strategy), packet_lines(packet, labels=strategy == "rank")
     )
 
 
 def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:
-    """The packet as lines; with `labels` each candidate begins with its letter."""
+    """Return the packet as lines; with `labels` each candidate begins with its letter."""
     return "\n".join(
         [
             *target_lines(packet),
@@ -45,7 +47,7 @@ def _section(title: str, lines: Any) -> Iterator[str]:
 
 
 def target_lines(packet: DecisionPacket) -> Iterator[str]:
-    """What is to be done, to which node."""
+    """Yield the goal, the target and its summary."""
     if packet.goal:
         yield f"Goal: {packet.goal}"
     node = " ".join(filter(None, (packet.operation, packet.node_type, packet.node_id)))
@@ -98,7 +100,7 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
 
 
 def candidate_lines(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:
-    """The valid next actions, under their letters with `labels`."""
+    """Yield the valid next actions, with their letters if `labels`."""
     yield from _section("Actions", _candidates(packet, labels=labels))
 
 
@@ -115,7 +117,7 @@ def _call(tool: str, args: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """One line, whatever the value holds: data cannot begin a line of its own."""
+    """Return any value as one line, so that data cannot start a line."""
     return value if isinstance(value, str) and value.isprintable() else _json(value)
 
 

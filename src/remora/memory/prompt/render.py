@@ -1,17 +1,17 @@
-"""A request by the recorded name of its renderer, so that any request can be made again."""
+"""Rendering by the recorded name of the renderer, so that every request is reproducible."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from remora.chat import ToolSchema
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.base import Rendered
+from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.functiongemma import render_functiongemma
 from remora.memory.prompt.history import HISTORY, render_history
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
 
-RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], Rendered]] = {
+RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], RenderedRequest]] = {
     "lines/1": render_lines,
     "json/1": render_json,
     "functiongemma/1": render_functiongemma,
@@ -19,8 +19,8 @@ RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], Re
 """The renderers of a packet."""
 
 
-def is_known(renderer: str) -> bool:
-    """Whether any version had a renderer of that name."""
+def is_known_renderer(renderer: str) -> bool:
+    """True if any version had a renderer of that name."""
     return renderer == HISTORY or renderer in RENDERERS
 
 
@@ -30,11 +30,11 @@ def render(
     tools: Sequence[ToolSchema],
     strategy: str,
     history: Sequence[Event] = (),
-) -> Rendered:
-    """The request that shows `shown` (a trimmed packet) by the renderer of that name and version.
+) -> RenderedRequest:
+    """Render `shown` (a trimmed packet) by the renderer of that name and version.
 
-    `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`. `history`
-    is read by `history/1` alone. Raises `KeyError` for a renderer that no version ever had.
+    `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`. Only
+    `history/1` reads `history`. Raises `KeyError` for an unknown renderer.
     """
     if renderer == HISTORY:
         return render_history(shown, tools, strategy, history)

@@ -1,15 +1,15 @@
-"""A server's failure as a `ModelError`: what it said, without the key, and what to do next."""
+"""HTTP failures of a model server as `ModelError`, without the key and with a hint."""
 
 import contextlib
 import json
 from typing import Any
 
-import httpx
+import httpx2
 
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.retry_policy import Failure, Reply
 
-_SAID = 300
+_MAX_MESSAGE = 300
 _TOO_LARGE = ("exceed_context_size", "context_length_exceeded", "maximum context length")
 _HINTS = {
     401: "set REMORA_API_KEY (or OPENAI_API_KEY) to a key that this server accepts",
@@ -17,59 +17,66 @@ _HINTS = {
     404: "check model.base_url and model.name: `remora model status` shows what the server has",
     429: "the server limits requests: wait, or lower model.max_concurrency",
 }
+_NO_KEY = (
+    "no key was sent: set REMORA_API_KEY (or OPENAI_API_KEY), and name the address with --model, "
+    "REMORA_MODEL__BASE_URL or your own config.yaml (a project's address never gets a key)"
+)
 
 
-def failed(failure: Failure, *, shown: str, key: str | None, timeout_s: float) -> ModelError:
-    """The error for a server at `shown` that refused, or did not answer."""
+def server_failure(
+    failure: Failure, *, shown: str, key: str | None, timeout_s: float
+) -> ModelError:
+    """Return the error for a server at `shown` that refused or did not answer."""
     if isinstance(failure, Reply):
         return _refused(failure, shown, key)
     return _unreachable(failure, shown, timeout_s)
 
 
-def unusable(shown: str, why: str) -> ModelError:
-    """The error for a 2xx answer that no client can use."""
+def unusable_answer(shown: str, why: str) -> ModelError:
+    """Return the error for a 2xx answer that is not usable."""
     return ModelError(
-        f"the model server at {shown} answered what no client can use: {why}",
+        f"the model server at {shown} sent an unusable answer: {why}",
         hint="check that model.base_url is the address of an OpenAI-compatible server",
     )
 
 
 def _refused(reply: Reply, shown: str, key: str | None) -> ModelError:
     text = reply.body.decode("utf-8", "replace")
-    said = _said(text)
+    message = _server_message(text)
     if key:
-        said = said.replace(key, "…")
+        message = message.replace(key, "…")
     if any(mark in text for mark in _TOO_LARGE):
         return ContextTooLarge(
-            f"the model server at {shown} says the request is too large: {said}",
+            f"the model server at {shown} reports that the request is too large: {message}",
             hint="lower runner.memory.packet_size_limit, or serve the model with a larger context",
         )
-    hint = _HINTS.get(reply.status, "look at the server's own log" if reply.status >= 500 else "")
-    return ModelError(f"the model server at {shown} answered {reply.status}: {said}", hint=hint)
+    hint = _NO_KEY if key is None and reply.status in (401, 403) else ""
+    hint = hint or _HINTS.get(reply.status, "check the server's log" if reply.status >= 500 else "")
+    return ModelError(f"the model server at {shown} answered {reply.status}: {message}", hint=hint)
 
 
-def _unreachable(error: httpx.TransportError, shown: str, timeout_s: float) -> ModelError:
-    if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
+def _unreachable(error: httpx2.TransportError, shown: str, timeout_s: float) -> ModelError:
+    if isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout):
         return ModelError(
             f"the model server at {shown} did not answer within {timeout_s:g} s",
             hint="raise model.timeout_s, or lower model.max_concurrency",
         )
-    why = "it did not accept a connection in time"
-    if not isinstance(error, httpx.TimeoutException):
+    why = "it did not accept the connection in time"
+    if not isinstance(error, httpx2.TimeoutException):
         why = " ".join(str(error).split())[:200] or "the connection broke"
     return ModelError(
         f"cannot reach the model server at {shown}: {why}",
-        hint="start the server or correct model.base_url; without one the embedded model is used",
+        hint="start the server, or correct or remove model.base_url (default: the embedded model)",
     )
 
 
-def _said(text: str) -> str:
+def _server_message(text: str) -> str:
     with contextlib.suppress(ValueError, RecursionError):
-        text = _message(json.loads(text)) or text
-    return " ".join(text.split())[:_SAID] or "nothing"
+        text = _error_field(json.loads(text)) or text
+    return " ".join(text.split())[:_MAX_MESSAGE] or "nothing"
 
 
-def _message(body: Any) -> str:
+def _error_field(body: Any) -> str:
     match body:
         case {"error": {"message": str(message)}} | {"error": str(message)}:
             return message

@@ -1,4 +1,4 @@
-"""One client for every OpenAI-compatible server, with llama.cpp's own endpoints where it has them."""
+"""Async client of OpenAI-compatible servers, with llama.cpp's own endpoints where available."""
 
 import asyncio
 import itertools
@@ -6,20 +6,21 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import httpx
+import httpx2
 import msgspec
 
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client import wire_format
-from remora.models.client.http_errors import failed, unusable
-from remora.models.client.retry_policy import Failure, Limits, Reply, next_pause
+from remora.models.client.http_errors import server_failure, unusable_answer
+from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.sync_http import LARGEST_BODY, authorization
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
+from remora.models.settings import RequestLimits
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a server; see `probe`. `llama`: it speaks llama.cpp's own protocol."""
+    """Result of probing a server. `llama`: it has llama.cpp's own endpoints."""
 
     name: str
     capabilities: Capabilities
@@ -28,7 +29,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenAIClient:
-    """Asks one server. Holds the connection pool and the key, which it never shows."""
+    """Client of one server. Owns the connection pool and the key, which it never shows."""
 
     def __init__(
         self,
@@ -37,7 +38,7 @@ class OpenAIClient:
         counter: TokenCounter,
         *,
         key: str | None,
-        limits: Limits,
+        limits: RequestLimits,
     ) -> None:
         self.name = facts.name
         self.capabilities = facts.capabilities
@@ -48,7 +49,7 @@ class OpenAIClient:
         self._key = key
         self._limits = limits
         self._turns = asyncio.Semaphore(limits.max_concurrency)
-        self._http = httpx.AsyncClient(
+        self._http = httpx2.AsyncClient(
             headers=authorization(key),
             timeout=limits.timeout_s,
             # a proxy of the environment must never see what is meant for this machine
@@ -56,7 +57,7 @@ class OpenAIClient:
         )
 
     def describe(self) -> dict[str, Any]:
-        """What identifies the model in the record."""
+        """Return what identifies the model in a stream."""
         return {
             "provider": "openai",
             "base_url": self._address.shown,
@@ -66,13 +67,13 @@ class OpenAIClient:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """One answer by the request's strategy. Raises ModelError or ContextTooLarge."""
+        """Return one answer by the request's strategy. Raises ModelError or ContextTooLarge."""
         await self._check_size(request)
         async with self._turns:
             try:
                 return await self._ask(request)
-            except wire_format.Unusable as error:
-                raise unusable(self._address.shown, str(error)) from error
+            except wire_format.UnusableAnswer as error:
+                raise unusable_answer(self._address.shown, str(error)) from error
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -98,7 +99,7 @@ class OpenAIClient:
             messages = {"messages": msgspec.to_builtins(list(request.messages or ()))}
             prompt = (await self._post(f"{self._root}/apply-template", messages)).get("prompt")
         if not isinstance(prompt, str):
-            raise wire_format.Unusable("no prompt in the answer to /apply-template")
+            raise wire_format.UnusableAnswer("no prompt in the answer to /apply-template")
         body = wire_format.rank_body(prompt, request.decoding)
         answer = await self._post(f"{self._root}/completion", body)
         return wire_format.read_rank(answer, request.decoding.labels)
@@ -114,8 +115,8 @@ class OpenAIClient:
     async def _check_size(self, request: Request) -> None:
         if self.context is None:
             return
-        # counting may ask the server, synchronously
-        counted = await asyncio.to_thread(count, self.counter, request)
+        # counting may call the server synchronously
+        counted = await asyncio.to_thread(count_tokens, self.counter, request)
         wanted = 1 if request.decoding.strategy == "rank" else request.decoding.max_tokens
         if counted + wanted > self.context:
             raise ContextTooLarge(
@@ -126,17 +127,17 @@ class OpenAIClient:
             )
 
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send until answered, refused for good, or `retries` more attempts have failed."""
-        # escaped, so that a lone surrogate reaches the server's judgement and not our encoder
+        """Send until answered, refused for good, or all retries have failed."""
+        # escaped: a lone surrogate is the server's to judge, and must not fail in our encoder
         content = json.dumps(body).encode("ascii")
         for attempt in itertools.count():
             failure: Failure
             try:
                 failure = await self._send(url, content)
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 failure = error
             if isinstance(failure, Reply) and failure.status < 300:
-                return wire_format.decoded(failure.body)
+                return wire_format.decode_body(failure.body)
             pause = next_pause(failure, attempt, self._limits, datetime.now(UTC))
             if pause is None:
                 raise self._failed(failure)
@@ -146,7 +147,7 @@ class OpenAIClient:
     async def _send(self, url: str, content: bytes) -> Reply:
         headers = {"Content-Type": "application/json"}
         try:
-            # httpx limits each read; a server that drips bytes is stopped only by this
+            # httpx2 limits each read only; this also stops a server that drips bytes
             async with (
                 asyncio.timeout(self._limits.timeout_s),
                 self._http.stream("POST", url, content=content, headers=headers) as response,
@@ -155,20 +156,20 @@ class OpenAIClient:
                 async for part in response.aiter_bytes():
                     body += part
                     if len(body) > LARGEST_BODY:
-                        raise wire_format.Unusable(f"more than {LARGEST_BODY} bytes")
+                        raise wire_format.UnusableAnswer(f"more than {LARGEST_BODY} bytes")
                 return Reply(response.status_code, response.headers.get("Retry-After"), bytes(body))
         except TimeoutError as error:
-            raise httpx.ReadTimeout("no answer in time") from error
-        except httpx.DecodingError as error:
-            raise wire_format.Unusable("a body that cannot be decompressed") from error
+            raise httpx2.ReadTimeout("no answer in time") from error
+        except httpx2.DecodingError as error:
+            raise wire_format.UnusableAnswer("a body that cannot be decompressed") from error
 
     def _failed(self, failure: Failure) -> ModelError:
         shown, limit = self._address.shown, self._limits.timeout_s
-        return failed(failure, shown=shown, key=self._key, timeout_s=limit)
+        return server_failure(failure, shown=shown, key=self._key, timeout_s=limit)
 
 
-def count(counter: TokenCounter, request: Request) -> int:
-    """Tokens of a whole request by `counter`."""
+def count_tokens(counter: TokenCounter, request: Request) -> int:
+    """Return the tokens of a whole request by `counter`."""
     if request.prompt is not None:
         return counter.count_text(request.prompt)
     tools = request.decoding.tools if request.decoding.strategy == "tool_call" else ()

@@ -1,62 +1,66 @@
-"""Which failures of a server are worth another try, and how long to wait before it."""
+"""Retry policy of the model client: retryable failures and pauses between attempts."""
 
+import random
+from collections.abc import Callable
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
-import httpx
+import httpx2
 import msgspec
+
+from remora.models.settings import RequestLimits
 
 LONGEST_PAUSE_S = 30.0
 RETRIED = frozenset({429, 500, 502, 503, 504})
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How patient a client is. `timeout_s` is for one attempt, from sending to the last byte."""
-
-    timeout_s: float = 60.0
-    retries: int = 4
-    max_concurrency: int = 2
-    backoff_s: float = 0.5
-
-
 class Reply(msgspec.Struct, frozen=True):
-    """What a server answered: HTTP status, its `Retry-After`, the body."""
+    """A server's HTTP status, `Retry-After` header and body."""
 
     status: int
     retry_after: str | None
     body: bytes
 
 
-Failure = Reply | httpx.TransportError
+Failure = Reply | httpx2.TransportError
 
 
-def next_pause(failure: Failure, attempt: int, limits: Limits, now: datetime) -> float | None:
-    """Seconds to wait after failed attempt number `attempt` (from 0); null: give up.
+def next_pause(
+    failure: Failure,
+    attempt: int,
+    limits: RequestLimits,
+    now: datetime,
+    *,
+    random: Callable[[], float] = random.random,
+) -> float | None:
+    """Return the seconds to wait after failed attempt number `attempt` (from 0), or None to give up.
 
-    Busy servers and broken connections are tried again; a refusal is not, and neither is a
-    server that took all its time. `Retry-After` (seconds or an HTTP date) wins over the
-    exponential backoff; neither may hold a turn longer than 30 s.
+    Only busy servers and broken connections are retried; a refusal or a timed-out answer is not.
+    The pause is the exponential backoff with equal jitter: half of it fixed, half random
+    (`random` returns 0 to 1), so that clients do not retry in step. `Retry-After` (seconds or an
+    HTTP date) replaces the fixed half and is a lower bound, up to the maximum of 30 s.
     """
-    if attempt >= limits.retries or not _may_pass(failure):
+    if attempt >= limits.retries or not _is_temporary(failure):
         return None
-    asked = None
-    if isinstance(failure, Reply) and failure.retry_after is not None:
-        asked = _asked_s(failure.retry_after, now)
-    if asked is None:
-        asked = limits.backoff_s * 2**attempt
-    return min(max(asked, 0.0), LONGEST_PAUSE_S)
+    half = limits.backoff_s * 2.0**attempt / 2
+    requested = _retry_after_s(failure, now)
+    fixed = half if requested is None else max(requested, 0.0)
+    return min(fixed + half * random(), LONGEST_PAUSE_S)
 
 
-def _may_pass(failure: Failure) -> bool:
+def _is_temporary(failure: Failure) -> bool:
     if isinstance(failure, Reply):
         return failure.status in RETRIED
     return isinstance(
-        failure, httpx.NetworkError | httpx.RemoteProtocolError | httpx.ConnectTimeout
+        failure, httpx2.NetworkError | httpx2.RemoteProtocolError | httpx2.ConnectTimeout
     )
 
 
-def _asked_s(retry_after: str, now: datetime) -> float | None:
-    text = retry_after.strip()
+def _retry_after_s(failure: Failure, now: datetime) -> float | None:
+    """Return the seconds that the server asked for; None if there are none."""
+    if not isinstance(failure, Reply) or failure.retry_after is None:
+        return None
+    text = failure.retry_after.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
     try:

@@ -1,17 +1,17 @@
-"""A model server's address: where its endpoints are, and how it may be shown."""
+"""Address of a model server: its endpoints, and a form that is safe to show."""
 
 from ipaddress import ip_address
 
-import httpx
+import httpx2
 import msgspec
 
 from remora.errors import ConfigError
 
 
 class Address(msgspec.Struct, frozen=True):
-    """`api` holds the OpenAI endpoints (usually `…/v1`), `root` the server's own, if reachable.
+    """`api` is the base of the OpenAI endpoints (usually `…/v1`), `root` of the server's own, if any.
 
-    `shown` has neither credentials nor query: it goes into messages and records.
+    `shown` has neither credentials nor query: it is used in messages and streams.
     """
 
     api: str
@@ -21,10 +21,10 @@ class Address(msgspec.Struct, frozen=True):
 
 
 def parse_address(base_url: str) -> Address:
-    """Understand a configured `base_url`; without a path, `/v1` is meant. Raises ConfigError."""
+    """Parse a configured `base_url`; the default path is `/v1`. Raises ConfigError."""
     try:
-        url = httpx.URL(base_url.strip())
-    except (httpx.InvalidURL, ValueError) as error:
+        url = httpx2.URL(base_url.strip())
+    except (httpx2.InvalidURL, ValueError) as error:
         raise _bad(base_url) from error
     if url.scheme not in ("http", "https") or not url.host:
         raise _bad(base_url)
@@ -47,9 +47,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def _bad(base_url: str) -> ConfigError:
-    # the text may hold a password before an @: only what follows is repeated
+    # the text may contain a password before an @: only the rest is shown
     shown = base_url.rpartition("@")[2]
     return ConfigError(
-        f"model.base_url is not an address: {shown!r}",
+        f"model.base_url is not a valid address: {shown!r}",
         hint="write it as http://HOST:PORT/v1",
     )

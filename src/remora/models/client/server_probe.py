@@ -1,47 +1,49 @@
-"""Asking a server once what it is: its models, its real context, what it can decode."""
+"""Server probe: models, context size and decoding abilities, found by requests."""
 
 from typing import Any
 
 from remora.errors import ModelError
 from remora.models.client.openai_client import ServerFacts
-from remora.models.client.sync_http import Door
-from remora.models.client.wire_format import Unusable, rank_body, read_rank
+from remora.models.client.sync_http import ServerConnection
+from remora.models.client.wire_format import UnusableAnswer, rank_body, read_rank
 from remora.models.protocol import Capabilities, Decoding, TokenCounter
-from remora.models.token_counters import Post, ServerTokenizer, UpperBound
+from remora.models.token_counters import PostJson, ServerTokenizer, UpperBound
 
 _ABSENT = (404, 405, 501)
-_LONGEST_NAME = 200
+_MAX_NAME_CHARS = 200
 
 
-def probe(door: Door, *, name: str | None) -> ServerFacts:
-    """What the server at `door` is and can do. Raises ModelError if it cannot be reached.
+def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFacts:
+    """Return what the server can do. Raises ModelError if it cannot be reached.
 
-    Nothing is concluded from a name or a version: each ability is asked for and seen.
+    Nothing is concluded from a name or a version: each ability is tried.
     """
-    address = door.address
-    found = door.look("GET", f"{address.api}/models")
+    address = connection.address
+    found = connection.request_once("GET", f"{address.api}/models")
     listed = _models(found)
     chosen = name or _only_model(listed, address.shown, found)
     context = _served_context(next((m for m in listed if m["id"] == chosen), {}))
-    abilities = Capabilities(completions=_has_completions(door))
-    props = None if address.root is None else door.look("GET", f"{address.root}/props")
+    capabilities = Capabilities(completions=_has_completions(connection))
+    props = (
+        None if address.root is None else connection.request_once("GET", f"{address.root}/props")
+    )
     settings = props.get("default_generation_settings") if isinstance(props, dict) else None
     if isinstance(settings, dict):
-        context = _whole(settings.get("n_ctx")) or context
-        ranks = _ranks(door)
-        abilities = Capabilities(
+        context = _positive_int(settings.get("n_ctx")) or context
+        ranks = _can_rank(connection)
+        capabilities = Capabilities(
             rank=ranks,
             grammar=ranks,
-            completions=abilities.completions,
-            tokenize=_tokenizes(door),
+            completions=capabilities.completions,
+            tokenize=_can_tokenize(connection),
         )
     return ServerFacts(
-        name=chosen, capabilities=abilities, context=context, llama=isinstance(settings, dict)
+        name=chosen, capabilities=capabilities, context=context, llama=isinstance(settings, dict)
     )
 
 
-def counter_for(facts: ServerFacts, post: Post) -> TokenCounter:
-    """The server's tokenizer where it can be asked, else the upper bound."""
+def token_counter_for(facts: ServerFacts, post: PostJson) -> TokenCounter:
+    """Return the server's tokenizer if it has one, else the upper bound."""
     return ServerTokenizer(facts.name, post) if facts.capabilities.tokenize else UpperBound()
 
 
@@ -53,8 +55,8 @@ def _models(found: Any) -> list[dict[str, Any]]:
 
 
 def _is_name(value: Any) -> bool:
-    """What can be recorded and shown: a server may claim any name."""
-    return isinstance(value, str) and 0 < len(value) <= _LONGEST_NAME and value.isprintable()
+    """True if the name is safe to record and show: a server may claim any name."""
+    return isinstance(value, str) and 0 < len(value) <= _MAX_NAME_CHARS and value.isprintable()
 
 
 def _only_model(listed: list[dict[str, Any]], shown: str, found: Any) -> str:
@@ -64,41 +66,41 @@ def _only_model(listed: list[dict[str, Any]], shown: str, found: Any) -> str:
     status = f" (/models answered {found})" if isinstance(found, int) else ""
     has = f"it has {', '.join(sorted(names)[:10])}" if names else f"it lists no model{status}"
     raise ModelError(
-        f"which model of the server at {shown}? {has}",
+        f"the server at {shown} needs a model name: {has}",
         hint="set model.name (or --model NAME)",
     )
 
 
 def _served_context(model: dict[str, Any]) -> int | None:
     meta = model.get("meta")
-    served = _whole(meta.get("n_ctx")) if isinstance(meta, dict) else None
-    return served or _whole(model.get("max_model_len"))
+    served = _positive_int(meta.get("n_ctx")) if isinstance(meta, dict) else None
+    return served or _positive_int(model.get("max_model_len"))
 
 
-def _has_completions(door: Door) -> bool:
-    # an empty request costs nothing: a server that has the endpoint complains of its body
-    found = door.look("POST", f"{door.address.api}/completions", {})
+def _has_completions(connection: ServerConnection) -> bool:
+    # an empty request costs nothing: a server that has the endpoint rejects its body
+    found = connection.request_once("POST", f"{connection.address.api}/completions", {})
     return found not in _ABSENT
 
 
-def _ranks(door: Door) -> bool:
+def _can_rank(connection: ServerConnection) -> bool:
     labels = ("A", "B")
     body = rank_body("A or B?", Decoding(strategy="rank", labels=labels))
-    found = door.look("POST", f"{door.address.root}/completion", body)
+    found = connection.request_once("POST", f"{connection.address.root}/completion", body)
     try:
         return isinstance(found, dict) and read_rank(found, labels).text in labels
-    except Unusable:
+    except UnusableAnswer:
         return False
 
 
-def _tokenizes(door: Door) -> bool:
-    root = door.address.root
-    tokens = door.look("POST", f"{root}/tokenize", {"content": "A"})
+def _can_tokenize(connection: ServerConnection) -> bool:
+    root = connection.address.root
+    tokens = connection.request_once("POST", f"{root}/tokenize", {"content": "A"})
     body = {"messages": [{"role": "user", "content": "A"}]}
-    prompt = door.look("POST", f"{root}/apply-template", body)
+    prompt = connection.request_once("POST", f"{root}/apply-template", body)
     has_tokens = isinstance(tokens, dict) and isinstance(tokens.get("tokens"), list)
     return has_tokens and isinstance(prompt, dict) and isinstance(prompt.get("prompt"), str)
 
 
-def _whole(value: Any) -> int | None:
+def _positive_int(value: Any) -> int | None:
     return value if isinstance(value, int) and value > 0 else None

@@ -1,4 +1,4 @@
-"""A synchronous connection to one server, for probing it and for counting tokens."""
+"""Synchronous connection to one server, for probing and for counting tokens."""
 
 import json
 import time
@@ -6,26 +6,27 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-import httpx
+import httpx2
 
 from remora.errors import ModelError
-from remora.models.client.http_errors import failed, unusable
-from remora.models.client.retry_policy import Failure, Limits, Reply, next_pause
+from remora.models.client.http_errors import server_failure, unusable_answer
+from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
-from remora.models.client.wire_format import Unusable, decoded
+from remora.models.client.wire_format import UnusableAnswer, decode_body
+from remora.models.settings import RequestLimits
 
 LARGEST_BODY = 16 * 1024 * 1024
 _REFUSED = (401, 403)
 
 
-class Door:
-    """Holds a connection and the key, which it never shows. May be used from any thread."""
+class ServerConnection:
+    """Owns a connection and the key, which it never shows. Thread-safe."""
 
-    def __init__(self, address: Address, *, key: str | None, limits: Limits) -> None:
+    def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
         self._key = key
         self._limits = limits
-        self._http = httpx.Client(
+        self._http = httpx2.Client(
             headers=authorization(key),
             timeout=limits.timeout_s,
             # a proxy of the environment must never see what is meant for this machine
@@ -33,13 +34,13 @@ class Door:
         )
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """A JSON answer from the server's own endpoint `path`, retried. Raises ModelError."""
+        """Return the JSON answer of the server's endpoint `path`, with retries. Raises ModelError."""
         content = json.dumps(body)
         for attempt in count():
             failure: Failure
             try:
                 failure = self._send("POST", f"{self.address.root}{path}", content)
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 failure = error
             if isinstance(failure, Reply) and failure.status < 300:
                 return self._decoded(failure.body)
@@ -49,19 +50,19 @@ class Door:
             time.sleep(pause)
         raise AssertionError("count() does not end")
 
-    def look(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
-        """The JSON object at `url`, else the status. Asked once; a refused key is a ModelError."""
+    def request_once(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
+        """Return the JSON object at `url`, else the status. No retries; a refused key is a ModelError."""
         try:
             reply = self._send(method, url, None if body is None else json.dumps(body))
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise self._failed(error) from error
         if reply.status in _REFUSED:
             raise self._failed(reply)
         if reply.status >= 300:
             return reply.status
         try:
-            return decoded(reply.body)
-        except Unusable:
+            return decode_body(reply.body)
+        except UnusableAnswer:
             return reply.status
 
     def close(self) -> None:
@@ -73,33 +74,35 @@ class Door:
         try:
             with self._http.stream(method, url, content=content, headers=headers) as answer:
                 body = self._body(answer)
-        except httpx.DecodingError as error:
-            raise unusable(self.address.shown, "a body that cannot be decompressed") from error
+        except httpx2.DecodingError as error:
+            raise unusable_answer(
+                self.address.shown, "a body that cannot be decompressed"
+            ) from error
         return Reply(answer.status_code, answer.headers.get("Retry-After"), body)
 
-    def _body(self, answer: httpx.Response) -> bytes:
-        # httpx limits each read; a server that drips bytes, or never stops, is stopped by this
+    def _body(self, answer: httpx2.Response) -> bytes:
+        # httpx2 limits each read only; this also stops a server that drips bytes or never ends
         end = time.monotonic() + self._limits.timeout_s
         body = bytearray()
         for part in answer.iter_bytes():
             body += part
             if len(body) > LARGEST_BODY:
-                raise unusable(self.address.shown, f"more than {LARGEST_BODY} bytes")
+                raise unusable_answer(self.address.shown, f"more than {LARGEST_BODY} bytes")
             if time.monotonic() > end:
-                raise httpx.ReadTimeout("no answer in time")
+                raise httpx2.ReadTimeout("no answer in time")
         return bytes(body)
 
     def _decoded(self, body: bytes) -> dict[str, Any]:
         try:
-            return decoded(body)
-        except Unusable as error:
-            raise unusable(self.address.shown, str(error)) from error
+            return decode_body(body)
+        except UnusableAnswer as error:
+            raise unusable_answer(self.address.shown, str(error)) from error
 
     def _failed(self, failure: Failure) -> ModelError:
         shown, limit = self.address.shown, self._limits.timeout_s
-        return failed(failure, shown=shown, key=self._key, timeout_s=limit)
+        return server_failure(failure, shown=shown, key=self._key, timeout_s=limit)
 
 
 def authorization(key: str | None) -> dict[str, str]:
-    """The header that carries the key."""
+    """Return the header with the key."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}

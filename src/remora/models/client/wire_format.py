@@ -1,4 +1,4 @@
-"""Requests as JSON bodies and JSON bodies as answers: the pure half of the client."""
+"""Wire format: requests as JSON bodies, JSON bodies as answers."""
 
 import json
 import math
@@ -11,10 +11,10 @@ from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
 _SHOWN_TOKENS = ("<start_function_call>", "<end_function_call>", "<escape>")
-_BOOST = 100.0
+_LABEL_BIAS = 100.0
 _SMALLEST = 1e-12
-_LONGEST_WORD = 200
-_MOST_TOKENS = 2**53
+_MAX_WORD_CHARS = 200
+_MAX_TOKENS = 2**53
 _RANK_FIELDS = (
     "content",
     "model",
@@ -27,18 +27,18 @@ _RANK_FIELDS = (
 )
 
 
-class Unusable(Exception):
-    """A server's body is not what the protocol says; `client` makes it a ModelError."""
+class UnusableAnswer(Exception):
+    """A server's body that breaks the protocol; the client raises it as ModelError."""
 
 
 def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
-    """llama.cpp's `/completion` for the exact distribution over the labels.
+    """Return the body of llama.cpp's `/completion` for the exact distribution over the labels.
 
-    A grammar alone is not enough: the server first samples freely, and when that token happens
-    to fit it reports the distribution over the whole vocabulary, where an unlikely label falls
-    out of the best `n_probs`. The same large bias on every label leaves their odds among each
-    other untouched and everything else without probability. Raises ValueError for labels
-    that are not single capital letters: only those are one token everywhere.
+    A grammar alone is not enough: the server first samples freely, and if that token fits, it
+    reports the distribution over the whole vocabulary, where an unlikely label may be missing
+    from the best `n_probs`. The same large bias on every label keeps the odds between them and
+    leaves nothing to other tokens. Raises ValueError for labels that are not single capital
+    letters: only those are one token everywhere.
     """
     labels = decoding.labels
     if not labels or not all(len(label) == 1 and "A" <= label <= "Z" for label in labels):
@@ -47,7 +47,7 @@ def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
         "prompt": prompt,
         "n_predict": 1,
         "grammar": "root ::= " + " | ".join(f'"{label}"' for label in labels),
-        "logit_bias": [[label, _BOOST] for label in labels],
+        "logit_bias": [[label, _LABEL_BIAS] for label in labels],
         "samplers": ["temperature"],
         "temperature": 1,
         "top_k": 0,
@@ -62,7 +62,7 @@ def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
 
 
 def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
-    """`/v1/chat/completions` for `grammar`, `tool_call` and free `completion` of messages."""
+    """Return the body of `/v1/chat/completions`: `grammar`, `tool_call` or free `completion`."""
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["messages"] = msgspec.to_builtins(list(request.messages or ()))
@@ -75,14 +75,14 @@ def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
 
 
 def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
-    """`/v1/completions` for a finished prompt, with or without a grammar."""
+    """Return the body of `/v1/completions` for a finished prompt, with or without a grammar."""
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["prompt"] = request.prompt
     if decoding.strategy == "grammar":
         body["grammar"] = decoding.grammar
     if decoding.strategy == "completion":
-        # servers leave special tokens out of the text, and with them the whole form of a call
+        # by default servers strip special tokens, which delimit a call
         shown = (
             {"preserved_tokens": list(_SHOWN_TOKENS)} if llama else {"skip_special_tokens": False}
         )
@@ -91,15 +91,15 @@ def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, A
 
 
 def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
-    """The distribution in a `/completion` body. Raises Unusable."""
+    """Return the distribution in a `/completion` body. Raises UnusableAnswer."""
     try:
         found = {e["token"]: float(e["prob"]) for e in _top_probs(body)}
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise Unusable("no probabilities in the answer to a ranking request") from error
+        raise UnusableAnswer("no probabilities in the answer to a ranking request") from error
     weights = [max(found.get(label, 0.0), _SMALLEST) for label in labels]
     total = sum(weights)
     if total < 0.5:
-        raise Unusable("the probabilities of a ranking request are not those of its labels")
+        raise UnusableAnswer("the probabilities of a ranking request are not those of its labels")
     scores = {
         label: math.log(weight / total) for label, weight in zip(labels, weights, strict=True)
     }
@@ -114,12 +114,12 @@ def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
 
 
 def read_choice(body: dict[str, Any]) -> Answer:
-    """The first choice of a chat or plain completion. Raises Unusable."""
+    """Return the first choice of a chat or plain completion. Raises UnusableAnswer."""
     match body.get("choices"):
         case [dict(choice), *_]:
             pass
         case _:
-            raise Unusable("no choices in the answer")
+            raise UnusableAnswer("no choices in the answer")
     text, call = _content(choice)
     return Answer(
         text=text,
@@ -131,19 +131,19 @@ def read_choice(body: dict[str, Any]) -> Answer:
     )
 
 
-def decoded(body: bytes) -> dict[str, Any]:
-    """A body as the JSON object that it must be. Raises Unusable."""
+def decode_body(body: bytes) -> dict[str, Any]:
+    """Return a body as a JSON object. Raises UnusableAnswer."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Unusable("not JSON") from error
+        raise UnusableAnswer("not JSON") from error
     if not isinstance(value, dict):
-        raise Unusable("not a JSON object")
+        raise UnusableAnswer("not a JSON object")
     return _recordable(value) if b"\\ud" in body.lower() else value
 
 
 def _recordable(value: Any) -> Any:
-    """With each lone surrogate spelled out: UTF-8, and so the record, has no place for one."""
+    """Escape lone surrogates: UTF-8, and so a stream, cannot encode them."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, list):
@@ -154,7 +154,7 @@ def _recordable(value: Any) -> Any:
 
 
 def read_usage(body: dict[str, Any]) -> Usage:
-    """Token counts of either protocol; null for each that the server does not give."""
+    """Return the token counts of either protocol; None for those that the server omits."""
     usage = _dict(body.get("usage"))
     timings = _dict(body.get("timings"))
     prompt = _count(usage.get("prompt_tokens", body.get("tokens_evaluated")))
@@ -179,7 +179,7 @@ def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:
     if decoding.stop:
         body["stop"] = list(decoding.stop)
     if llama:
-        # other servers reject or ignore what they do not know
+        # other servers reject or ignore unknown keys
         body["cache_prompt"] = decoding.cache_prompt
     return body
 
@@ -194,7 +194,7 @@ def _top_probs(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _content(choice: dict[str, Any]) -> tuple[str, ToolCall | None]:
-    """Text and native call; a call whose arguments are no JSON object stays text, as it came."""
+    """Return text and native call; a call whose arguments are not a JSON object stays text."""
     message = _dict(choice.get("message"))
     text = _text(message.get("content", choice.get("text"))) or ""
     match message.get("tool_calls"):
@@ -220,10 +220,10 @@ def _text(value: Any) -> str | None:
 
 
 def _word(value: Any) -> str | None:
-    return value[:_LONGEST_WORD] if isinstance(value, str) else None
+    return value[:_MAX_WORD_CHARS] if isinstance(value, str) else None
 
 
 def _count(value: Any) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return value if 0 <= value <= _MOST_TOKENS else None
+    return value if 0 <= value <= _MAX_TOKENS else None

@@ -1,1 +1,1 @@
-"""Tool calls in model answers: grammars that allow them and parsers that read them."""
+"""Tool calls in model answers: grammars and parsers."""

@@ -1,4 +1,4 @@
-"""Whether a call is one of the granted tools with arguments as its schema says."""
+"""Validation of tool calls against the granted tools and their schemas."""
 
 import json
 from collections.abc import Iterable
@@ -7,29 +7,29 @@ from typing import Any
 
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import RemoraError
-from remora.models.decoding.grammar import closed
+from remora.models.decoding.grammar import closed_schema
 
-_SHOWN = 60
+_SHOWN_CHARS = 60
 
 
 class BadCall(RemoraError):
-    """A model's answer is not a valid call; the message is one line, made to be shown to it."""
+    """A model's answer is not a valid call; the one-line message is shown to the model."""
 
 
 def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
-    """The granted tool of that name. Raises BadCall naming those that there are."""
+    """Return the granted tool of that name. Raises BadCall, which lists the tools."""
     granted = {tool.name: tool for tool in tools}
     if name not in granted:
-        raise BadCall(f"unknown tool {shorten(name)}; the tools are {', '.join(granted)}")
+        raise BadCall(f"unknown tool {short_repr(name)}; the tools are {', '.join(granted)}")
     return granted[name]
 
 
-def checked(call: ToolCall, tool: ToolSchema) -> ToolCall:
-    """`call` itself if its arguments fit `tool`. Raises BadCall otherwise."""
+def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
+    """Return `call` if its arguments fit `tool`. Raises BadCall otherwise."""
     _check_names(call, tool)
     try:
         json.dumps(call.args, ensure_ascii=False).encode()
-        error = _first_error(closed(tool.parameters), call.args)
+        error = _first_error(closed_schema(tool.parameters), call.args)
     except RecursionError as too_deep:
         raise BadCall(f"{tool.name}: the arguments are nested too deeply") from too_deep
     except UnicodeEncodeError as error:
@@ -39,10 +39,10 @@ def checked(call: ToolCall, tool: ToolSchema) -> ToolCall:
     return call
 
 
-def shorten(value: Any) -> str:
-    """`value` as one short line."""
+def short_repr(value: Any) -> str:
+    """Return `value` as one short line."""
     text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
 
 def _check_names(call: ToolCall, tool: ToolSchema) -> None:
@@ -53,7 +53,7 @@ def _check_names(call: ToolCall, tool: ToolSchema) -> None:
     for name in call.args:
         if name not in known:
             takes = ", ".join(known) or "none"
-            raise BadCall(f"{tool.name}: no argument {shorten(name)}; it takes {takes}")
+            raise BadCall(f"{tool.name}: no argument {short_repr(name)}; it takes {takes}")
 
 
 def _first_error(schema: dict[str, Any], args: dict[str, Any]) -> Any:
@@ -64,11 +64,11 @@ def _first_error(schema: dict[str, Any], args: dict[str, Any]) -> Any:
 
 @cache
 def _validator() -> Any:
-    """A validator class; loaded when first needed, for it takes longer than most commands."""
+    """Return the validator class. Imported on first use: jsonschema loads slowly."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # JSON Schema takes 1.0 for an integer; a tool that asks for a line number does not
+    # JSON Schema accepts 1.0 as an integer; a tool that expects a line number does not
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
     return extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
 
@@ -80,7 +80,7 @@ def _is_integer(checker: object, value: object) -> bool:
 
 def _reason(error: Any) -> str:
     where = ".".join(str(step) for step in error.absolute_path)
-    value = shorten(error.instance)
+    value = short_repr(error.instance)
     wanted = error.validator_value
     match error.validator:
         case "type":
@@ -88,4 +88,4 @@ def _reason(error: Any) -> str:
             return f"{where} must be of type {' or '.join(kinds)}, not {value}"
         case "enum":
             return f"{where} must be one of {', '.join(map(repr, wanted))}, not {value}"
-    return f"{where} is {value}, against {error.validator}: {shorten(wanted)}"
+    return f"{where} is {value}, against {error.validator}: {short_repr(wanted)}"

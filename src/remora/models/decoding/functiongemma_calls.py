@@ -1,6 +1,6 @@
-"""FunctionGemma's calls, strictly read: `<start_function_call>call:NAME{arg:<escape>v<escape>}…`.
+"""Strict parser of FunctionGemma's calls: `<start_function_call>call:NAME{arg:<escape>v<escape>}…`.
 
-Strings stand between two `<escape>` tokens and hold anything else; numbers, `true`, `false`,
+Strings are enclosed in two `<escape>` tokens and may contain anything else; numbers, `true`, `false`,
 `null`, arrays `[a,b]` and objects `{key:value}` are bare, keys without quotes.
 """
 
@@ -10,47 +10,47 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.call_validation import BadCall, checked, find_tool, shorten
-from remora.models.decoding.grammar import resolve
+from remora.models.decoding.call_validation import BadCall, find_tool, short_repr, validate_call
+from remora.models.decoding.grammar import resolve_ref
 
 START, END, ESCAPE = "<start_function_call>", "<end_function_call>", "<escape>"
 
 _AFTER = re.compile(r"(?:\s|<start_function_response>|<end_of_turn>|<eos>)*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _BARE = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
-_DEEPEST = 32
+_MAX_DEPTH = 32
 
 
 def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
-    """The first call in `text`; further ones are ignored. Raises BadCall with a one-line reason.
+    """Return the first call in `text`, ignoring others. Raises BadCall with a one-line reason.
 
-    A string given for an argument that is declared otherwise is read as what it is declared to
-    be, and a bare number or word given for a string as its text: some servers declare every
-    argument as a string. Nothing else is repaired.
+    A string for an argument of another type is converted to that type, and a bare number or word
+    for a string argument to its text: some servers declare every argument as a string. Nothing
+    else is repaired.
     """
-    reader = _Reader(text)
+    reader = _Parser(text)
     calls = []
     reader.skip(_AFTER)
     while not reader.at_end():
         calls.append(reader.call())
         reader.skip(_AFTER)
     if not calls:
-        raise BadCall("the answer holds no function call")
+        raise BadCall("the answer contains no function call")
     name, args = calls[0]
     tool = find_tool(name, tools)
     properties = tool.parameters.get("properties", {})
     typed = {k: _coerced(v, properties.get(k), tool.parameters) for k, v in args.items()}
-    return checked(ToolCall(tool=name, args=typed), tool)
+    return validate_call(ToolCall(tool=name, args=typed), tool)
 
 
 class _Bare(str):
-    """A number or word as it was written, so that a string argument keeps its spelling."""
+    """A number or word as written, so that a string argument keeps its spelling."""
 
     __slots__ = ()
 
 
-class _Reader:
-    """A position in a text, and what may stand there."""
+class _Parser:
+    """Recursive-descent parser at a position in the answer."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -65,7 +65,7 @@ class _Reader:
 
     def call(self) -> tuple[str, dict[str, Any]]:
         self._expect(START + "call:")
-        name = self._matched(_NAME, "a tool's name")
+        name = self._match(_NAME, "a tool's name")
         args = self._object(0)
         self._expect(END)
         return name, args
@@ -73,12 +73,12 @@ class _Reader:
     def _object(self, depth: int) -> dict[str, Any]:
         self._expect("{")
         found: dict[str, Any] = {}
-        while not self._took("}"):
+        while not self._accept("}"):
             if found:
                 self._expect(",")
-            key = self._matched(_NAME, "an argument's name")
+            key = self._match(_NAME, "an argument's name")
             if key in found:
-                raise BadCall(f"{key} stands twice in one call")
+                raise BadCall(f"{key} is given twice in one call")
             self._expect(":")
             found[key] = self._value(depth + 1)
         return found
@@ -86,28 +86,28 @@ class _Reader:
     def _array(self, depth: int) -> list[Any]:
         self._expect("[")
         found: list[Any] = []
-        while not self._took("]"):
+        while not self._accept("]"):
             if found:
                 self._expect(",")
             found.append(self._value(depth + 1))
         return found
 
     def _value(self, depth: int) -> Any:
-        if depth > _DEEPEST:
-            raise BadCall(f"the arguments are nested more than {_DEEPEST} levels deep")
-        if self._took(ESCAPE):
+        if depth > _MAX_DEPTH:
+            raise BadCall(f"the arguments are nested more than {_MAX_DEPTH} levels deep")
+        if self._accept(ESCAPE):
             text, escape, _ = self._text[self._at :].partition(ESCAPE)
             if not escape:
-                raise BadCall(f"a string does not end: {shorten(text)}")
+                raise BadCall(f"a string does not end: {short_repr(text)}")
             self._at += len(text) + len(ESCAPE)
             return text
-        if self._ahead("{"):
+        if self._is_next("{"):
             return self._object(depth)
-        if self._ahead("["):
+        if self._is_next("["):
             return self._array(depth)
-        return _Bare(self._matched(_BARE, "a value"))
+        return _Bare(self._match(_BARE, "a value"))
 
-    def _matched(self, pattern: re.Pattern[str], what: str) -> str:
+    def _match(self, pattern: re.Pattern[str], what: str) -> str:
         found = pattern.match(self._text, self._at)
         if found is None:
             raise self._unexpected(what)
@@ -115,27 +115,27 @@ class _Reader:
         return found[0]
 
     def _expect(self, token: str) -> None:
-        if not self._took(token):
+        if not self._accept(token):
             raise self._unexpected(token)
 
-    def _took(self, token: str) -> bool:
-        if not self._ahead(token):
+    def _accept(self, token: str) -> bool:
+        if not self._is_next(token):
             return False
         self._at += len(token)
         return True
 
-    def _ahead(self, token: str) -> bool:
+    def _is_next(self, token: str) -> bool:
         return self._text.startswith(token, self._at)
 
     def _unexpected(self, wanted: str) -> BadCall:
         there = self._text[self._at : self._at + 40]
         return BadCall(
-            f"expected {wanted} at {shorten(there)}" if there else f"{wanted} is missing"
+            f"expected {wanted} at {short_repr(there)}" if there else f"{wanted} is missing"
         )
 
 
 def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
-    """`value` as its declared type has it; what does not fit is left for the check to refuse."""
+    """Convert `value` to its declared type; a value that does not fit is left to validation."""
     schema = _resolved(schema, top)
     match value:
         case dict():
@@ -153,18 +153,18 @@ def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
 
 def _resolved(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(schema, Mapping) and "$ref" in schema:
-        schema = resolve(schema["$ref"], top)
+        schema = resolve_ref(schema["$ref"], top)
     return schema if isinstance(schema, Mapping) else {}
 
 
 def _kinds(schema: Mapping[str, Any], top: Mapping[str, Any]) -> set[str]:
-    """The types that `schema` allows; empty where it does not say."""
+    """Return the types that `schema` allows; empty where it declares none."""
     if "enum" in schema and "type" not in schema:
         return {"string" if isinstance(v, str) else "other" for v in schema["enum"]}
     choices = [c for word in ("anyOf", "oneOf") for c in schema.get(word, ())]
     kinds = {kind for c in choices for kind in _kinds(_resolved(c, top), top)}
-    said = schema.get("type", [])
-    return kinds | set([said] if isinstance(said, str) else said)
+    declared = schema.get("type", [])
+    return kinds | set([declared] if isinstance(declared, str) else declared)
 
 
 def _read(text: str) -> Any:

@@ -1,7 +1,7 @@
-"""GBNF for one tool call: `{"tool":"NAME","args":{…}}` without white space, typed by the schemas.
+"""GBNF grammar of one tool call: `{"tool":"NAME","args":{…}}`, typed by the tools' schemas.
 
-What a grammar cannot say (ranges, patterns, formats, unique items) is checked when the answer is
-parsed. Properties come in declared order, which is also the order a small model was shown.
+The parser checks what a grammar cannot express: ranges, patterns, formats, unique items.
+Properties are in declared order, the order in which the model sees them.
 """
 
 import json
@@ -10,11 +10,11 @@ from typing import Any
 
 from remora.chat import ToolSchema
 
-_DIGITS = 15  # every integer of 15 digits is exact as a float too
-_MOST_REPEATS = 2000  # llama.cpp refuses larger bounds
+_DIGITS = 15  # every integer of 15 digits is exact as a float
+_MAX_REPEATS = 2000  # llama.cpp refuses larger bounds
 
 _TERMINALS = {
-    # escapes of surrogates are left out: half of a pair is no text
+    # without escapes of surrogates: half of a pair is not text
     "char": (
         r'[^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" '
         r"([0-9a-cA-CefEF] hex hex hex | [dD] [0-7] hex hex))"
@@ -42,15 +42,15 @@ _NEEDS = {
 
 
 def tool_call_grammar(tools: Iterable[ToolSchema]) -> str:
-    """A grammar whose every sentence is a call of one of `tools`. Raises ValueError for none."""
+    """Return a grammar of all calls of `tools`. Raises ValueError if there are none."""
     made: dict[str, str] = {}
     used: set[str] = set()
     calls = []
     for number, tool in enumerate(tools):
-        schema = closed(tool.parameters)
+        schema = closed_schema(tool.parameters)
         args = _Rules(f"t{number}", schema, made, used).value(f"t{number}", schema)
         start = _literal(f'{{"tool":{_json(tool.name)},"args":')
-        calls.append(f"{start} {args} {_q('}')}")
+        calls.append(f"{start} {args} {_quote('}')}")
     if not calls:
         raise ValueError("a grammar needs at least one tool")
     lines = [f"root ::= {' | '.join(calls)}"]
@@ -59,25 +59,25 @@ def tool_call_grammar(tools: Iterable[ToolSchema]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def closed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool's parameters are an object without further keys, whatever the schema leaves out."""
+def closed_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool's parameters as an object schema that allows no other keys."""
     return {**parameters, "type": "object", "additionalProperties": False}
 
 
-def resolve(ref: str, top: Mapping[str, Any]) -> Any:
-    """What a local `$ref` (`#/$defs/NAME`) points at. Raises ValueError for any other."""
+def resolve_ref(ref: str, top: Mapping[str, Any]) -> Any:
+    """Return the target of a local `$ref` (`#/$defs/NAME`). Raises ValueError for any other."""
     found: Any = top
     start, *steps = ref.split("/")
     for step in steps:
         key = step.replace("~1", "/").replace("~0", "~")
         if start != "#" or not isinstance(found, Mapping) or key not in found:
-            raise ValueError(f"a tool's schema refers to what it does not hold: {ref}")
+            raise ValueError(f"a tool's schema has an unresolved reference: {ref}")
         found = found[key]
     return found
 
 
 class _Rules:
-    """Makes the rules of one tool into `made`, by name, and notes the terminals it `used`."""
+    """Adds the rules of one tool to `made`, by name, and its terminals to `used`."""
 
     def __init__(
         self, prefix: str, top: Mapping[str, Any], made: dict[str, str], used: set[str]
@@ -89,9 +89,9 @@ class _Rules:
         self._refs: dict[str, str] = {}
 
     def value(self, name: str, schema: Any) -> str:
-        """An expression (a name, a literal or a group) for what `schema` allows.
+        """Return an expression (a name, a literal or a group) for what `schema` allows.
 
-        `name` prefixes the rules made for it.
+        `name` is the prefix of its rules.
         """
         if not isinstance(schema, Mapping):
             return self._terminal("value")
@@ -134,24 +134,24 @@ class _Rules:
         extra = schema.get("additionalProperties", True)
         if not properties:
             if extra is False:
-                return _q("{}")
-            member = f"{self._terminal('string')} {_q(':')} {self.value(f'{name}-v', extra)}"
+                return _quote("{}")
+            member = f"{self._terminal('string')} {_quote(':')} {self.value(f'{name}-v', extra)}"
             return self._rule(name, f'"{{" ({member} ("," {member})*)? "}}"')
         required = frozenset(schema.get("required", ()))
         pairs = [
             (self._pair(f"{name}-{i}", key, value), key in required)
             for i, (key, value) in enumerate(properties.items())
         ]
-        return self._rule(name, f"{_q('{')} {self._members(name, pairs)} {_q('}')}")
+        return self._rule(name, f"{_quote('{')} {self._members(name, pairs)} {_quote('}')}")
 
     def _pair(self, name: str, key: str, schema: Any) -> str:
         return f"{_literal(_json(key) + ':')} {self.value(name, schema)}"
 
     def _members(self, name: str, pairs: list[tuple[str, bool]]) -> str:
-        """Pairs in order with commas between those that are there.
+        """Return the pairs in order, with commas between those present.
 
-        `after` is what may follow once a member has been written. Before that, each optional
-        pair may be the first one, up to and including the first required one.
+        `after` may follow once a member is written. Until then each optional pair may be the
+        first, up to and including the first required one.
         """
         after = ""
         starts: list[str] = []
@@ -169,10 +169,10 @@ class _Rules:
         return f"({' | '.join(starts)})?" if may_be_empty else group
 
     def _ref(self, ref: str) -> str:
-        """One rule per definition, named before it is made: recursion stays recursion."""
+        """Return the rule of a definition, named before it is made so that it may be recursive."""
         if ref not in self._refs:
             name = self._refs[ref] = f"{self._prefix}-d{len(self._refs)}"
-            self._made[name] = self.value(f"{name}-b", resolve(ref, self._top))
+            self._made[name] = self.value(f"{name}-b", resolve_ref(ref, self._top))
         return self._refs[ref]
 
     def _rule(self, name: str, body: str) -> str:
@@ -188,7 +188,7 @@ class _Rules:
 
 
 def _choices(schema: Mapping[str, Any]) -> list[Any] | None:
-    """The alternatives of a union, as schemas of their own."""
+    """Return the alternatives of a union, each as a schema."""
     for word in ("anyOf", "oneOf"):
         if isinstance(schema.get(word), list):
             return list(schema[word])
@@ -201,9 +201,9 @@ def _span(schema: Mapping[str, Any], least: str, most: str) -> str:
 
 
 def _repeat(least: int, most: int | None) -> str:
-    """`*`, `{m,}` or `{m,n}`; a bound that the server would refuse is left to the parser."""
-    least = min(least, _MOST_REPEATS)
-    if most is None or most > _MOST_REPEATS:
+    """Return `*`, `{m,}` or `{m,n}`; bounds that llama.cpp refuses are left to the parser."""
+    least = min(least, _MAX_REPEATS)
+    if most is None or most > _MAX_REPEATS:
         return f"{{{least},}}" if least else "*"
     return f"{{{least},{most}}}"
 
@@ -213,9 +213,9 @@ def _json(value: Any) -> str:
 
 
 def _literal(text: str) -> str:
-    """`text` as a GBNF literal."""
-    return _q(text.replace("\\", "\\\\").replace('"', '\\"'))
+    """Return `text` as a GBNF literal."""
+    return _quote(text.replace("\\", "\\\\").replace('"', '\\"'))
 
 
-def _q(escaped: str) -> str:
+def _quote(escaped: str) -> str:
     return f'"{escaped}"'

@@ -1,32 +1,32 @@
-"""Answers that are JSON calls, strictly read: `{"tool":"NAME","args":{…}}`."""
+"""Strict parser of JSON calls: `{"tool":"NAME","args":{…}}`."""
 
 import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from remora.chat import ToolCall, ToolSchema
-from remora.models.decoding.call_validation import BadCall, checked, find_tool, shorten
+from remora.models.decoding.call_validation import BadCall, find_tool, short_repr, validate_call
 from remora.models.decoding.functiongemma_calls import parse_functiongemma
 
 __all__ = ["BadCall", "parse_functiongemma", "parse_json_call"]
 
 
 def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
-    """The first call in `text`; further ones are ignored. Raises BadCall with a one-line reason.
+    """Return the first call in `text`, ignoring others. Raises BadCall with a one-line reason.
 
     Nothing is repaired: exactly the keys `tool` and `args`, a granted tool, every required
-    argument, none that is not declared, each of its declared type.
+    argument, no undeclared one, each of its declared type.
     """
     values = _values(text)
     match values[0]:
         case {"tool": str(name), "args": dict(args)} if len(values[0]) == 2:
-            return checked(ToolCall(tool=name, args=args), find_tool(name, tools))
-    raise BadCall(f'not a call {{"tool": …, "args": {{…}}}}: {shorten(values[0])}')
+            return validate_call(ToolCall(tool=name, args=args), find_tool(name, tools))
+    raise BadCall(f'not a call {{"tool": …, "args": {{…}}}}: {short_repr(values[0])}')
 
 
 def _values(text: str) -> list[Any]:
-    """One or more JSON values, white space between them, and nothing else."""
-    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+    """Return one or more JSON values, separated by white space only."""
+    decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_no_constant)
     values, rest = [], text.strip()
     if not rest:
         raise BadCall("the answer is empty")
@@ -44,10 +44,10 @@ def _values(text: str) -> list[Any]:
     return values
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("a key is given twice in one object")
     return found
 
 

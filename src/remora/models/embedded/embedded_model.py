@@ -1,54 +1,44 @@
-"""The embedded model: SmolLM2-135M-Instruct, served by a child process of this one."""
+"""Embedded model: SmolLM2-135M-Instruct, served by a child process."""
 
 import asyncio
-import importlib.util
 import threading
 from pathlib import Path
 from typing import Any
 
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
-from remora.models.client.retry_policy import Limits
 from remora.models.client.server_address import parse_address
-from remora.models.client.sync_http import Door
+from remora.models.client.sync_http import ServerConnection
 from remora.models.embedded import weights
-from remora.models.embedded.server_process import Served, ServerOptions, ServerProcess, usable_cores
-from remora.models.protocol import Answer, Capabilities, Request, without_cache
+from remora.models.embedded.engine import CAPABILITIES, CONTEXT, require_engine
+from remora.models.embedded.server_process import (
+    RunningServer,
+    ServerOptions,
+    ServerProcess,
+    usable_cores,
+)
+from remora.models.protocol import Answer, Request, without_cache
+from remora.models.settings import RequestLimits
 from remora.models.token_counters import ServerTokenizer
 
-CONTEXT = 4096
-"""Tokens per request and answer; the model was trained up to 8192, memory is taken at start."""
-
-CAPABILITIES = Capabilities(rank=True, grammar=True, completions=True, tokenize=True)
-
-PATIENCE = 5
-"""How much longer than for a server an answer is waited for: our child's death is noticed at once,
-and where the machine has other work it is slow, not stuck."""
+TIMEOUT_FACTOR = 5
+"""Times the configured timeout: a dead child is noticed at once, so a late answer means a busy machine."""
 
 _CACHE_MIB = 256
 
 
-def require_engine() -> None:
-    """Raise ModelError if the extra that runs the embedded model is not installed."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise ModelError(
-            "the embedded model needs a package that is not installed: xllamacpp",
-            hint="install Remora with its extra `embedded`, or set model.base_url to a server",
-        )
-
-
 class EmbeddedModel:
-    """A `Model` whose server starts with the first question or the first count.
+    """A `Model` whose server starts with the first request or token count.
 
-    `exact`: no prompt cache and one request at a time, so that the same seed gives the same
-    answer. Raises ModelError at once if the weights or the engine are missing.
+    `exact`: no prompt cache and one request at a time, so that a seed reproduces its answer.
+    Raises ModelError at once if the weights or the engine are missing.
     """
 
     name = weights.MODEL
     capabilities = CAPABILITIES
     context: int | None = CONTEXT
 
-    def __init__(self, cache: Path, *, exact: bool, limits: Limits) -> None:
+    def __init__(self, cache: Path, *, exact: bool, limits: RequestLimits) -> None:
         require_engine()
         slots = 1 if exact else max(1, limits.max_concurrency)
         self._options = ServerOptions(
@@ -60,24 +50,24 @@ class EmbeddedModel:
             cache_mib=0 if exact else _CACHE_MIB,
         )
         self._exact = exact
-        # our own child does not come back by asking again: it is restarted instead
-        self._limits = Limits(
-            timeout_s=limits.timeout_s * PATIENCE, retries=0, max_concurrency=slots
+        # no retries: a failed child is restarted instead
+        self._limits = RequestLimits(
+            timeout_s=limits.timeout_s * TIMEOUT_FACTOR, retries=0, max_concurrency=slots
         )
         self._process = ServerProcess(self._options)
-        # by life of the server: one that is over may still be in somebody's hands
+        # by start number of the server: a call may still use an ended one
         self._clients: dict[int, OpenAIClient] = {}
-        self._doors: dict[int, Door] = {}
-        self._doors_lock = threading.Lock()
+        self._connections: dict[int, ServerConnection] = {}
+        self._connections_lock = threading.Lock()
         self.counter = ServerTokenizer(self.name, self._post)
 
     @property
     def pid(self) -> int | None:
-        """The server's process id once it runs."""
+        """The server's process id while it runs."""
         return self._process.pid
 
     def describe(self) -> dict[str, Any]:
-        """What identifies the model in the record, so that an exact run can be repeated."""
+        """Return what identifies the model in a stream, so that an exact run can be repeated."""
         return {
             "provider": "embedded",
             "name": self.name,
@@ -89,30 +79,30 @@ class EmbeddedModel:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """One answer; a server that died is restarted once per run. Raises ModelError."""
+        """Return one answer; a server that ended is restarted once per run. Raises ModelError."""
         if self._exact:
             request = without_cache(request)
         while True:
-            served = await asyncio.to_thread(self._process.serve)
+            served = await asyncio.to_thread(self._process.ensure_running)
             try:
                 return await self._client_for(served).ask(request)
             except ContextTooLarge:
                 raise
             except ModelError:
-                if not await asyncio.to_thread(self._process.lost, served):
+                if not await asyncio.to_thread(self._process.has_ended, served):
                     raise
 
     async def aclose(self) -> None:
-        """Close the connections, end the child."""
+        """Close the connections and end the child process."""
         for client in self._clients.values():
             await client.aclose()
-        for door in self._doors.values():
-            door.close()
+        for connection in self._connections.values():
+            connection.close()
         await asyncio.to_thread(self._process.close)
 
-    def _client_for(self, served: Served) -> OpenAIClient:
-        if served.life in self._clients:
-            return self._clients[served.life]
+    def _client_for(self, served: RunningServer) -> OpenAIClient:
+        if served.start_number in self._clients:
+            return self._clients[served.start_number]
         facts = ServerFacts(name=self.name, capabilities=CAPABILITIES, context=CONTEXT, llama=True)
         client = OpenAIClient(
             parse_address(served.address),
@@ -121,23 +111,23 @@ class EmbeddedModel:
             key=served.key,
             limits=self._limits,
         )
-        self._clients[served.life] = client
+        self._clients[served.start_number] = client
         return client
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """For the counter, in any thread."""
+        """Send a request of the token counter; called from any thread."""
         while True:
-            served = self._process.serve()
+            served = self._process.ensure_running()
             try:
-                return self._door_for(served).post(path, body)
+                return self._connection_for(served).post(path, body)
             except ModelError:
-                if not self._process.lost(served):
+                if not self._process.has_ended(served):
                     raise
 
-    def _door_for(self, served: Served) -> Door:
-        with self._doors_lock:
-            if served.life not in self._doors:
+    def _connection_for(self, served: RunningServer) -> ServerConnection:
+        with self._connections_lock:
+            if served.start_number not in self._connections:
                 address = parse_address(served.address)
-                door = Door(address, key=served.key, limits=self._limits)
-                self._doors[served.life] = door
-            return self._doors[served.life]
+                connection = ServerConnection(address, key=served.key, limits=self._limits)
+                self._connections[served.start_number] = connection
+            return self._connections[served.start_number]

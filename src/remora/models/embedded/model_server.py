@@ -1,7 +1,8 @@
-"""The child process that serves the embedded model.
+"""Child process that serves the embedded model.
 
-Run by path, so it imports nothing of Remora. Its key is the first line of standard input, its address the only line of standard output. It
-ends when standard input does, so also when its parent is killed.
+It is run by path and imports nothing of Remora. Its key is the first line of standard input, its
+address the only line of standard output. It ends when standard input closes, so also when its
+parent is killed.
 """
 
 import argparse
@@ -20,15 +21,15 @@ def main() -> None:
     options = _options()
     parent = os.getppid()
     key = _first_line()
-    answers = _keep_stdout()
-    # before libgomp is loaded: its threads spin otherwise, 6 to 80 times slower on a busy machine
+    announcements = _redirect_stdout()
+    # before libgomp loads: otherwise its threads spin, 6 to 80 times slower on a busy machine
     os.putenv("OMP_WAIT_POLICY", "passive")
     os.putenv("GOMP_SPINCOUNT", "0")
-    # a parent that dies while the model loads must not leave us behind
+    # started first: the parent may be killed while the model loads
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     server = _serve(options, key)
     line = json.dumps({"address": server.listening_address})
-    os.write(answers, line.encode("ascii") + b"\n")
+    os.write(announcements, line.encode("ascii") + b"\n")
     threading.Event().wait()
 
 
@@ -43,15 +44,15 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _keep_stdout() -> int:
-    """A private copy of standard output; what native code prints goes to standard error."""
-    kept = os.dup(1)
+def _redirect_stdout() -> int:
+    """Return a private copy of standard output; native code then prints to standard error."""
+    private = os.dup(1)
     os.dup2(2, 1)
-    return kept
+    return private
 
 
 def _first_line() -> str:
-    """Of standard input, byte by byte: what follows belongs to the watching thread."""
+    """Read a line of standard input, byte by byte: the rest belongs to the watching thread."""
     line = b""
     while (byte := os.read(0, 1)) not in (b"", b"\n"):
         line += byte
@@ -59,7 +60,7 @@ def _first_line() -> str:
 
 
 def _serve(options: argparse.Namespace, key: str) -> Any:
-    # by name: the engine is an optional extra without type information
+    # by name: the engine is an optional extra without type hints
     xllamacpp = importlib.import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = options.weights
@@ -83,7 +84,7 @@ def _end_with_parent(parent: int) -> None:
         readable, _, _ = select.select([0], [], [], _CHECK_PARENT_S)
         if readable and not os.read(0, 4096):
             break
-    # no clean-up: nothing is worth keeping, and native destructors could hang
+    # no clean-up: there is nothing to save, and native destructors could hang
     os._exit(0)
 
 

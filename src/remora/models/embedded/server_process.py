@@ -1,4 +1,4 @@
-"""The embedded server's process: started when first needed, watched, restarted once."""
+"""Process of the embedded server: started on first use, restarted once."""
 
 import contextlib
 import json
@@ -19,22 +19,22 @@ from remora.models.embedded import model_server
 
 _START_LIMIT_S = 60.0
 _END_LIMIT_S = 5.0
-_REMEMBERED_LINES = 20
+_KEPT_LINES = 20
 
 
-class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """One life of the server: its address, its key, and which life it is (from 1)."""
+class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A started server: its address, its key, and the number of the start (from 1)."""
 
     address: str
     key: str
-    life: int
+    start_number: int
 
     def __repr__(self) -> str:
-        return f"Served(address={self.address!r}, life={self.life})"
+        return f"Served(address={self.address!r}, start_number={self.start_number})"
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the child is told. `context` is tokens per slot, `slots` requests at one time."""
+    """Options of the child. `context`: tokens per slot; `slots`: concurrent requests."""
 
     weights: Path
     name: str
@@ -44,46 +44,47 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     cache_mib: int
 
     def argv(self) -> list[str]:
-        """The child's command line; nothing secret is in it."""
+        """Return the child's command line, which contains no secret."""
         words = msgspec.structs.asdict(self)
         options = [(f"--{k.replace('_', '-')}", str(v)) for k, v in words.items()]
-        # -P: the current folder may be a stranger's project with an xllamacpp.py in it
-        # by its file: the child needs nothing of this package, which takes 0.15 s to import
+        # -P: the current folder may be an untrusted project with an xllamacpp.py in it
+        # by file: the child needs nothing of this package, which takes 0.15 s to import
         start = [sys.executable, "-P", model_server.__file__]
         return start + [word for option in options for word in option]
 
 
 class ServerProcess:
-    """One child process. Every method may be called from any thread."""
+    """One child process. Thread-safe."""
 
-    def __init__(self, options: ServerOptions, *, lives: int = 2) -> None:
+    def __init__(self, options: ServerOptions, *, max_starts: int = 2) -> None:
         self._options = options
-        self._lives = lives
+        self._max_starts = max_starts
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
-        self._served: Served | None = None
-        self._life = 0
-        self._last_lines: deque[str] = deque(maxlen=_REMEMBERED_LINES)
+        self._served: RunningServer | None = None
+        self._starts = 0
+        self._collector: threading.Thread | None = None
+        self._last_lines: deque[str] = deque(maxlen=_KEPT_LINES)
 
     @property
     def pid(self) -> int | None:
-        """The child's process id while there is one."""
+        """The child's process id while it runs."""
         return None if self._child is None else self._child.pid
 
-    def serve(self) -> Served:
-        """The running server, started if it is not. Raises ModelError when its lives are spent."""
+    def ensure_running(self) -> RunningServer:
+        """Return the server, started if needed. Raises ModelError after the last allowed start."""
         with self._lock:
             if self._served is not None and self._alive():
                 return self._served
             self._end()
-            if self._life >= self._lives:
-                raise self._spent()
-            self._life += 1
+            if self._starts >= self._max_starts:
+                raise self._no_more_starts()
+            self._starts += 1
             self._served = self._start()
             return self._served
 
-    def lost(self, served: Served) -> bool:
-        """Whether that life is over (a moment is given to a child that is just dying)."""
+    def has_ended(self, served: RunningServer) -> bool:
+        """True if that server has ended (waits briefly for a child that is just ending)."""
         with self._lock:
             if self._served is not served:
                 return True
@@ -95,15 +96,15 @@ class ServerProcess:
             return True
 
     def close(self) -> None:
-        """End the child for good; may be called twice."""
+        """End the child; may be called twice."""
         with self._lock:
-            self._lives = 0
+            self._max_starts = 0
             self._end()
 
     def _alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def _start(self) -> Served:
+    def _start(self) -> RunningServer:
         key = secrets.token_hex(32)
         try:
             child = subprocess.Popen(
@@ -111,7 +112,7 @@ class ServerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # Ctrl-C is for us: the child goes when we close its input
+                # Ctrl-C must not reach the child: it ends when its input closes
                 start_new_session=True,
             )
         except OSError as error:
@@ -120,9 +121,12 @@ class ServerProcess:
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None
-        threading.Thread(target=self._listen, args=(child.stderr,), daemon=True).start()
+        self._collector = threading.Thread(
+            target=self._collect_lines, args=(child.stderr,), daemon=True
+        )
+        self._collector.start()
         address = ""
-        # a child that is dead already has said why
+        # a child that has ended wrote the reason to stderr
         with contextlib.suppress(BrokenPipeError):
             child.stdin.write(key.encode("ascii") + b"\n")
             child.stdin.flush()
@@ -130,28 +134,30 @@ class ServerProcess:
         if not address:
             self._end()
             raise ModelError(
-                f"the embedded model's server did not start{self._said()}",
-                hint="run `remora doctor`; a server of your own can be set as model.base_url",
+                f"the embedded model's server did not start{self._last_line()}",
+                hint="run `remora doctor`, or set model.base_url to a server",
             )
-        return Served(address=address, key=key, life=self._life)
+        return RunningServer(address=address, key=key, start_number=self._starts)
 
-    def _spent(self) -> ModelError:
-        if not self._lives:
-            return ModelError("the embedded model was closed and cannot be asked")
+    def _no_more_starts(self) -> ModelError:
+        if not self._max_starts:
+            return ModelError("the embedded model is closed")
         return ModelError(
-            f"the embedded model's server ended {self._life} times{self._said()}",
-            hint="look at free memory; `remora model pull` checks the weights",
+            f"the embedded model's server ended {self._starts} times{self._last_line()}",
+            hint="check the free memory; `remora model pull` checks the weights",
         )
 
-    def _listen(self, noise: IO[bytes]) -> None:
-        # the pipe must be drained, or the child would block once it is full
-        with noise:
-            for line in noise:
+    def _collect_lines(self, stderr: IO[bytes]) -> None:
+        # drain the pipe, or the child would block once it is full
+        with stderr:
+            for line in stderr:
                 self._last_lines.append(line.decode("utf-8", "replace").rstrip()[:300])
 
-    def _said(self) -> str:
+    def _last_line(self) -> str:
+        if self._collector is not None:
+            self._collector.join(timeout=1.0)
         lines = [line for line in self._last_lines if line]
-        return f"; its last words: {lines[-1]}" if lines else ""
+        return f"; its last line: {lines[-1]}" if lines else ""
 
     def _end(self) -> None:
         child, self._child, self._served = self._child, None, None
@@ -169,14 +175,14 @@ class ServerProcess:
 
 
 def usable_cores() -> int:
-    """Processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _announced(stdout: IO[bytes]) -> str:
-    """The address in the child's one line; empty if it ended or took too long."""
+    """Return the address in the child's one line; empty if it ended or timed out."""
     readable, _, _ = select.select([stdout], [], [], _START_LIMIT_S)
     if not readable:
         return ""

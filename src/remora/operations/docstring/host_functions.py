@@ -204,7 +204,7 @@ def _around(place: Place, path: str) -> list[_Seen]:
     """Of the files in the same folder."""
     folder = path.rpartition("/")[0]
     pattern = f"{folder}/*.py" if folder else "*.py"
-    others = [each for each in place.files.list(pattern) if each != path][:_NEAR]
+    others = [each for each in place.files.glob(pattern) if each != path][:_NEAR]
     return [seen for each in others if (seen := _read(place, each)) is not None]
 
 

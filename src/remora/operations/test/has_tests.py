@@ -7,8 +7,8 @@ from pathlib import Path
 
 from remora.code.callgraph.linker import Linker
 from remora.code.pytest_model.related_tests import RelatedTests
-from remora.hub.query.fresh_read import read_cold
-from remora.hub.query.snapshots import MemoryView
+from remora.hub.query.fresh_read import read_all
+from remora.hub.query.snapshots import MemorySnapshot
 
 
 class Tested:
@@ -30,8 +30,8 @@ class Tested:
         return RelatedTests(Linker(self._view), self._view)
 
     @cached_property
-    def _view(self) -> MemoryView:
-        return MemoryView(read_cold(self._tree, _python_files(self._tree)))
+    def _view(self) -> MemorySnapshot:
+        return MemorySnapshot(read_all(self._tree, _python_files(self._tree)))
 
 
 def _python_files(tree: Path) -> Iterator[str]:

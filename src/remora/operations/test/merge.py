@@ -12,7 +12,7 @@ from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.style_config import width_of
 from remora.tools.tree import Place
 from remora.workspaces.apply.transaction import FilePatch
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
@@ -21,7 +21,7 @@ def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
     Any patch that does more than add tests is returned as it is.
     """
     try:
-        ours = Beneath(root).read_bytes(patch.path, limit=FILE_LIMIT)
+        ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)
     except HostError:
         return patch
     if not is_test_file(patch.path):

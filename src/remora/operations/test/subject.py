@@ -24,7 +24,7 @@ def subject_at(place: Place, path: str, node: str) -> Subject | str:
 
 def test_files(place: Place) -> dict[str, str]:
     """The text of the project's test files."""
-    paths = [path for path in place.files.list("**/*.py", look=place.left) if is_test_file(path)]
+    paths = [path for path in place.files.glob("**/*.py", look=place.left) if is_test_file(path)]
     found: dict[str, str] = {}
     for path in paths[:_MOST_FILES]:
         try:
@@ -38,7 +38,7 @@ def callers_of(place: Place, subject: Subject) -> list[ast.Module]:
     """Trees of the files that call something of that name, or make the class that it is of."""
     words = {subject.function.name, *([subject.owner.name] if subject.owner is not None else [])}
     found: list[ast.Module] = []
-    for path in place.files.list("**/*.py", look=place.left):
+    for path in place.files.glob("**/*.py", look=place.left):
         if path == subject.path:
             continue
         try:
@@ -57,7 +57,7 @@ def names_hypothesis(place: Place, tests: dict[str, str]) -> bool:
     if any("import hypothesis" in text or "from hypothesis" in text for text in tests.values()):
         return True
     for pattern in _NAMED_IN:
-        for path in place.files.list(pattern, look=place.left):
+        for path in place.files.glob(pattern, look=place.left):
             try:
                 if b"hypothesis" in place.read(path):
                     return True

@@ -9,6 +9,7 @@ from remora.agents.fork import forked
 from remora.agents.fork_point import Cut, cut_at
 from remora.agents.job import Job
 from remora.errors import HostError, NotFound, UsageError
+from remora.files.reserved_names import reserved
 from remora.ids import unspell_path
 from remora.runs.continuation.start_attempts import AsNow, Numbers, begin
 from remora.runs.execution.base_files import Grounds
@@ -18,7 +19,7 @@ from remora.runs.records.attempts import Attempts, attempts_of
 from remora.runs.records.run_stream import opened_run
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import Clock, utc_now
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.rooted_files import RootedFiles
 
 
 class Forked(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,19 +46,21 @@ def run_of(project: Project, agent_id: str) -> tuple[str, str]:
     return last.run_id, last.operation
 
 
-def fork(
+def fork(  # noqa: PLR0913 (what a fork is asked for)
     project: Project,
     agent_id: str,
     turn: int,
     as_now: AsNow,
     *,
     files: Path | None = None,
+    trusted: bool = False,
     clock: Clock = utc_now,
 ) -> Forked:
     """Begin another attempt of an agent's job with what the agent had before turn `turn`'s
     decision. The agent's own stream stays as it is, and nothing is run.
 
-    The run's files as they were then go into the empty folder `files`, if one is given.
+    The run's files as they were then go into the empty folder `files`, if one is given, but of a
+    `trusted` run neither Remora's settings nor what a file system may read as version control.
     Raises NotFound (no such turn, or a content is gone), StreamLocked (the run is going on),
     UsageError (`files` is not empty), StreamDamaged.
     """
@@ -68,7 +71,8 @@ def fork(
         job = Numbers(project, attempts).next_of(_job_of(attempts, agent_id))
         _check_contents(project, cut)
         if files is not None:
-            _write_files(Grounds(project, run_id, attempts.start), project, cut, files)
+            grounds = Grounds(project, run_id, attempts.start)
+            _write_files(grounds, project, cut, files, trusted=trusted)
         start = as_now(job, forked(cut, job))
         begin(project, job, start, clock)
         stream.append(job_start(job))
@@ -92,17 +96,19 @@ def _check_contents(project: Project, cut: Cut) -> None:
             )
 
 
-def _write_files(grounds: Grounds, project: Project, cut: Cut, folder: Path) -> None:
+def _write_files(
+    grounds: Grounds, project: Project, cut: Cut, folder: Path, *, trusted: bool
+) -> None:
     _make_empty(folder)
-    place = Beneath(folder)
+    place = RootedFiles(folder)
     changed = {unspell_path(change.path): change for change in cut.changes}
     try:
         base = grounds.of(cut.start.rebased).base
         for path, file in base.files.items():
-            if path not in changed:
+            if path not in changed and not (trusted and reserved(path)):
                 place.create(path, base.read(path) or b"", file.mode)
         for path, change in changed.items():
-            if change.after is not None:
+            if change.after is not None and not reserved(path):
                 place.create(path, project.trace.objects.get(change.after), change.mode)
     except HostError as error:
         raise UsageError(f"{folder}: {error.message}", hint="name an empty folder") from error

@@ -25,7 +25,7 @@ from remora.tools.host.ruff.file_findings import lint_findings
 from remora.trace.read.reader import read_events
 from remora.trace.stream.emitters import EventEmitter, TeeEmitter
 from remora.workspaces.copy.workspace import Workspace
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 async def work_on(
@@ -91,7 +91,7 @@ def _stage(
 
 
 def _user_file(root: Path) -> UserFile:
-    files = Beneath(root)
+    files = RootedFiles(root)
 
     def read(path: str) -> bytes | None:
         try:

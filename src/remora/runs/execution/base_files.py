@@ -19,10 +19,10 @@ from remora.memory.events import RunStart
 from remora.runs.execution.run import Ground
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_copies import note_root
-from remora.sandbox.rmtree import discard
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.workspaces.copy.driver_choice import make_driver
-from remora.workspaces.copy.snapshot import Base, BaseFile, restore_base
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot, restore_base
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 _Rebased = Mapping[str, Any]
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
@@ -92,17 +92,17 @@ class Grounds:
         """Remove the copies."""
         for ground in self._made.values():
             ground.workspaces.close()
-            discard(ground.base.folder)
+            try_remove_tree(ground.base.folder)
         self._made.clear()
 
     def _folder(self, number: int) -> Path:
         """A free place; a killed command may have left what it had there."""
         name = f"{self._run_id}~{number}" if number else self._run_id
         folder = self._project.cache / "bases" / name
-        discard(folder)
+        try_remove_tree(folder)
         return folder
 
-    def _restored(self, rebased: _Rebased, folder: Path) -> Base:
+    def _restored(self, rebased: _Rebased, folder: Path) -> BaseSnapshot:
         files = self._start.base.get("files")
         differing = _files({**(files if isinstance(files, dict) else {}), **rebased})
         commit = _commit(self._start.base.get("commit"))
@@ -131,7 +131,7 @@ def _files(told: _Rebased) -> dict[str, BaseFile | None]:
 
 def _content(root: Path, job: Job) -> bytes:
     try:
-        return Beneath(root).read_bytes(job.path, limit=FILE_LIMIT)
+        return RootedFiles(root).read_bytes(job.path, limit=FILE_LIMIT)
     except HostError as error:
         raise _gone(job, error.message) from error
 

@@ -11,7 +11,7 @@ from remora.runs.project import Project
 from remora.runs.provenance import signed
 from remora.runs.records.run_stream import opened_run
 from remora.workspaces.commit_files import pin_commit
-from remora.workspaces.copy.snapshot import Base
+from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 async def execute(run: Run, ground: Ground) -> None:
@@ -38,7 +38,7 @@ async def execute(run: Run, ground: Ground) -> None:
         stream.append(RunEnd(totals={"jobs": len(run.plan.jobs), **totals}))
 
 
-def _keep_base(project: Project, base: Base) -> None:
+def _keep_base(project: Project, base: BaseSnapshot) -> None:
     """What the commit alone cannot give back is in `objects/` before `run_start` names it."""
     for path, file in base.differing.items():
         content = base.read(path) if file is not None else None
@@ -46,7 +46,7 @@ def _keep_base(project: Project, base: Base) -> None:
             project.trace.objects.put(content)
 
 
-def _start(run: Run, base: Base) -> RunStart:
+def _start(run: Run, base: BaseSnapshot) -> RunStart:
     plan, redact, signer = run.plan, run.project.redact, run.project.signer
     jobs = [
         msgspec.structs.replace(job, node_summary=redact.text(job.node_summary))

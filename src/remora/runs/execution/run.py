@@ -15,11 +15,11 @@ from remora.runs.execution.engine import Engine, LocalEngine
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.request import RunRequest
 from remora.runs.project import Project
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython
-from remora.sandbox.rmtree import discard
 from remora.tools.host.ruff.file_findings import lint_findings
 from remora.trace.stream.line_builder import utc_now
-from remora.workspaces.copy.snapshot import Base
+from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
 
 
@@ -77,7 +77,7 @@ class Run:
     plan: Plan
     agents: Mapping[str, Agent]
     source: FactSource
-    base: Base | None = None
+    base: BaseSnapshot | None = None
     python: ProjectPython | None = None
     models: Mapping[str, Model] = field(default_factory=dict)
     default_model: str = ""
@@ -100,7 +100,7 @@ class Run:
     def close(self) -> None:
         """Remove the frozen copy of the project."""
         if self.base is not None:
-            discard(self.base.folder)
+            try_remove_tree(self.base.folder)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ class Ground:
     `rebased` are those of them that are not as in the run's own base: `{path: {sha256, mode}}`.
     """
 
-    base: Base
+    base: BaseSnapshot
     workspaces: WorkspaceDriver
     rebased: Mapping[str, Any] = field(default_factory=dict)
     _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)

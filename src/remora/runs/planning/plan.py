@@ -18,7 +18,7 @@ from remora.errors import RemoraError, UsageError
 from remora.ids import NodeKey, agent_id
 from remora.operations.base import Amount, Need
 from remora.runs.planning.need_scripts import OwnNeeds
-from remora.text import REPORT, fault
+from remora.text import REPORT, bug_report_line
 from remora.tools.tree import TEXT_LIMIT
 
 AGENTS = f"{OWN_FOLDER.parts[0]}/"
@@ -103,7 +103,9 @@ def make_plan(
         except (RemoraError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
-            unreadable.append({"path": module.path, "detail": f"{fault(error)}; {REPORT}"})
+            unreadable.append(
+                {"path": module.path, "detail": f"{bug_report_line(error)}; {REPORT}"}
+            )
     return Plan(
         jobs=tuple(job for part in parts for job in part.jobs),
         operations=tuple(agent.definition.operation for agent in agents),

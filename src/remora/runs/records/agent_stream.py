@@ -1,20 +1,25 @@
 """An attempt's own stream: opened for writing, and how it begins and ends."""
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from remora.agents.job import Job
 from remora.errors import NotFound
 from remora.memory.events import AgentEnd, AgentStart, Head, JobEnd, JobStart
 from remora.runs.project import Project
 from remora.trace.read.reader import last_event, read_events, typed_payload
-from remora.trace.read.state_at import start_packet
-from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
-from remora.trace.stream.line_builder import Clock, Identity, utc_now
 from remora.trace.trace_folder import TraceFolder
 
+if TYPE_CHECKING:
+    from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
+    from remora.trace.stream.line_builder import Clock
 
-def agent_emitter(project: Project, job: Job, clock: Clock = utc_now) -> JsonlEventEmitter:
+
+def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "JsonlEventEmitter":
     """Open the attempt's stream for writing. Raises as `JsonlEventEmitter.open` does."""
+    from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
+    from remora.trace.stream.line_builder import Identity, utc_now
+
     return JsonlEventEmitter.open(
         project.trace.agent_stream(job.agent_id),
         Identity(
@@ -26,7 +31,7 @@ def agent_emitter(project: Project, job: Job, clock: Clock = utc_now) -> JsonlEv
         blobs=project.trace.blobs,
         objects=project.trace.objects,
         durability=project.config.runner.memory.durability,
-        clock=clock,
+        clock=clock or utc_now,
     )
 
 
@@ -43,6 +48,8 @@ def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
 
     Raises StreamDamaged, or StreamError for rules of folding that this version does not know.
     """
+    from remora.trace.read.state_at import start_packet
+
     with suppress(NotFound):
         for event in read_events(folder.existing_agent(agent_id)):
             if start_packet(event) is not None:

@@ -1,10 +1,9 @@
 """What commands say of runs and plans: documents of plans and diffs, and a model that failed."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from remora.memory.events import ModelResponse
-from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.job_view import JobView
@@ -12,10 +11,13 @@ from remora.runs.records.results import STATUSES, RunView, job_document, jobs_as
 from remora.runs.records.totals import left_alone
 from remora.trace.read.reader import read_events
 
+if TYPE_CHECKING:
+    from remora.runs.planning.plan import Plan
+
 PLANNED = "planned"
 
 
-def plan_document(project: Project, run_id: str, plan: Plan, model: str | None) -> dict[str, Any]:
+def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
     """The document of `analyze --dry-run --json`: that of a run, each job `planned`."""
     jobs = [
         JobView(agent_id=job.agent_id, operation=job.operation, node_id=job.node_id, status=PLANNED)

@@ -18,7 +18,7 @@ class Edit(msgspec.Struct, frozen=True):
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     """One changed file. `path` is spelled as in a node key. `edits` and `last_column` are null and
-    0 where it is no text: `last_column` is the length of the last line of what it was, if that
+    0 where it is no text, and `edits` also where a secret in them was redacted: `last_column` is the length of the last line of what it was, if that
     line has no end."""
 
     path: str

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from contextlib import suppress
-from importlib.metadata import version
 from typing import Any, Literal
 
 from remora.errors import RemoraError
@@ -14,16 +13,25 @@ from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import planned_left_alone, sums_of
+from remora.runs.report.redacted import redacted
 from remora.runs.report.remaining import findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
-from remora.workspaces.apply.line_diff import hunks
+from remora.version import __version__
+from remora.workspaces.apply.line_diff import diff_hunks
 from remora.workspaces.apply.merge import split_lines
 from remora.workspaces.copy.changes import diff
 
 
-def report_on(project: Project, view: RunView) -> Report:
-    """All that is to be told of a run. A content that is not there any more leaves its file out of
-    the diffs, never the job out of the report."""
+def report_on(project: Project, view: RunView, *, raw: bool = False) -> Report:
+    """Return the report of a run, for others: redacted, unless it is to be `raw`.
+
+    A content that is not there any more leaves its file out of the diffs, never the job out of the
+    report."""
+    report = _raw(project, view)
+    return report if raw else redacted(report, project.redact)
+
+
+def _raw(project: Project, view: RunView) -> Report:
     plan = view.start.plan
     documents = [job_document(job) for job in view.jobs]
     jobs = tuple(
@@ -37,7 +45,7 @@ def report_on(project: Project, view: RunView) -> Report:
         started=view.started,
         status=view.status,
         model=view.start.config.get("model_name"),
-        version=version("remora"),
+        version=__version__,
         head=view.head,
         commit=view.start.base.get("commit"),
         planned=len(plan.get("jobs", [])),
@@ -95,7 +103,7 @@ def _file(project: Project, change: Change) -> FileChange | None:
         return FileChange(
             path=change.path,
             kind=kind,
-            diff=diff(unspell_path(change.path), before, after),
+            diff=diff(unspell_path(change.path), before, after, mode=change.mode),
             edits=_edits(old, split_lines(after or b"")),
             lines=len(old),
             last_column=_open_column(old),
@@ -107,7 +115,7 @@ def _edits(old: list[bytes], new: list[bytes]) -> tuple[Edit, ...] | None:
     try:
         return tuple(
             Edit(hunk.start + 1, hunk.end + 1, b"".join(hunk.lines).decode())
-            for hunk in hunks(old, new)
+            for hunk in diff_hunks(old, new)
         )
     except UnicodeDecodeError:
         return None

@@ -14,15 +14,16 @@ import msgspec
 from remora.errors import DiskError, OutsideError, RemoraError
 from remora.files.git import git_output
 from remora.runs.project import Project
+from remora.runs.retention.conflict_files import conflict_files
 from remora.runs.retention.inventory import Retained, retained
 from remora.runs.retention.orphaned_bases import idle_bases
 from remora.runs.retention.retention_rules import GRACE, Policy, unnamed
-from remora.sandbox.rmtree import remove_tree
+from remora.sandbox.child.rmtree import remove_tree
 from remora.trace.retention.stream_removal import compaction_lock
 from remora.trace.retention.unused_contents import remove_contents
 from remora.workspaces.commit_files import unpin_commit
 
-Kind = Literal["workspace", "base", "ref", "contents", "hub"]
+Kind = Literal["workspace", "base", "ref", "contents", "conflict", "hub"]
 _REFS = "refs/remora/"
 
 
@@ -60,7 +61,7 @@ def removables(project: Project, now: datetime) -> tuple[list[Act], tuple[tuple[
     """
     found = retained(project.trace)
     acts = [*_workspaces(project), *_bases(project, now), *_refs(project, found)]
-    acts += _contents(project, found, now)
+    acts += [*_contents(project, found, now), *_conflict_files(project)]
     return acts, tuple((run.run_id, run.hands_off) for run in found.runs if run.hands_off)
 
 
@@ -137,6 +138,12 @@ def _contents(project: Project, found: Retained, now: datetime) -> Iterator[Act]
     size = sum(content.bytes for content in going)
     many = f"{len(going):,} that no stream names"
     yield Removable(kind="contents", name=many, bytes=size), remove
+
+
+def _conflict_files(project: Project) -> Iterator[Act]:
+    """Earlier texts of the user's that an accept kept beside a file that was edited meanwhile."""
+    for path, size, remove in conflict_files(project.root, project.state / "journal"):
+        yield Removable(kind="conflict", name=path, bytes=size), remove
 
 
 @contextmanager

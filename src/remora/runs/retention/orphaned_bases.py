@@ -6,7 +6,7 @@ from pathlib import Path
 
 from remora.errors import RemoraError
 from remora.runs.project import Project
-from remora.sandbox.rmtree import discard
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.trace.read.reader import RUNNING, stream_status
 
 _APART = "~"
@@ -18,7 +18,7 @@ def remove_leftovers(project: Project, now: datetime) -> list[str]:
     """Remove the frozen copies of runs that are over; returns their ids. Never raises."""
     idle = idle_bases(project, now)
     for folder in idle:
-        discard(folder)
+        try_remove_tree(folder)
     return [folder.name for folder in idle]
 
 

@@ -13,13 +13,18 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.run_stream import RunStream
 from remora.runs.review.journals import details, journal_note
 from remora.runs.review.recheck import Recheck, Tree
-from remora.workspaces.apply.transaction import FileConflict, FilePatch, Prepared, commit
+from remora.workspaces.apply.transaction import (
+    FileConflict,
+    FilePatch,
+    PreparedChanges,
+    write_changes,
+)
 
 
 def objections(
     job: JobView,
     patches: Sequence[FilePatch],
-    prepared: Prepared,
+    prepared: PreparedChanges,
     recheck: Recheck,
     tree: Tree,
 ) -> Sequence[FileConflict]:
@@ -37,7 +42,7 @@ def land(
     project: Project,
     stream: RunStream,
     node_id: str,
-    prepared: Prepared,
+    prepared: PreparedChanges,
     review: Review,
     otherwise: Review,
 ) -> list[FileConflict]:
@@ -48,7 +53,7 @@ def land(
     def on_conflict(found: Sequence[FileConflict]) -> None:
         stream.append(msgspec.structs.replace(otherwise, detail=details(node_id, found)))
 
-    return commit(
+    return write_changes(
         prepared,
         project.state / "journal",
         record=lambda: _record(stream, review),
@@ -59,7 +64,7 @@ def land(
     )
 
 
-def keep(project: Project, prepared: Prepared) -> None:
+def keep(project: Project, prepared: PreparedChanges) -> None:
     """What is replaced, and what takes its place, stay in `objects/`."""
     for write in prepared.writes:
         for content in (write.ours, write.result):
@@ -78,7 +83,7 @@ def _record(stream: RunStream, review: Review) -> None:
     stream.append(review)
 
 
-def _stale(job: JobView, prepared: Prepared) -> list[FileConflict]:
+def _stale(job: JobView, prepared: PreparedChanges) -> list[FileConflict]:
     """What the agent did not see of its node; nothing, where the user took the edit back."""
     moved_on = prepared.conflicts or any(write.merged for write in prepared.writes)
     if job.review != STALE or not moved_on:

@@ -26,10 +26,16 @@ from remora.runs.review.journals import details
 from remora.runs.review.recheck import Recheck, Tree
 from remora.runs.review.review import Pace, Verdicts, decided, pick, refused
 from remora.workspaces.apply.git_attributes import altered_on_commit
-from remora.workspaces.apply.git_branch import Branch, as_committed, grown, open_branch, tree_with
+from remora.workspaces.apply.git_branch import (
+    Branch,
+    open_branch,
+    reread_branch,
+    with_committed_line_ends,
+    write_tree,
+)
 from remora.workspaces.apply.journal import JournalFolder
-from remora.workspaces.apply.transaction import FileConflict, FilePatch, prepare
-from remora.workspaces.copy.snapshot import Base, restore_base
+from remora.workspaces.apply.transaction import FileConflict, FilePatch, prepare_changes
+from remora.workspaces.copy.snapshot import BaseSnapshot, restore_base
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +70,7 @@ def accept_onto(
         def commit(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
             nonlocal branch
             found = _commit_one(project, stream, job, patches, (branch, recheck))
-            branch = branch if found else grown(branch)
+            branch = branch if found else reread_branch(branch)
             return found
 
         return decided(stream, picked, commit, pace)
@@ -79,8 +85,8 @@ def _commit_one(
 ) -> list[dict[str, Any]]:
     """Merge with the branch's tip, verify, store the tree, journal, record, commit."""
     branch, recheck = onto
-    patches = [as_committed(branch, patch) for patch in patches]
-    prepared = prepare(project.root, patches, branch.look)
+    patches = [with_committed_line_ends(branch, patch) for patch in patches]
+    prepared = prepare_changes(project.root, patches, branch.read_file)
     before = _altered(project, patches) or objections(
         job, patches, prepared, recheck, _tree(project, branch)
     )
@@ -88,8 +94,8 @@ def _commit_one(
         return refused(project, stream, job, details(job.node_id, before))
     keep(project, prepared)
     with TemporaryDirectory(prefix="remora-index-") as folder:
-        tree = tree_with(branch, prepared.writes, Path(folder, "index"))
-    with JournalFolder(project.state / "journal").held():
+        tree = write_tree(branch, prepared.writes, Path(folder, "index"))
+    with JournalFolder(project.state / "journal").locked():
         pending = PendingCommit(
             name=branch.name,
             tip=branch.tip,
@@ -120,10 +126,10 @@ def _altered(project: Project, patches: Sequence[FilePatch]) -> list[FileConflic
 def _tree(project: Project, branch: Branch) -> Tree:
     """The branch's tip, as checks have it."""
 
-    def copy(folder: Path) -> Base:
+    def copy(folder: Path) -> BaseSnapshot:
         return restore_base(project.root, branch.tip, {}, project.trace.objects.get, folder)
 
-    return Tree(read=lambda path: branch.look(path)[0], copy=copy)
+    return Tree(read=lambda path: branch.read_file(path)[0], copy=copy)
 
 
 def _message(job: JobView) -> str:

@@ -16,8 +16,8 @@ from remora.runs.records.current_attempt import CONFLICT
 from remora.runs.records.run_stream import opened_run
 from remora.runs.review.journals import details, last_review
 from remora.trace.read.reader import read_events
-from remora.workspaces.apply.git_branch import Branch, commit_tree, messages_since, move
-from remora.workspaces.apply.journal import JournalFolder, sync, write_durably
+from remora.workspaces.apply.git_branch import Branch, commit_tree, messages_since, move_branch
+from remora.workspaces.apply.journal import JournalFolder, sync_path, write_durably
 from remora.workspaces.apply.transaction import FileConflict
 
 TRAILER = "Remora-Trace"
@@ -52,7 +52,7 @@ def write_pending(project: Project, pending: PendingCommit) -> None:
         fresh.unlink(missing_ok=True)
         write_durably(fresh, msgspec.json.encode(pending))
         fresh.rename(path)
-        sync(path.parent)
+        sync_path(path.parent)
     except OSError as error:
         raise DiskError(f"cannot write a journal in {path.parent}: {error.strerror}") from error
 
@@ -61,7 +61,7 @@ def remove_pending(project: Project) -> None:
     """It is over. Raises DiskError."""
     try:
         _path(project).unlink(missing_ok=True)
-        sync(_path(project).parent)
+        sync_path(_path(project).parent)
     except OSError as error:
         raise DiskError(f"{_path(project)}: {error.strerror}") from error
 
@@ -74,7 +74,7 @@ def settle(root: Path, pending: PendingCommit, head: Head) -> list[FileConflict]
     since = messages_since(branch)
     if since is None:
         try:
-            move(branch, commit_tree(branch, pending.tree, f"{pending.message}\n\n{line}\n"))
+            move_branch(branch, commit_tree(branch, pending.tree, f"{pending.message}\n\n{line}\n"))
         except OutsideError:
             since = messages_since(branch)
             if since is None:
@@ -93,7 +93,7 @@ def complete_branch(project: Project) -> str:
     was not recorded; what became of it in words, empty where none was left."""
     if not os.path.lexists(_path(project)):
         return ""
-    with JournalFolder(project.state / "journal").held():
+    with JournalFolder(project.state / "journal").locked():
         pending = _read(project)
         if pending is None:
             return ""

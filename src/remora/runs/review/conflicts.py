@@ -4,7 +4,7 @@ from remora.memory.events import Change
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
-from remora.workspaces.apply.merge import Overlap, merge3
+from remora.workspaces.apply.merge import MergeConflict, merge3
 
 
 def collides_with(project: Project, view: RunView, job: JobView) -> list[str]:
@@ -33,4 +33,4 @@ def _overlap(project: Project, one: Change, other: Change) -> bool:
     if one.before is None or one.after is None or other.before is None or other.after is None:
         return True  # a file that one of them made or deleted
     read = project.trace.objects.get
-    return isinstance(merge3(read(one.before), read(one.after), read(other.after)), Overlap)
+    return isinstance(merge3(read(one.before), read(one.after), read(other.after)), MergeConflict)

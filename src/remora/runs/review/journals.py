@@ -12,7 +12,7 @@ from remora.runs.project import Project
 from remora.runs.records.run_stream import opened_run
 from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.apply.journal import Journal
-from remora.workspaces.apply.transaction import FileConflict, Recovered, recover
+from remora.workspaces.apply.transaction import FileConflict, Recovery, recover_journal
 
 _EARLIER = {"verdict": "accepted", "otherwise": "conflict"}
 """What the note of a journal meant before it said so."""
@@ -33,7 +33,7 @@ def journal_note(
     }
 
 
-def complete_journals(project: Project) -> Recovered:
+def complete_journals(project: Project) -> Recovery:
     """Finish, or take back, what a killed `accept` or `revert` had begun."""
 
     left: list[Journal] = []
@@ -51,7 +51,7 @@ def complete_journals(project: Project) -> Recovered:
         with opened_run(project, note["run_id"]) as stream:
             stream.append(msgspec.structs.replace(review, verdict=note["otherwise"], detail=detail))
 
-    return recover(
+    return recover_journal(
         project.state / "journal", project.root, recorded=recorded, on_conflict=on_conflict
     )
 

@@ -15,7 +15,7 @@ from remora.memory.events import SubmitResult
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.trace.read.reader import read_events, typed_payload
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ class _Files:
     def _places(self, path: str) -> Iterator[tuple[str, _Place]]:
         raw, sha256 = unspell_path(path), self._hashes[path]
         try:
-            content = Beneath(self._project.root).read_bytes(raw, limit=FILE_LIMIT)
+            content = RootedFiles(self._project.root).read_bytes(raw, limit=FILE_LIMIT)
             same = hashlib.sha256(content).hexdigest() == sha256
             then = content if same else self._project.trace.objects.get(sha256)
         except RemoraError:

@@ -19,14 +19,14 @@ from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_of
 from remora.runs.records.attempts import attempts_of
 from remora.runs.records.job_view import JobView
-from remora.sandbox.rmtree import discard
+from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.host.ruff.file_findings import lint_text
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.tree import Place
-from remora.workspaces.apply.transaction import FileConflict, Prepared, Write
+from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges
 from remora.workspaces.copy.slot import SlotDriver
-from remora.workspaces.copy.snapshot import Base, take_base
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 _OF_ALL = {"parses", "no_new_findings"}
 """Checks that are made here for every agent: a finding that only two changes together bring, such
@@ -39,24 +39,24 @@ class Tree:
     of it is copied."""
 
     read: Callable[[str], bytes | None]
-    copy: Callable[[Path], Base]
+    copy: Callable[[Path], BaseSnapshot]
 
 
 def users_tree(project: Project) -> Tree:
     """The user's files as they are now."""
-    files = Beneath(project.root)
+    files = RootedFiles(project.root)
 
     def read(path: str) -> bytes | None:
         return files.read_bytes(path, limit=FILE_LIMIT) if files.exists(path) else None
 
-    def copy(folder: Path) -> Base:
+    def copy(folder: Path) -> BaseSnapshot:
         include = project.config.workspace.include
         return take_base(project.root, project_files(project.root, include=include), folder)
 
     return Tree(read=read, copy=copy)
 
 
-def broken_by_merge(prepared: Prepared) -> list[FileConflict]:
+def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
     """Files that parsed and would not after a merge."""
     return [
         FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
@@ -77,7 +77,7 @@ class Recheck:
         self._run_id = run_id
         self._agents: dict[str, Agent] = {}
 
-    def objections(self, job: JobView, prepared: Prepared, tree: Tree) -> list[FileConflict]:
+    def objections(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> list[FileConflict]:
         """Why what was merged cannot be taken; empty where nothing was merged, or all is well."""
         merged = [write for write in prepared.writes if write.merged]
         if not merged:
@@ -91,7 +91,7 @@ class Recheck:
             detail = f"cannot be verified again: {error.message}"
         return [FileConflict(path=merged[0].path, detail=f"merged, it {detail}")] if detail else []
 
-    def _worse(self, write: Write) -> FileConflict | None:
+    def _worse(self, write: FileWrite) -> FileConflict | None:
         """What a merge broke that each side alone did not: it must parse, and lint no worse."""
         if write.result is None or not write.path.endswith(".py"):
             return None
@@ -109,7 +109,7 @@ class Recheck:
         ]
         return None
 
-    def _own_checks(self, job: JobView, prepared: Prepared, tree: Tree) -> str:
+    def _own_checks(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> str:
         """What the agent's checks say of the merged files, which they compare with what was
         there."""
         agent, known = self._agent(job), self._jobs[job.agent_id]
@@ -162,7 +162,7 @@ class _Merged:
 
     project: Project
     run_id: str
-    prepared: Prepared
+    prepared: PreparedChanges
     tree: Tree
 
     def __call__(self, work: Callable[[Place], Result], /) -> Result:
@@ -173,11 +173,11 @@ class _Merged:
         except RemoraError as error:
             raise HostError(error.message) from error
         folder = self.project.cache / "bases" / f"{self.run_id}~merged"
-        discard(folder)
+        try_remove_tree(folder)
         try:
             base, slots = self.tree.copy(folder), self.project.cache / "slots"
             with SlotDriver(base, slots).open() as workspace:
                 workspace.set_files({w.path: (w.result, w.mode) for w in self.prepared.writes})
                 return work(Place(workspace.tree, python))
         finally:
-            discard(folder)
+            try_remove_tree(folder)

@@ -17,7 +17,7 @@ from remora.runs.review.apply_changes import land
 from remora.runs.review.journals import complete_journals, details
 from remora.runs.review.recheck import broken_by_merge
 from remora.runs.review.review import sound
-from remora.workspaces.apply.transaction import FilePatch, prepare
+from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
 ACCEPTED, REVERTED = "accepted", "reverted"
 
@@ -97,7 +97,7 @@ def _revert_one(
     project: Project, stream: RunStream, job: JobView, patches: list[FilePatch]
 ) -> list[dict[str, Any]]:
     """Merge, look at it, journal, record, exchange. Returns the conflicts."""
-    prepared = prepare(project.root, undoing(patches))
+    prepared = prepare_changes(project.root, undoing(patches))
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # the last verdict, that it is accepted, still tells the truth
         return details(job.node_id, before)

@@ -21,7 +21,7 @@ from remora.runs.review.merges import merged_with_others
 from remora.runs.review.observed_tests import witnessed
 from remora.runs.review.recheck import Recheck, users_tree
 from remora.runs.review.selection import chosen
-from remora.workspaces.apply.transaction import FilePatch, prepare
+from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 
 Usable = tuple[JobView, list[FilePatch]]
 """A job that can be accepted, and what it would write."""
@@ -178,7 +178,7 @@ def _accept_one(
     recheck: Recheck,
 ) -> list[dict[str, Any]]:
     """Merge, verify, journal, record, exchange. Returns the conflicts; empty if accepted."""
-    prepared = prepare(project.root, patches)
+    prepared = prepare_changes(project.root, patches)
     if prepared.conflicts:
         prepared = merged_with_others(project, patches)
     before = objections(job, patches, prepared, recheck, users_tree(project))

@@ -1,9 +1,9 @@
-"""bubblewrap: the command line that gives a command the same view through `bwrap`."""
+"""Command line for `bwrap`, which gives a command the same view as level 2."""
 
 import os
 
-from remora.sandbox.child import mount_view, namespaces, syscalls
-from remora.sandbox.child.command_record import PRIVATE, STORE_BYTES, Order
+from remora.sandbox.child import mount_view, namespaces, socket_filter, syscalls
+from remora.sandbox.child.command_record import PRIVATE_BYTES, PRIVATE_FOLDERS, CommandRecord
 
 _ALWAYS = (
     "--unshare-all",
@@ -16,32 +16,35 @@ _ALWAYS = (
 )
 
 
-def wrapped(order: Order) -> list[str]:
-    """The command, within bubblewrap."""
-    words = [order.bwrap, *_ALWAYS]
+def bubblewrap_argv(record: CommandRecord) -> list[str]:
+    """Return the command line that runs the command in bubblewrap."""
+    words = [record.bwrap, *_ALWAYS]
     words += ["--dev", "/dev", "--proc", "/proc"]
-    for path in PRIVATE:
-        words += ["--size", str(STORE_BYTES), "--tmpfs", path]
-    for path, target in order.links.items():
+    for path in PRIVATE_FOLDERS:
+        words += ["--size", str(PRIVATE_BYTES), "--tmpfs", path]
+    for path, target in record.links.items():
         words += ["--symlink", target, path]
-    binds = [("--ro-bind", path) for path in order.read]
-    binds += [("--bind", path) for path in (*order.write, *order.scratch)]
+    binds = [("--ro-bind", path) for path in record.read]
+    binds += [("--bind", path) for path in (*record.write, *record.scratch)]
     for option, path in sorted(binds, key=lambda bind: bind[1]):
         words += [option, path, path]
-    # what the kernel lets root write in /proc, capabilities or not, is nothing for a command
+    # root can write some files in /proc even without capabilities
     words += ["--remount-ro", "/proc", "--remount-ro", "/"]
-    return [*words, "--chdir", order.folder, "--", *order.command]
+    words += ["--seccomp", str(socket_filter.filter_file())]
+    return [*words, "--chdir", record.folder, "--", *record.command]
 
 
-def cover(order: Order) -> None:
-    """Put a layer over each scratch folder, for ourselves and what we start: bubblewrap shows what
-    we see. Raises OSError."""
-    if not order.scratch:
+def mount_scratch_layers(record: CommandRecord) -> None:
+    """Mount a layer over each scratch folder, in a mount namespace that bubblewrap inherits.
+
+    Raises OSError.
+    """
+    if not record.scratch:
         return
-    namespaces.leave_users(mounts=True)
+    namespaces.enter_user_namespace(mounts=True)
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
-    for path in order.scratch:
+    for path in record.scratch:
         below = os.open(path, os.O_PATH)
-        syscalls.mount("tmpfs", path, "tmpfs", 0, f"size={STORE_BYTES},mode=700")
-        mount_view.overlay(f"/proc/self/fd/{below}", path, f"{path}/0")
+        syscalls.mount("tmpfs", path, "tmpfs", 0, f"size={PRIVATE_BYTES},mode=700")
+        mount_view.mount_overlay(f"/proc/self/fd/{below}", path, f"{path}/0")
         os.close(below)

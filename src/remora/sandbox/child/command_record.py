@@ -1,4 +1,4 @@
-"""What the supervisor is told: one record, as words of its command line."""
+"""One command and its confinement, encoded as arguments of the supervisor."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ LIMITS_ONLY, LANDLOCK, NAMESPACES, BUBBLEWRAP = range(4)
 """The levels of isolation."""
 PRIVATE_HOME = "/run/home"
 PRIVATE_TMP = "/run/tmp"
-"""Home and folder for temporary files of a command from NAMESPACES on: empty. /tmp is its own too,
-but what it was given may lie there."""
-PRIVATE = (PRIVATE_HOME, PRIVATE_TMP, "/tmp", "/dev/shm")  # noqa: S108 - on a file system of its own
-STORE_BYTES = 1 << 30
-"""The most that such a command keeps in all places that are private to it."""
+"""Empty home and temporary folder of a command, from NAMESPACES on. /tmp is private too, but may
+contain files that the command was granted."""
+PRIVATE_FOLDERS = (PRIVATE_HOME, PRIVATE_TMP, "/tmp", "/dev/shm")  # noqa: S108 - private mounts
+PRIVATE_BYTES = 1 << 30
+"""Size limit of all private folders of a command together."""
 
 
-class Order:
-    """One command and what surrounds it.
+class CommandRecord:
+    """One command and its confinement.
 
     `read`, `write` and `scratch` are real paths; `links` are the symbolic links on the way to them.
-    `spare` is a folder of ours that goes with the command, empty where there is none. `view` is the
-    process whose view of the files the paths belong to, 0 where that is ours.
+    `temporary_folder` is removed with the command, empty if there is none. `view_pid` is the process
+    in whose mount namespace the paths are, 0 for our own.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -35,16 +35,16 @@ class Order:
         self.seconds = float(given["seconds"][0])
         self.cpu, self.size, self.memory = (int(value) for value in given["limit"])
         self.folder = given["folder"][0]
-        self.spare = given["spare"][0]
+        self.temporary_folder = given["spare"][0]
         self.bwrap = given["bwrap"][0]
-        self.view = int(given["view"][0])
+        self.view_pid = int(given["view"][0])
         self.read, self.write = given.get("read", []), given.get("write", [])
         self.scratch = given.get("scratch", [])
         self.links = dict(zip(given.get("link", []), given.get("to", []), strict=True))
 
 
 def _given(words: Iterator[str]) -> dict[str, list[str]]:
-    """The words before `--`, which is taken too."""
+    """Consume and parse the words up to and including `--`."""
     given: dict[str, list[str]] = {}
     for word in words:
         if word == "--":
@@ -54,6 +54,6 @@ def _given(words: Iterator[str]) -> dict[str, list[str]]:
     return given
 
 
-def order_words(given: Mapping[str, Iterable[object]], command: Iterable[str]) -> list[str]:
-    """The words that make an Order of these values."""
+def encode_record(given: Mapping[str, Iterable[object]], command: Iterable[str]) -> list[str]:
+    """Return the words from which CommandRecord reads these values."""
     return [*(f"{name}={value}" for name in given for value in given[name]), "--", *command]

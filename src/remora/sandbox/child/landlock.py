@@ -1,4 +1,4 @@
-"""Landlock: which files a process and all that it starts may reach, for good."""
+"""Landlock: restricts for good which files a process and its descendants can reach."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ class _Beneath(ctypes.Structure):
 
 
 def restrict(rules: Iterable[tuple[str, int]], *, network: bool) -> None:
-    """Allow what the rules allow, beneath their paths, and nothing else. A path that is not there
-    allows nothing. `network`: TCP stays as it is. Needs no-new-privileges. Raises OSError."""
+    """Allow only the rights that `rules` give beneath their paths; missing paths are skipped.
+
+    `network`: leave TCP unrestricted. Needs no-new-privileges. Raises OSError.
+    """
     version = syscalls.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_ASK_VERSION))
     handled = (1 << max(n for since, n in _FILE_RIGHTS.items() if since <= version)) - 1
     attributes = _Ruleset(handled, 0 if network else _TCP, _SCOPES)

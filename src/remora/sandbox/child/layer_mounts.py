@@ -1,9 +1,8 @@
-"""Layers over a folder that nobody writes, in namespaces of their own, while somebody listens.
+"""Process that mounts overlayfs layers over a read-only folder, in namespaces of its own.
 
-Started by `remora.sandbox.layers` with two words: the folder below, and an empty one to mount in.
-Each line that comes in is `add NAME` or `drop NAME`, answered by `done` or `failed ERRNO WHAT`. In a
-layer, `tree` is what is worked on, and `layer/upper` holds what was changed there. Both are in
-memory: with the last line, and so with whoever wrote the lines, all of it is gone.
+`remora.sandbox.layers` starts it with the lower folder and an empty folder to mount in. Each input
+line is `add NAME` or `drop NAME`; the answer is `done` or `failed ERRNO WHAT`. In a layer, `tree` is
+the merged view and `layer/upper` contains the changes. Layers are in memory and end with the input.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 import sys
 
 from remora.sandbox.child import mount_view, namespaces, syscalls
-from remora.sandbox.child.command_record import STORE_BYTES
+from remora.sandbox.child.command_record import PRIVATE_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,17 +22,17 @@ _POINTS_BYTES = 1 << 20
 
 
 def main(words: list[str]) -> None:
-    """Answer once when all is ready, then each line."""
+    """Report when ready, then answer each line."""
     below, place = words
     if not _done("a user namespace", lambda: _enter(place)):
         return
     for line in sys.stdin:
-        order, _, name = line.rstrip("\n").partition(" ")
+        action, _, name = line.rstrip("\n").partition(" ")
         home = f"{place}/{name}"
-        if order == "add":
+        if action == "add":
             _done("a layer", lambda: _add(below, home))  # noqa: B023 - called at once
         else:
-            _done("the end of a layer", lambda: _drop(home))  # noqa: B023
+            _done("a layer's unmount", lambda: _drop(home))  # noqa: B023
 
 
 def _done(name: str, step: Callable[[], object]) -> bool:
@@ -48,18 +47,18 @@ def _done(name: str, step: Callable[[], object]) -> bool:
 
 def _enter(place: str) -> None:
     os.umask(0o077)
-    namespaces.leave_users(mounts=True)
+    namespaces.enter_user_namespace(mounts=True)
     syscalls.mount("tmpfs", place, "tmpfs", _SAFE, f"size={_POINTS_BYTES},mode=700")
 
 
 def _add(below: str, home: str) -> None:
     os.mkdir(home)
-    syscalls.mount("tmpfs", home, "tmpfs", _SAFE, f"size={STORE_BYTES},mode=700")
+    syscalls.mount("tmpfs", home, "tmpfs", _SAFE, f"size={PRIVATE_BYTES},mode=700")
     os.mkdir(f"{home}/tree")
-    mount_view.overlay(below, f"{home}/tree", f"{home}/layer")
-    syscalls.detach(f"{home}/layer/lower")  # the layer has a hold of its own on it
+    mount_view.mount_overlay(below, f"{home}/tree", f"{home}/layer")
+    syscalls.unmount(f"{home}/layer/lower")  # the layer keeps its own reference
 
 
 def _drop(home: str) -> None:
-    syscalls.detach(home)
+    syscalls.unmount(home)
     os.rmdir(home)

@@ -1,11 +1,11 @@
-"""The files that a command sees: a root of its own, with what it was given and nothing else."""
+"""Private root file system of a command: only the paths that it was granted."""
 
 import os
 
 from remora.sandbox.child import namespaces, syscalls
-from remora.sandbox.child.command_record import PRIVATE, STORE_BYTES, Order
+from remora.sandbox.child.command_record import PRIVATE_BYTES, PRIVATE_FOLDERS, CommandRecord
 
-_ANY_FOLDER = "/usr"  # there is one everywhere; what lies in it stays reachable
+_ANY_FOLDER = "/usr"  # exists on every system; its content stays reachable
 _NEW, _OLD, _STORE = "/new", "/old", "/store"
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {
@@ -19,48 +19,45 @@ _CLOSED = syscalls.ATTR_RDONLY | syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
 _SAFE = syscalls.MS_NOSUID | syscalls.MS_NODEV
 
 
-def build(order: Order) -> None:
-    """Make it and move into it, in a mount namespace of our own as its first process.
+def build_root(record: CommandRecord) -> None:
+    """Build the root and make it ours. Needs a mount namespace of its own.
 
-    Raises OSError; then we are nowhere.
+    Raises OSError, after which the file system is unusable.
     """
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
-    syscalls.mount("tmpfs", _ANY_FOLDER, "tmpfs", _SAFE, f"size={STORE_BYTES},mode=755")
+    syscalls.mount("tmpfs", _ANY_FOLDER, "tmpfs", _SAFE, f"size={PRIVATE_BYTES},mode=755")
     for place in (_NEW, _OLD, _STORE):
         os.mkdir(_ANY_FOLDER + place)
     syscalls.pivot_root(_ANY_FOLDER, _ANY_FOLDER + _OLD)
     os.chdir("/")
     _bind(_NEW, _NEW)
     _private()
-    _points(order)
-    for path in order.read:
+    _points(record)
+    for path in record.read:
         _bind(_OLD + path, _NEW + path)
     syscalls.mount_attributes(_NEW, add=_CLOSED, deep=True)
-    for path in PRIVATE:
+    for path in PRIVATE_FOLDERS:
         syscalls.mount_attributes(_NEW + path, remove=syscalls.ATTR_RDONLY)
     _devices()
     _processes()
-    for number, path in enumerate(sorted((*order.write, *order.scratch))):
-        if path in order.scratch:
-            overlay(_OLD + path, _NEW + path, f"{_STORE}/{number}")
+    for number, path in enumerate(sorted((*record.write, *record.scratch))):
+        if path in record.scratch:
+            mount_overlay(_OLD + path, _NEW + path, f"{_STORE}/{number}")
         else:
             _open(path)
-    syscalls.detach(_OLD)
+    syscalls.unmount(_OLD)
     os.chdir(_NEW)
     syscalls.pivot_root(".", ".")
-    syscalls.detach(".")
+    syscalls.unmount(".")
     os.chdir("/")
 
 
-def overlay(source: str, target: str, store: str) -> None:
-    """Show `source` at `target`; what is changed there is kept in the new folder `store`.
-
-    Raises OSError.
-    """
+def mount_overlay(source: str, target: str, store: str) -> None:
+    """Mount `source` at `target`; changes go to the new folder `store`. Raises OSError."""
     for name in ("", "/lower", "/upper", "/work"):
         os.mkdir(store + name)
     syscalls.mount(source, f"{store}/lower", None, syscalls.MS_BIND)
-    os.chdir(store)  # so that no comma or colon of a path stands in the options
+    os.chdir(store)  # relative paths: options cannot contain a comma or colon of a path
     options = "lowerdir=lower,upperdir=upper,workdir=work,userxattr"
     syscalls.mount("overlay", target, "overlay", _SAFE, options)
     os.chdir("/")
@@ -71,26 +68,26 @@ def _bind(source: str, target: str) -> None:
 
 
 def _open(path: str) -> None:
-    """What is written there stays."""
+    """Bind a path writable: changes are permanent."""
     _bind(_OLD + path, _NEW + path)
     closed = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
     syscalls.mount_attributes(_NEW + path, add=closed, deep=True)
 
 
 def _private() -> None:
-    """The places that are only this command's, on one file system of limited size."""
-    for number, path in enumerate(PRIVATE):
+    """Bind the private folders, which share one file system of limited size."""
+    for number, path in enumerate(PRIVATE_FOLDERS):
         kept = f"{_STORE}/private{number}"
         os.mkdir(kept)
         os.makedirs(_NEW + path)
         _bind(kept, _NEW + path)
 
 
-def _points(order: Order) -> None:
-    """Something to mount on for each path, and the links on the way."""
+def _points(record: CommandRecord) -> None:
+    """Create a mount point for each path, and the links on the way."""
     for name in ("dev/pts", "proc"):
         os.makedirs(f"{_NEW}/{name}", exist_ok=True)
-    for path in (*order.read, *order.write, *order.scratch):
+    for path in (*record.read, *record.write, *record.scratch):
         if os.path.isdir(_OLD + path):
             os.makedirs(_NEW + path, exist_ok=True)
         else:
@@ -98,7 +95,7 @@ def _points(order: Order) -> None:
     for name in _DEVICES:
         _touch(f"{_NEW}/dev/{name}")
     devices = {f"/dev/{name}": target for name, target in _DEVICE_LINKS.items()}
-    for path, target in (devices | order.links).items():
+    for path, target in (devices | record.links).items():
         os.makedirs(os.path.dirname(_NEW + path), exist_ok=True)
         os.symlink(target, _NEW + path)
 
@@ -118,8 +115,8 @@ def _devices() -> None:
 
 
 def _processes() -> None:
-    """/proc with our own processes; what can be written there is no command's business."""
+    """Mount /proc, read-only, with the processes of our namespace."""
     place = f"{_NEW}/proc"
     syscalls.mount("proc", place, "proc", _SAFE | syscalls.MS_NOEXEC)
-    namespaces.forbid_more(place)
+    namespaces.forbid_user_namespaces(place)
     syscalls.mount_attributes(place, add=syscalls.ATTR_RDONLY)

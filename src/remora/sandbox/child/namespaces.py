@@ -1,4 +1,4 @@
-"""Namespaces of a command's own: users, processes, mounts, network, and what else is shared."""
+"""Namespaces of a command: users, processes, mounts, network, host name, IPC and cgroups."""
 
 import _socket
 import fcntl
@@ -13,10 +13,10 @@ _SET_FLAGS = 0x8914  # SIOCSIFFLAGS
 _UP = 1
 
 
-def leave_users(*, processes: bool = False, mounts: bool = False) -> None:
-    """Become nobody else in a user namespace of our own, with all capabilities there.
+def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> None:
+    """Enter a new user namespace as the same user, with all capabilities in it.
 
-    `processes`: our next child is the first process of a namespace, and all others end with it.
+    `processes`: the next child becomes the first process of a PID namespace, which ends with it.
     Raises OSError.
     """
     user, group = os.geteuid(), os.getegid()
@@ -26,19 +26,19 @@ def leave_users(*, processes: bool = False, mounts: bool = False) -> None:
     _write("/proc/self/gid_map", f"{group} {group} 1")
 
 
-def share_view(process: int) -> None:
-    """See the files that another process of ours sees, with all capabilities in its user namespace.
-
-    Raises OSError.
-    """
+def join_namespaces_of(process: int) -> None:
+    """Join the user and mount namespaces of another process of ours. Raises OSError."""
     kinds = [os.open(f"/proc/{process}/ns/{kind}", os.O_RDONLY) for kind in ("user", "mnt")]
     for kind in kinds:
         syscalls.join_namespace(kind)
         os.close(kind)
 
 
-def leave_rest() -> None:
-    """Mounts, network, names, message queues: what is left, with a loopback. Raises OSError."""
+def enter_other_namespaces() -> None:
+    """Enter new mount, network, host name, IPC and cgroup namespaces, and start the loopback device.
+
+    Raises OSError.
+    """
     syscalls.unshare(_MOUNTS | _NETWORK | _NAMES | _IPC | _CGROUPS)
     link = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     request = b"lo".ljust(16, b"\0") + _UP.to_bytes(2, sys.byteorder) + bytes(22)
@@ -46,8 +46,8 @@ def leave_rest() -> None:
     link.close()
 
 
-def forbid_more(proc: str) -> None:
-    """No user namespace below ours, by the mounted `proc`. Raises OSError."""
+def forbid_user_namespaces(proc: str) -> None:
+    """Forbid further user namespaces, through the mounted `proc`. Raises OSError."""
     _write(f"{proc}/sys/user/max_user_namespaces", "0")
 
 

@@ -1,4 +1,4 @@
-"""All processes below this one, and the end of them."""
+"""Descendants of this process: finding, killing and reaping them."""
 
 import os
 import time
@@ -9,7 +9,7 @@ _KILL_SECONDS = 5.0
 
 
 def reap() -> dict[int, int]:
-    """Ended children and their codes; a signal's number is negative."""
+    """Reap ended children and return their exit codes; a signal's number is negative."""
     ended: dict[int, int] = {}
     try:
         while True:
@@ -23,7 +23,10 @@ def reap() -> dict[int, int]:
 
 
 def end_descendants(child: int) -> dict[int, int]:
-    """Kill until none is left; all are stopped first so that none can outrun us by forking."""
+    """Kill all descendants and return exit codes.
+
+    All are stopped first, so that none can escape by forking.
+    """
     ended: dict[int, int] = {}
     until = time.monotonic() + _KILL_SECONDS
     while _has_children() and time.monotonic() < until:
@@ -48,7 +51,7 @@ def _has_children() -> bool:
 
 
 def _descendants() -> set[int]:
-    """Live processes below us. Empty where there is no /proc."""
+    """Return live descendants; empty without /proc."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
         if name.isdigit():
@@ -77,4 +80,4 @@ def _signal(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except OSError:
-        return  # it has just ended, or is another user's
+        return  # it ended meanwhile, or belongs to another user

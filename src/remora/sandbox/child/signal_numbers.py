@@ -1,4 +1,4 @@
-"""Signals without their enumerations, which take `signal` 4 ms to make."""
+"""Signal numbers without `signal`, whose enumerations take 4 ms to import."""
 
 TYPE_CHECKING = False  # as a type checker sees it; `typing` itself takes long to import
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Becoming the command: from a fork of the supervisor to what it runs, limited and confined."""
+"""Start of the command: forks from the supervisor, applies limits and confinement, executes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ import os
 import resource
 import select
 
-from remora.sandbox.child import bubblewrap, landlock, mount_view, namespaces, syscalls
+from remora.sandbox.child import (
+    bubblewrap,
+    landlock,
+    mount_view,
+    namespaces,
+    socket_filter,
+    syscalls,
+)
 from remora.sandbox.child.command_record import (
     BUBBLEWRAP,
     LANDLOCK,
     LIMITS_ONLY,
     NAMESPACES,
-    PRIVATE,
-    Order,
+    PRIVATE_FOLDERS,
+    CommandRecord,
 )
 from remora.sandbox.child.signal_numbers import signals
 
@@ -23,128 +30,141 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _FAILED = 255
-_FIRST_TO_GO = b"1000"
+_OOM_SCORE = b"1000"
 _PROCESSES = 4096
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]
 
 
-class Started:
-    """The child's id; what went wrong, as `ERRNO WHAT`, WHAT empty where it was the command
-    itself; and a descriptor that tells the code of a command whose child only stands for it."""
+class StartedChild:
+    """A started child process.
 
-    def __init__(self, pid: int, problem: str, verdict: int) -> None:
-        self.pid, self.problem, self.verdict = pid, problem, verdict
+    `problem` is `ERRNO WHAT`, with WHAT empty if the command itself could not be executed.
+    `exit_code_reader` is a descriptor with the command's exit code, written by a child that only
+    waits for the command.
+    """
+
+    def __init__(self, pid: int, problem: str, exit_code_reader: int) -> None:
+        self.pid, self.problem, self.exit_code_reader = pid, problem, exit_code_reader
 
 
-def start(order: Order) -> Started:
-    """Fork and become it. Returns when the command runs, or cannot."""
-    failed, failing = os.pipe()
-    verdict, telling = os.pipe()
-    for name, step in _first_steps(order):
+def start_command(record: CommandRecord) -> StartedChild:
+    """Fork and execute the command. Return once it runs or has failed to start."""
+    problem_reader, problem_writer = os.pipe()
+    exit_code_reader, exit_code_writer = os.pipe()
+    for name, step in _first_steps(record):
         try:
             step()
         except OSError as error:
-            return Started(0, f"{error.errno} {name}", verdict)
+            return StartedChild(0, f"{error.errno} {name}", exit_code_reader)
     child = os.fork()
     if child == 0:
-        os.close(failed)
-        os.close(verdict)
-        _become(order, failing, telling)
-    os.close(failing)
-    os.close(telling)
-    with os.fdopen(failed, "rb") as pipe:
+        os.close(problem_reader)
+        os.close(exit_code_reader)
+        _confine_and_execute(record, problem_writer, exit_code_writer)
+    os.close(problem_writer)
+    os.close(exit_code_writer)
+    with os.fdopen(problem_reader, "rb") as pipe:
         problem = pipe.read().decode()
-    return Started(child, problem, verdict)
+    return StartedChild(child, problem, exit_code_reader)
 
 
-def _first_steps(order: Order) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What must be done before there is a child, with a name for people."""
-    if order.view:
-        yield "the view of the workspace", lambda: namespaces.share_view(order.view)
-    if order.level == NAMESPACES:
-        yield "a user namespace", lambda: namespaces.leave_users(processes=True)
+def _first_steps(record: CommandRecord) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield the steps before the fork, each with a name for messages."""
+    if record.view_pid:
+        yield "the workspace's namespaces", lambda: namespaces.join_namespaces_of(record.view_pid)
+    if record.level == NAMESPACES:
+        yield "a user namespace", lambda: namespaces.enter_user_namespace(processes=True)
 
 
-def _become(order: Order, failing: int, telling: int) -> None:
-    """Never returns."""
+def _confine_and_execute(record: CommandRecord, problem_writer: int, exit_code_writer: int) -> None:
+    """Confine this process and execute the command. Never returns."""
     name = ""
     try:
-        for name, step in _steps(order, failing, telling):  # noqa: B007 - told of below
+        for name, step in _steps(record, problem_writer, exit_code_writer):  # noqa: B007 - used below
             step()
     except OSError as error:
-        os.write(failing, f"{error.errno} {name}".encode())
-    except Exception as error:  # noqa: BLE001 - nobody else would ever hear of it
-        os.write(failing, f"{errno.EIO} {name} ({error!r})".encode())
+        os.write(problem_writer, f"{error.errno} {name}".encode())
+    except Exception as error:  # noqa: BLE001 - the only way to report it
+        os.write(problem_writer, f"{errno.EIO} {name} ({error!r})".encode())
     finally:
         os._exit(_FAILED)
 
 
-def _steps(order: Order, failing: int, telling: int) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What is done, with a name for people; the last one has none."""
-    places = _places(order.command[0])
-    yield "the process", lambda: _settle(failing)
-    if order.level == NAMESPACES:
-        yield "namespaces", namespaces.leave_rest
-        yield "a root of its own", lambda: mount_view.build(order)
+def _steps(
+    record: CommandRecord, problem_writer: int, exit_code_writer: int
+) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield the steps after the fork, each with a name for messages; the last has none."""
+    places = _places(record.command[0])
+    yield "the process", lambda: _start_session(problem_writer)
+    if record.level == NAMESPACES:
+        yield "namespaces", namespaces.enter_other_namespaces
+        yield "a private root", lambda: mount_view.build_root(record)
         yield "capabilities", syscalls.drop_capabilities
-        yield "a first process", lambda: _stand_for_child(failing, telling)
-    if order.level == BUBBLEWRAP:
-        yield "layers over folders", lambda: bubblewrap.cover(order)
-    yield "limits", lambda: _limit(order)
-    if order.level in {LANDLOCK, NAMESPACES} or (order.view and order.level == LIMITS_ONLY):
+        yield (
+            "the first process of a namespace",
+            lambda: _fork_and_wait(problem_writer, exit_code_writer),
+        )
+    if record.level == BUBBLEWRAP:
+        yield "layers over scratch folders", lambda: bubblewrap.mount_scratch_layers(record)
+    yield "limits", lambda: _limit(record)
+    if record.level in {LANDLOCK, NAMESPACES} or (record.view_pid and record.level == LIMITS_ONLY):
         yield "capabilities", syscalls.drop_capabilities
-    if order.level in {LANDLOCK, NAMESPACES}:
+    if record.level in {LANDLOCK, NAMESPACES}:
         yield "no new privileges", lambda: syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-        network = order.level == NAMESPACES  # has one of its own
-        yield "Landlock", lambda: landlock.restrict(_rules(order), network=network)
-    yield "", lambda: _run(order, places)
+        network = record.level == NAMESPACES  # has one of its own
+        yield "Landlock", lambda: landlock.restrict(_rules(record), network=network)
+    if record.level == NAMESPACES:
+        yield "a socket filter", socket_filter.install
+    yield "", lambda: _run(record, places)
 
 
-def _settle(failing: int) -> None:
-    """A session of our own, which ends with our parent."""
+def _start_session(problem_writer: int) -> None:
+    """Start a session that ends with our parent."""
     signals.set_wakeup_fd(-1)
     for number in (signals.SIGCHLD, signals.SIGINT, signals.SIGPIPE, signals.SIGXFSZ):
         signals.signal(number, signals.SIG_DFL)
     os.setsid()
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signals.SIGKILL)
-    watched = select.poll()  # its id cannot be asked for from another process namespace
-    watched.register(failing, 0)
-    if watched.poll(0):  # nobody will ever read it: the parent ended before we said so
+    watched = select.poll()  # getppid does not work across PID namespaces
+    watched.register(problem_writer, 0)
+    if watched.poll(0):  # no reader: the parent ended before PDEATHSIG was set
         os._exit(_FAILED)
-    syscalls.leave_keyring()
+    syscalls.join_new_keyring()
     try:
         file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-        os.write(file, _FIRST_TO_GO)
+        os.write(file, _OOM_SCORE)
         os.close(file)
     except OSError:
-        pass  # where memory ends, the kernel chooses by size
+        pass  # the kernel then chooses by size when memory runs out
 
 
-def _stand_for_child(failing: int, telling: int) -> None:
-    """Go on in a child. The first process of a namespace is what its signals do nothing to, so it
-    is no command: it waits for one, and tells how it ended."""
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # nobody looks into it, not even at its descriptors
+def _fork_and_wait(problem_writer: int, exit_code_writer: int) -> None:
+    """Fork the command; the parent waits for it and reports its exit code.
+
+    The first process of a PID namespace ignores signals from within it, so it cannot be the command.
+    """
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # the command cannot inspect it or its descriptors
     child = os.fork()
     if child == 0:
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
-        os.close(telling)
+        os.close(exit_code_writer)
         os.setsid()
         return
-    os.close(failing)
+    os.close(problem_writer)
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == child:
-            os.write(telling, b"%d" % os.waitstatus_to_exitcode(status))
+            os.write(exit_code_writer, b"%d" % os.waitstatus_to_exitcode(status))
             os._exit(0)
 
 
-def _limit(order: Order) -> None:
-    if order.level == NAMESPACES:  # elsewhere all that the user runs would count
+def _limit(record: CommandRecord) -> None:
+    if record.level == NAMESPACES:  # elsewhere the limit counts all processes of the user
         _at_most(resource.RLIMIT_NPROC, _PROCESSES)
     for kind, wanted in (
-        (resource.RLIMIT_CPU, order.cpu),
-        (resource.RLIMIT_FSIZE, order.size),
-        (resource.RLIMIT_AS, order.memory),
+        (resource.RLIMIT_CPU, record.cpu),
+        (resource.RLIMIT_FSIZE, record.size),
+        (resource.RLIMIT_AS, record.memory),
         (resource.RLIMIT_CORE, 0),
     ):
         _at_most(kind, wanted)
@@ -156,27 +176,27 @@ def _at_most(kind: int, wanted: int) -> None:
     resource.setrlimit(kind, (value, value))
 
 
-def _rules(order: Order) -> list[tuple[str, int]]:
-    """What Landlock allows. In a root of its own a command sees only what it may read."""
-    seen = ["/"] if order.level == NAMESPACES else order.read
-    private = PRIVATE if order.level == NAMESPACES else [order.spare]
-    devices = ["/dev"] if order.level == NAMESPACES else _DEVICES
+def _rules(record: CommandRecord) -> list[tuple[str, int]]:
+    """Return the Landlock rules. A private root contains only what the command may read."""
+    seen = ["/"] if record.level == NAMESPACES else record.read
+    private = PRIVATE_FOLDERS if record.level == NAMESPACES else [record.temporary_folder]
+    devices = ["/dev"] if record.level == NAMESPACES else _DEVICES
     return [
         *((path, landlock.READ) for path in seen),
         *((path, landlock.DEVICE) for path in devices),
-        *((path, landlock.WRITE) for path in (*private, *order.write, *order.scratch)),
+        *((path, landlock.WRITE) for path in (*private, *record.write, *record.scratch)),
     ]
 
 
-def _run(order: Order, places: list[str]) -> None:
-    os.chdir(order.folder)
-    command = bubblewrap.wrapped(order) if order.level == BUBBLEWRAP else order.command
+def _run(record: CommandRecord, places: list[str]) -> None:
+    os.chdir(record.folder)
+    command = bubblewrap.bubblewrap_argv(record) if record.level == BUBBLEWRAP else record.command
     problem = OSError(errno.ENOENT, "")
     for place in places:
         try:
-            if order.level == BUBBLEWRAP:
+            if record.level == BUBBLEWRAP:
                 _check(place)
-            os.execv(order.bwrap or place, command)  # noqa: S606 - a list, no shell
+            os.execv(record.bwrap or place, command)  # noqa: S606 - a list, no shell
         except OSError as error:
             if problem.errno == errno.ENOENT:
                 problem = error
@@ -184,13 +204,13 @@ def _run(order: Order, places: list[str]) -> None:
 
 
 def _places(command: str) -> list[str]:
-    """Where it may be: found out before imports come to nothing, which this needs."""
+    """Return candidate paths. Call this while modules can still be imported."""
     if "/" in command:
         return [command]
     return [f"{folder}/{command}" for folder in os.get_exec_path()]
 
 
 def _check(place: str) -> None:
-    """Raises OSError where no program is: bubblewrap would say so in words only."""
+    """Raise OSError if there is no program: bubblewrap would report it only as text."""
     if os.path.isdir(place) or not os.access(place, os.X_OK):
         raise OSError(errno.EACCES if os.path.lexists(place) else errno.ENOENT, place)

@@ -1,10 +1,10 @@
-"""The small parent of one subprocess: it ends the whole process tree when told, or left alone.
+"""Parent of one command: ends its whole process tree on request, time-out or loss of the caller.
 
-Started by `remora.sandbox.supervisor_client` with the words of an Order; the command inherits
+`remora.sandbox.supervisor_client` starts it with an encoded CommandRecord; the command inherits
 environment and streams. `lifeline` is a descriptor that ends when the caller does. `report` gets
 one line: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`.
 
-As subreaper it stays the ancestor of every descendant, daemons and new sessions included.
+As a subreaper it remains the ancestor of every descendant, including daemons and new sessions.
 """
 
 import os
@@ -12,36 +12,40 @@ import select
 import time
 
 from remora.sandbox.child import syscalls
-from remora.sandbox.child.command_record import BUBBLEWRAP, NAMESPACES, Order
+from remora.sandbox.child.command_record import BUBBLEWRAP, NAMESPACES, CommandRecord
 from remora.sandbox.child.process_tree import end_descendants, reap
 from remora.sandbox.child.signal_numbers import signals
-from remora.sandbox.child.start import Started, start
+from remora.sandbox.child.start import StartedChild, start_command
 
 _BY_SIGNAL = range(129, 129 + 64)
 
 
 def main(words: list[str]) -> None:
     """Run the command, report, and leave no descendant behind."""
-    order = Order(words)
-    for descriptor in (order.lifeline, order.report):
+    record = CommandRecord(words)
+    for descriptor in (record.lifeline, record.report):
         os.set_inheritable(descriptor, False)
     syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
     wake = _wake_up()
-    started = start(order)
+    started = start_command(record)
     if started.problem:
-        os.write(order.report, f"failed {started.problem}\n".encode())
+        os.write(record.report, f"failed {started.problem}\n".encode())
         return
-    code, how = _watch(started.pid, order.lifeline, wake, time.monotonic() + order.seconds)
+    code, how = _watch(started.pid, record.lifeline, wake, time.monotonic() + record.seconds)
     ended = end_descendants(started.pid)
-    code = ended.get(started.pid, -signals.SIGKILL) if code is None else _told(order, started, code)
+    code = (
+        ended.get(started.pid, -signals.SIGKILL)
+        if code is None
+        else _command_code(record, started, code)
+    )
     if how != "orphaned":
-        os.write(order.report, f"{how} {code}\n".encode())
-    elif order.spare:
-        _remove(order.spare)
+        os.write(record.report, f"{how} {code}\n".encode())
+    elif record.temporary_folder:
+        _remove(record.temporary_folder)
 
 
 def _wake_up() -> int:
-    """A descriptor that can be read from whenever a child has ended."""
+    """Return a descriptor that becomes readable when a child ends."""
     wake, woken = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -65,19 +69,19 @@ def _watch(child: int, lifeline: int, wake: int, deadline: float) -> tuple[int |
             return code, "done"
 
 
-def _told(order: Order, started: Started, code: int) -> int:
-    """The command's own code, where our child is not the command."""
-    if order.level == NAMESPACES:
-        return int(os.read(started.verdict, 16) or code)
-    if order.level == BUBBLEWRAP and code in _BY_SIGNAL:
+def _command_code(record: CommandRecord, started: StartedChild, code: int) -> int:
+    """Return the command's exit code; our child may be a process that waits for it."""
+    if record.level == NAMESPACES:
+        return int(os.read(started.exit_code_reader, 16) or code)
+    if record.level == BUBBLEWRAP and code in _BY_SIGNAL:
         return 128 - code
     return code
 
 
 def _remove(folder: str) -> None:
-    """However deep: here nobody waits for what has to be imported."""
+    """Remove a folder of any depth; the import no longer delays the command."""
     from pathlib import Path
 
-    from remora.sandbox.rmtree import discard
+    from remora.sandbox.child.rmtree import try_remove_tree
 
-    discard(Path(folder))
+    try_remove_tree(Path(folder))

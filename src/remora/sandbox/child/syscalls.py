@@ -1,13 +1,15 @@
-"""Linux calls that confining a command needs and the standard library lacks."""
+"""Linux system calls that the standard library lacks."""
 
 import ctypes
 import os
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
+PR_SET_SECCOMP = 22
 PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+SECCOMP_MODE_FILTER = 2
 
 MS_NOSUID = 0x2
 MS_NODEV = 0x4
@@ -38,24 +40,24 @@ def _checked(result: int) -> int:
 
 
 def syscall(number: int, *arguments: object) -> int:
-    """A call by number; every argument is a ctypes value or None. Raises OSError."""
+    """Make a system call by number; arguments are ctypes values or None. Raises OSError."""
     return _checked(_LIBC.syscall(ctypes.c_long(number), *arguments))
 
 
-def prctl(option: int, value: int) -> None:
-    """Set something of this process. Raises OSError; does nothing where it is not Linux."""
+def prctl(option: int, value: int, address: int = 0) -> None:
+    """prctl(2); does nothing outside Linux. Raises OSError."""
     call = getattr(_LIBC, "prctl", None)
     if call is not None:
-        _checked(call(option, ctypes.c_ulong(value), 0, 0, 0))
+        _checked(call(option, ctypes.c_ulong(value), ctypes.c_ulong(address), 0, 0))
 
 
 def unshare(flags: int) -> None:
-    """Leave namespaces for new ones. Raises OSError."""
+    """unshare(2). Raises OSError."""
     _checked(_LIBC.unshare(flags))
 
 
 def join_namespace(descriptor: int) -> None:
-    """Go into a namespace. Raises OSError."""
+    """setns(2). Raises OSError."""
     _checked(_LIBC.setns(ctypes.c_int(descriptor), ctypes.c_int(0)))
 
 
@@ -65,13 +67,13 @@ def mount(source: str, target: str, kind: str | None, flags: int, data: str = ""
     _checked(_LIBC.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) or None))
 
 
-def detach(target: str) -> None:
-    """Unmount now, whoever uses it still. Raises OSError."""
+def unmount(target: str) -> None:
+    """Unmount lazily, even if in use. Raises OSError."""
     _checked(_LIBC.umount2(os.fsencode(target), _MNT_DETACH))
 
 
 def pivot_root(new: str, old: str) -> None:
-    """Another root for this mount namespace. Raises OSError."""
+    """pivot_root(2). Raises OSError."""
     _checked(_LIBC.pivot_root(os.fsencode(new), os.fsencode(old)))
 
 
@@ -82,7 +84,7 @@ class _MountAttr(ctypes.Structure):
 
 
 def mount_attributes(target: str, *, add: int = 0, remove: int = 0, deep: bool = False) -> None:
-    """Change what a mount allows; `deep`: with all that are mounted below it. Raises OSError."""
+    """Change the attributes of a mount; `deep`: including mounts below it. Raises OSError."""
     attributes = _MountAttr(add, remove, 0, 0)
     syscall(
         _SYS_MOUNT_SETATTR,
@@ -95,18 +97,18 @@ def mount_attributes(target: str, *, add: int = 0, remove: int = 0, deep: bool =
 
 
 def drop_capabilities() -> None:
-    """None now, and none that a program could give back. Raises OSError."""
+    """Give up all capabilities, also those that a program could restore. Raises OSError."""
     for number in range(64):
         try:
             prctl(PR_CAPBSET_DROP, number)
-        except OSError:  # the first that this kernel does not know, or that is not ours
+        except OSError:  # unknown to this kernel, or not ours
             break
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     _checked(_LIBC.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))
 
 
-def leave_keyring() -> None:
-    """A session keyring of its own. Where the call is refused, keys cannot be read either."""
+def join_new_keyring() -> None:
+    """Join a new session keyring; where this call is refused, keys cannot be read either."""
     machine = os.uname()
     number = _SYS_KEYCTL.get(f"{machine.sysname} {machine.machine}")
     if number is not None:

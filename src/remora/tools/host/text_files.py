@@ -24,7 +24,7 @@ def list_files(place: Place, pattern: str) -> list[str]:
     """
     if len(pattern) > _PATTERN_LIMIT or pattern.count("**") > _DEEP_LIMIT:
         raise HostError(f"a pattern has {_PATTERN_LIMIT} characters and {_DEEP_LIMIT} `**` at most")
-    found = [path for path in place.files.list(pattern, look=place.left) if _is_text(path)]
+    found = [path for path in place.files.glob(pattern, look=place.left) if _is_text(path)]
     if len(found) > LIST_LIMIT:
         raise HostError(f"{pattern}: {len(found)} files match; narrow it to {LIST_LIMIT}")
     return found

@@ -1,7 +1,6 @@
 """Files of stored contents: opened without following links, read in pieces, written atomically."""
 
 import os
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -57,7 +56,7 @@ def _decompressed(source: ByteSource, digest: str) -> ByteSource:
 
 def write_content(folder: int, digest: str, data: bytes, *, packs: bool) -> None:
     """Store `data` atomically: the file is whole or absent at every moment. Raises OSError."""
-    temporary = f".{digest[:16]}-{secrets.token_hex(4)}"
+    temporary = f".{digest[:16]}-{os.urandom(4).hex()}"
     file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
     try:
         for piece in compressed_frames(_parts(data)) if packs and data else (data,):

@@ -1,7 +1,10 @@
 """Thread pool that syncs several files at the same time."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # it imports logging; whoever only reads needs neither
+    from concurrent.futures import ThreadPoolExecutor
 
 _WIDTH = 4
 
@@ -10,7 +13,7 @@ class SyncPool:
     """Runs at most four actions at once. Threads are started on first use."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_WIDTH, "remora-sync")
+        self._threads: ThreadPoolExecutor | None = None
 
     def run(self, acts: Sequence[Callable[[], None]]) -> None:
         """Return when all actions have ended. Raises what the first failed one raised."""
@@ -18,6 +21,10 @@ class SyncPool:
             for act in acts:
                 act()
             return
+        from concurrent.futures import ThreadPoolExecutor, wait
+
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_WIDTH, "remora-sync")
         begun = [self._threads.submit(act) for act in acts]
         wait(begun)
         for done in begun:

@@ -11,6 +11,14 @@ from pathlib import Path
 
 import msgspec
 
+from remora.files.disposable_sqlite import (
+    DEFENSIVE,
+    has_tables,
+    is_blank,
+    is_refusal,
+    make_tables,
+    transaction,
+)
 from remora.trace.content.private_files import open_file, open_folder
 
 INDEX_FILE, LOCK_FILE = "index.db", "index.lock"
@@ -33,21 +41,16 @@ _TABLES = (
     'decided_by, prompt_tokens, ms, began, ended, "offset", size, seq, hash '
     "FROM turns JOIN streams ON stream = id WHERE hash IS NOT NULL",
 )
-_REFUSALS = frozenset(
-    {
-        sqlite3.SQLITE_AUTH,
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_LOCKED,
-        sqlite3.SQLITE_NOMEM,
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_READONLY,
-    }
+_PRAGMAS = (
+    *DEFENSIVE,
+    # Nothing is synced: a kill loses nothing, and after a power cut the marks and SQLite's own
+    # checks find what is missing.
+    "PRAGMA synchronous=OFF",
+    # Not WAL: that leaves two more files about, and one at a time has the database anyway.
+    "PRAGMA journal_mode=DELETE",
+    # What is deleted is overwritten: expired streams leave nothing.
+    "PRAGMA secure_delete=ON",
 )
-_PRIMARY = 0xFF
-"""The bits of an extended error code that say its kind."""
 Value = str | int | bytes | None
 
 
@@ -87,19 +90,6 @@ def database(folder: Path, *, fresh: bool = False) -> Iterator[sqlite3.Connectio
             yield connection
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing, whenever the process is killed."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-
-
 def _lock(parent: int, stack: ExitStack) -> None:
     lock = open_file(LOCK_FILE, os.O_RDWR | os.O_CREAT, folder=parent)
     stack.callback(os.close, lock)
@@ -121,23 +111,12 @@ def _remove(parent: int) -> None:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    # Not WAL: that leaves two more files about, and one at a time has the database anyway.
-    # Nothing is synced: a kill loses nothing, and after a power cut the marks and SQLite's own
-    # checks find what is missing. What is deleted is overwritten: expired streams leave nothing.
-    connection.executescript(
-        "PRAGMA trusted_schema=OFF; PRAGMA synchronous=OFF; PRAGMA journal_mode=DELETE;"
-        "PRAGMA secure_delete=ON; PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;"
-    )
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    made = [
-        sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")
-    ]
-    if not made and not version:
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
+    if is_blank(connection):
         with transaction(connection):
-            for statement in _TABLES:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version={VERSION}")
-    elif version != VERSION or sorted(made) != sorted(_TABLES):
+            make_tables(connection, _TABLES, VERSION)
+    elif not has_tables(connection, _TABLES, VERSION):
         raise IndexCorrupted("created by another version")
 
 
@@ -155,7 +134,6 @@ def _sqlite_errors() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-        if code & _PRIMARY in _REFUSALS and code != sqlite3.SQLITE_IOERR_SHORT_READ:
+        if is_refusal(error):
             raise IndexUnusable(str(error)) from error
         raise IndexCorrupted(str(error)) from error

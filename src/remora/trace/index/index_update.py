@@ -6,10 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import RemoraError
+from remora.files.disposable_sqlite import transaction
 from remora.ids import is_id
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import Line, complete_lines
-from remora.trace.index.index_database import transaction
 from remora.trace.index.ingest import StreamReading
 from remora.trace.index.row_check import ends_with_hash
 from remora.trace.index.row_codec import (

@@ -19,7 +19,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.memory.upcast import lifted
+from remora.memory.upcast import upcast_line
 from remora.trace.content.line_format import Line
 from remora.trace.index.rows import LinePlace, Snapshot, StreamRow, TurnRow, pack_packet
 from remora.trace.read.state_at import start_packet
@@ -248,11 +248,11 @@ def _decoded(raw: bytes) -> tuple[_Bare, bytes]:
     try:
         event = _current(raw)
     except (ValueError, RecursionError):
-        older = lifted(raw, VERSION)
+        older = upcast_line(raw, VERSION)
         if older is None:
             raise
     else:
-        older = lifted(raw, VERSION) if event.v < VERSION else None
+        older = upcast_line(raw, VERSION) if event.v < VERSION else None
         if older is None:
             return event, raw
     return _current(older), older

@@ -10,12 +10,13 @@ from typing import TypeVar
 import msgspec
 
 from remora.errors import RemoraError, StreamDamaged
+from remora.files.disposable_sqlite import transaction
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import Event, decode_event
 from remora.memory.packet import DecisionPacket
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import Line, complete_lines
-from remora.trace.index.index_database import IndexCorrupted, IndexUnusable, database, transaction
+from remora.trace.index.index_database import IndexCorrupted, IndexUnusable, database
 from remora.trace.index.index_update import update_stream
 from remora.trace.index.row_check import ends_with_hash
 from remora.trace.index.row_codec import (

@@ -19,7 +19,7 @@ from remora.memory.events import (
 )
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
-from remora.memory.versions import unknown_version
+from remora.memory.versions import version_problem
 from remora.trace.read.reader import decode_part
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
@@ -110,7 +110,7 @@ def start_packet(event: Event) -> DecisionPacket | None:
     if event.type != AgentStart.type:
         return None
     start = decode_part(event, _Started)
-    unknown = unknown_version(start.fold, start.trim)
+    unknown = version_problem(start.fold, start.trim)
     if unknown is not None:
         raise StreamError(
             f"{event.agent_id}: {unknown}",

@@ -8,7 +8,7 @@ from remora.trace.redact.rule import Matcher, Rule, Span
 
 NAME = (
     r"(?:pass(?:word|wd|phrase)|passwort|pwd|[_-]pass|secret|token|credential|[_-]auth"
-    r"|(?:api|access|auth|private|secret|signing|encryption|master|account|shared|service|app"
+    r"|(?:api|access|auth|private|secret|signing|encryption|master|account|shared|service|app(?:lication)?"
     r"|deploy|license|webhook|storage|admin)[_-]?key)"
 )
 """Words at the end of a name whose value is a secret (matched ignoring case)."""

@@ -5,8 +5,10 @@ import binascii
 import re
 
 from remora.trace.redact.assignment import ASSIGNMENT, ENDING, NAME
+from remora.trace.redact.block_values import BLOCK_VALUE
 from remora.trace.redact.heuristics import plausible, random_token, without_templates
 from remora.trace.redact.rule import ESCAPE, Rule
+from remora.trace.redact.tuple_assignment import TUPLE_ASSIGNMENT
 
 _PORT = re.compile(r"\d{1,5}[/\\,]")
 _STAND_IN = re.compile(
@@ -79,6 +81,12 @@ BY_PLACE: tuple[Rule, ...] = (
         accept=_is_basic,
     ),
     Rule(
+        "private-key",
+        r"\"d\\*\"[ \t]*:[ \t]*\\*\"([A-Za-z0-9_\x01-]{40,})",
+        r"\"d\\*\"[ \t]*:",
+        accept=random_token,
+    ),
+    Rule(
         "azure-key",
         r"(?i)(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/\x01]{32,}={0,2})",
         "(?i)accountkey|sharedaccesskey",
@@ -134,5 +142,7 @@ BY_PLACE: tuple[Rule, ...] = (
         r"mysql[a-z]*[ \t][^\n]{0,200}?[ \t]-p[^\s]",
         accept=_chosen,
     ),
+    TUPLE_ASSIGNMENT,
+    BLOCK_VALUE,
     ASSIGNMENT,
 )

@@ -1,36 +1,13 @@
 """Credentials that are known by their own shape, wherever they stand: mostly by a prefix."""
 
-import re
-
 from remora.trace.redact.heuristics import random_token
 from remora.trace.redact.private_key import PEM, PEM_IN_BASE64, PUTTY
-from remora.trace.redact.rule import ESCAPE, Rule, Span, by_head
+from remora.trace.redact.rule import ESCAPE, Rule, by_head
+from remora.trace.redact.shape_checks import has_digit, no_name, outside_base64
 
 _W = "[A-Za-z0-9_-]"
 _AN = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
-_BASE64_AFTER = re.compile(rb"[A-Za-z0-9+/]{0,80}")
-_BASE64_BEFORE = re.compile(rb"[A-Za-z0-9+/]{0,80}\Z")
-
-
-def _has_digit(value: bytes) -> bool:
-    return any(48 <= byte <= 57 for byte in value)
-
-
-def _no_name(value: bytes) -> bool:
-    """Not a name in small letters: after the prefix something is large or a digit."""
-    rest = value.lstrip(b"MNOSG.")
-    return rest != rest.lower() or _has_digit(rest)
-
-
-def _outside_base64(data: bytes, found: Span) -> Span | None:
-    """The match, unless it is a chance find in a picture's base64 or in a row of bases."""
-    before = _BASE64_BEFORE.search(data, max(0, found.start - 80), found.start)
-    after = _BASE64_AFTER.match(data, found.end)
-    around = sum(run.end() - run.start() for run in (before, after) if run)
-    few = len(set(data[found.start + 4 : found.end])) < 6
-    return None if around >= 80 or few else found
-
 
 BY_SHAPE: tuple[Rule, ...] = (
     PEM,
@@ -40,7 +17,7 @@ BY_SHAPE: tuple[Rule, ...] = (
         "aws-access-key",
         "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
         "A(?:KIA|SIA|BIA|CCA)[A-Z0-9]",
-        find=by_head(_outside_base64),
+        find=by_head(outside_base64),
     ),
     Rule(
         "aws-secret-key",
@@ -55,12 +32,17 @@ BY_SHAPE: tuple[Rule, ...] = (
     ),
     Rule("github-token", f"gh[pousr]_{_AN}{{36,}}", "gh[pousr]_"),
     Rule("github-token", "github_pat_[A-Za-z0-9_]{22,}", "github_pat_"),
-    Rule("gitlab-token", f"gl[a-z]{{2,5}}-{_W}{{20,}}", "gl[a-z]{2,5}-", accept=_no_name),
+    Rule(
+        "gitlab-token",
+        rf"gl[a-z]{{2,5}}-{_W}{{20,}}(?:\.[0-9a-z]{{2,20}}){{0,2}}",
+        "gl[a-z]{2,5}-",
+        accept=no_name,
+    ),
     Rule(
         "slack-token",
         "xox[abceoprs](?:\\.xox[a-z])?-[A-Za-z0-9-]{10,}",
         "xox[abceoprs]",
-        _has_digit,
+        has_digit,
     ),
     Rule("slack-token", "xapp-[0-9]-[A-Za-z0-9-]{20,}", "xapp-"),
     Rule(
@@ -71,7 +53,7 @@ BY_SHAPE: tuple[Rule, ...] = (
     Rule("discord-webhook", rf"/api/webhooks/[0-9]+/({_W}{{40,}})", "/api/webhooks/"),
     Rule("stripe-key", f"[sr]k_(?:live|test)_{_AN}{{16,}}", "[sr]k_(?:live|test)_"),
     Rule("stripe-key", "whsec_[A-Za-z0-9+/=]{24,}", "whsec_"),
-    Rule("google-api-key", f"AIza{_W}{{35}}", "AIza", find=by_head(_outside_base64)),
+    Rule("google-api-key", f"AIza{_W}{{35}}", "AIza", find=by_head(outside_base64)),
     Rule("google-oauth", rf"ya29\.{_W}{{20,}}", r"ya29\."),
     Rule("google-oauth", f"GOCSPX-{_W}{{20,}}", "GOCSPX-"),
     Rule("anthropic-key", f"sk-ant-{_W}{{20,}}", "sk-ant-"),
@@ -81,10 +63,10 @@ BY_SHAPE: tuple[Rule, ...] = (
         "sk-",
         accept=random_token,
     ),
-    Rule("huggingface-token", f"(?:hf|api_org)_{_AN}{{30,}}", "(?:hf|api_org)_", accept=_no_name),
+    Rule("huggingface-token", f"(?:hf|api_org)_{_AN}{{30,}}", "(?:hf|api_org)_", accept=no_name),
     Rule("npm-token", f"npm_{_AN}{{36,}}", "npm_"),
     Rule("pypi-token", f"pypi-{_W}{{50,}}", "pypi-"),
-    Rule("sendgrid-key", rf"SG\.{_W}{{16,}}\.{_W}{{16,}}", r"SG\.", accept=_no_name),
+    Rule("sendgrid-key", rf"SG\.{_W}{{16,}}\.{_W}{{16,}}", r"SG\.", accept=no_name),
     Rule("twilio-key", f"SK{_HEX}{{32}}", "SK[0-9a-f]{4}"),
     Rule("mailgun-key", f"key-{_HEX}{{32}}", "key-[0-9a-f]{4}"),
     Rule("telegram-token", f"[0-9]{{8,10}}:AA{_W}{{32,}}", ":AA"),
@@ -92,14 +74,14 @@ BY_SHAPE: tuple[Rule, ...] = (
         "discord-token",
         rf"[MNO]{_W}{{22,28}}\.{_W}{{6}}\.{_W}{{27,}}",
         rf"\.{_W}{{6}}\.{_W}{{9}}",
-        accept=_no_name,
+        accept=no_name,
     ),
     Rule("jwt", rf"eyJ{_W}{{8,}}\.{_W}{{8,}}(?:\.{_W}*)+", "eyJ"),
     Rule("digitalocean-token", f"do[opr]_v1_{_HEX}{{32,}}", "do[opr]_v1_"),
     Rule("databricks-token", f"dapi{_HEX}{{32}}(?:-[0-9])?", "dapi[0-9a-f]{4}"),
     Rule("shopify-token", "shp[a-z]{2}_[a-fA-F0-9]{32}", "shp[a-z]{2}_"),
     Rule("age-secret-key", "AGE-SECRET-KEY-1[A-Z0-9]{40,}", "AGE-SECRET-KEY-1"),
-    Rule("vault-token", rf"hv[sbr]\.{_W}{{20,}}", r"hv[sbr]\.", accept=_no_name),
+    Rule("vault-token", rf"hv[sbr]\.{_W}{{20,}}", r"hv[sbr]\.", accept=no_name),
     Rule("airtable-token", rf"pat{_AN}{{14}}\.{_HEX}{{64}}", rf"pat{_AN}{{14}}\."),
     Rule("atlassian-token", "ATATT3[A-Za-z0-9_=-]{60,}", "ATATT3"),
     Rule("azure-client-secret", r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}", "[78]Q~"),
@@ -117,7 +99,7 @@ BY_SHAPE: tuple[Rule, ...] = (
     Rule("linear-key", f"lin_(?:api|oauth)_{_AN}{{32,}}", "lin_(?:api|oauth)_"),
     Rule("mailchimp-key", f"{_HEX}{{32}}-us[0-9]{{1,2}}", "[0-9a-f]{4}-us[0-9]"),
     Rule("newrelic-key", "NRAK-[A-Z0-9]{27}", "NRAK-"),
-    Rule("notion-token", f"(?:ntn|secret)_{_AN}{{40,}}", "(?:ntn|secret)_", accept=_no_name),
+    Rule("notion-token", f"(?:ntn|secret)_{_AN}{{40,}}", "(?:ntn|secret)_", accept=no_name),
     Rule("perplexity-key", f"pplx-{_AN}{{40,}}", "pplx-"),
     Rule("planetscale-token", "pscale_[a-z]{2,5}_[A-Za-z0-9_.=-]{32,}", "pscale_"),
     Rule("postman-key", f"PMAK-{_HEX}{{24}}-{_HEX}{{34}}", "PMAK-"),

@@ -9,6 +9,7 @@ from typing import TypeVar
 from remora.trace.redact.assignment import ASSIGNMENT, given
 from remora.trace.redact.builtin_rules import BUILTIN
 from remora.trace.redact.environment_secrets import environment_secrets
+from remora.trace.redact.escaped import unescaped
 from remora.trace.redact.found_spans import Finding, masked, outside, replaced, whole_characters
 from remora.trace.redact.heuristics import SHORTEST
 from remora.trace.redact.known_values import Literals
@@ -16,7 +17,7 @@ from remora.trace.redact.nested import cleaned, is_header
 from remora.trace.redact.placeholder import placeholder
 from remora.trace.redact.rule import Needs, OwnRule, Rule, Span, compiled, compiled_own, found
 
-VERSION = "redact/1"
+VERSION = "redact/2"
 """The built-in rules' version; to be raised whenever one of them finds something else."""
 
 _T = TypeVar("_T")
@@ -74,7 +75,10 @@ class Redactor:
         Cheap, and never False where there is something to find.
         """
         data = text.encode("utf-8", "surrogatepass")
-        return bool(self._own or self._needs.met(data))
+        if self._own or self._needs.met(data):
+            return True
+        plain = unescaped(data)
+        return plain is not None and bool(self._needs.met(plain.data))
 
     def data(self, data: bytes) -> bytes:
         """The same for bytes, whatever their encoding, as long as it keeps ASCII."""
@@ -109,16 +113,22 @@ class Redactor:
 
     def _findings(self, data: bytes, under: str) -> list[Finding]:
         met = self._needs.met(data)
-        if not (met or under or self._own):
+        if not (met or under or self._own or b"\\" in data):
             return []
         shields, seen = self._shields(data)
         findings = [*self._by_own(seen), *self._by_rules(seen, met)]
         if under and given(under, seen):
             findings.append(Finding(0, len(data), ASSIGNMENT.name))
-        if not met or met[-1] < len(self._rules):
-            return list(outside(findings, shields))
-        literal = self._literals.found(data)
+        literal = self._known(data, met)
+        plain = unescaped(seen)
+        if plain is not None:
+            met = self._needs.met(plain.data)
+            findings += plain.originals(self._by_rules(plain.data, met))
+            literal += plain.originals(self._known(plain.data, met))
         return [*outside(findings, shields), *outside(literal, shields, inside_too=True)]
+
+    def _known(self, data: bytes, met: Sequence[int]) -> list[Finding]:
+        return list(self._literals.found(data)) if met and met[-1] == len(self._rules) else []
 
     def _shields(self, data: bytes) -> tuple[list[Span], bytes]:
         """Where placeholders stand already, and the text as the rules may see it.

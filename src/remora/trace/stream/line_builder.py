@@ -9,7 +9,7 @@ import msgspec
 
 from remora.errors import StreamError
 from remora.memory.delta import PacketDelta
-from remora.memory.encode_values import is_stored_as_it_is, storable
+from remora.memory.encode_values import encode_value, is_stored_unchanged
 from remora.memory.events import VERSION, Event, Head, Payload
 from remora.trace.blobs import BLOB_LIMIT, BlobSink, externalise, may_contain_reference
 from remora.trace.content.line_format import MAX_LINE, line_hash, line_with_hash
@@ -102,7 +102,7 @@ def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
     data = _encoded_directly(payload)
     if data is None or len(data) > BLOB_LIMIT or may_contain_reference(data):
         fields = {name: _built(getattr(payload, name)) for name in payload.__struct_fields__}
-        built = storable(fields)
+        built = encode_value(fields)
         data = _JSON.encode(built)
         if len(data) > BLOB_LIMIT or may_contain_reference(data):
             data = _JSON.encode(externalise(built, blobs))
@@ -111,7 +111,7 @@ def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
 
 def _encoded_directly(payload: Payload) -> bytes | None:
     """Return the payload's JSON; None if a value needs an encoded form. Three times as fast."""
-    if is_stored_as_it_is(payload):
+    if is_stored_unchanged(payload):
         with suppress(UnicodeEncodeError):  # lone surrogates
             return _JSON.encode(payload)
     return None

@@ -11,8 +11,8 @@ from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Pa
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply
 from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
-from remora.memory.prompt.render import is_known, render
-from remora.memory.versions import unknown_version
+from remora.memory.prompt.render import is_known_renderer, render
+from remora.memory.versions import version_problem
 from remora.trace.verify.verify_report import Problems
 
 Decision = ModelRequest | ToolCalled | AgentError
@@ -56,7 +56,7 @@ class ProjectionCheck:
             self._found.add(line, "projection", f"cannot be folded: {_named(error)}")
 
     def _start(self, line: int, start: AgentStart) -> None:
-        unknown = unknown_version(start.fold, start.trim)
+        unknown = version_problem(start.fold, start.trim)
         if unknown is not None:  # nothing is folded: the result would be a guess
             self._found.add(line, "projection", unknown)
             return
@@ -86,7 +86,7 @@ class ProjectionCheck:
         return last[2:]
 
     def _compare_prompt(self, line: int, request: ModelRequest, shown: DecisionPacket) -> None:
-        if not is_known(request.renderer):
+        if not is_known_renderer(request.renderer):
             self._found.add(line, "prompt", f"unknown renderer {request.renderer!r}")
             return
         try:

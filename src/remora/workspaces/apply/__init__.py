@@ -1,1 +1,1 @@
-"""Change sets merged into the user's files: whole or not at all, also after a crash."""
+"""Transactions that merge change sets into the user's files, and survive a crash."""

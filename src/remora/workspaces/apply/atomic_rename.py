@@ -1,4 +1,4 @@
-"""Names swapped, placed and taken within one folder, so that no text is ever overwritten."""
+"""Renames within one folder that never overwrite a file."""
 
 import errno
 import hashlib
@@ -9,76 +9,76 @@ from contextlib import suppress
 from remora.workspaces.apply.open_files import is_open_for_writing
 from remora.workspaces.file_syscalls import rename_exchange, rename_noreplace
 
-ODD = "link or special file"
-OPEN = "file that somebody has open for writing"
+NOT_REGULAR = "link or special file"
+OPEN_FOR_WRITING = "file that a program has open for writing"
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 _NO_FILE = {errno.ELOOP, errno.ENXIO}
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def digest_at(folder: int, name: bytes) -> str | None:
-    """SHA-256 of a regular file, `ODD` for anything else, None if nothing has this name."""
+    """Return the SHA-256 of a regular file, `NOT_REGULAR` for anything else, None if missing."""
     try:
         if not st.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            return ODD
+            return NOT_REGULAR
         handle = os.open(name, _READ, dir_fd=folder)
     except FileNotFoundError:
         return None
     except OSError as error:
-        if error.errno in _NO_FILE:  # it became one meanwhile
-            return ODD
+        if error.errno in _NO_FILE:  # it was replaced meanwhile
+            return NOT_REGULAR
         raise
     if not st.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        return ODD
+        return NOT_REGULAR
     with os.fdopen(handle, "rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def settled_at(folder: int, name: bytes) -> str | None:
-    """As `digest_at`, or `OPEN`: what somebody is about to write there is still to come."""
-    return OPEN if is_open_for_writing(folder, name) else digest_at(folder, name)
+def digest_unless_open(folder: int, name: bytes) -> str | None:
+    """Return `digest_at`, or `OPEN_FOR_WRITING` if a program may still write to the file."""
+    return OPEN_FOR_WRITING if is_open_for_writing(folder, name) else digest_at(folder, name)
 
 
-def exchange(folder: int, name: bytes, other: bytes) -> None:
-    """Swap two names, in one step where the file system can. Raises OSError."""
+def swap_names(folder: int, name: bytes, other: bytes) -> None:
+    """Swap two names, atomically where the file system supports it. Raises OSError."""
     try:
         rename_exchange(folder, name, other)
     except OSError as error:
         if error.errno not in _CANNOT:
             raise
-        exchange_by_renames(folder, name, other)
+        swap_by_renames(folder, name, other)
 
 
-def exchange_by_renames(folder: int, name: bytes, other: bytes) -> None:
-    """Swap two names in three steps that `heal` can finish or undo. Raises OSError."""
-    place(folder, name, other + b"~")
-    place(folder, other, name)
-    place(folder, other + b"~", other)
+def swap_by_renames(folder: int, name: bytes, other: bytes) -> None:
+    """Swap two names in three renames, which `repair_swap` can finish or undo. Raises OSError."""
+    rename_to_free(folder, name, other + b"~")
+    rename_to_free(folder, other, name)
+    rename_to_free(folder, other + b"~", other)
 
 
-def heal(folder: int, name: bytes, other: bytes) -> None:
-    """Bring a swap by renames that was cut short to its beginning or its end."""
+def repair_swap(folder: int, name: bytes, other: bytes) -> None:
+    """Finish or undo an interrupted swap by renames."""
     spare = other + b"~"
     if digest_at(folder, spare) is None:
         return
-    if same_file(folder, spare, name) or same_file(folder, spare, other):
-        take_away(folder, spare)
+    if is_same_file(folder, spare, name) or is_same_file(folder, spare, other):
+        unlink_if_exists(folder, spare)
         return
-    if same_file(folder, name, other):
-        take_away(folder, other)
+    if is_same_file(folder, name, other):
+        unlink_if_exists(folder, other)
     if digest_at(folder, name) is None:
-        place(folder, spare, name)
+        rename_to_free(folder, spare, name)
     elif digest_at(folder, other) is None:
-        place(folder, spare, other)
+        rename_to_free(folder, spare, other)
 
 
-def place(folder: int, name: bytes, free: bytes) -> None:
-    """Rename to a name that must be free. Raises OSError, FileExistsError if it is taken.
+def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
+    """Rename to a free name. Raises OSError, FileExistsError if the name is taken.
 
-    Where that takes two steps, a call that was cut short between them is completed by the next.
+    Without renameat2 this takes two steps; the next call completes an interrupted one.
     """
-    if not same_file(folder, name, free):
+    if not is_same_file(folder, name, free):
         try:
             rename_noreplace(folder, name, free)
         except OSError as error:
@@ -90,8 +90,8 @@ def place(folder: int, name: bytes, free: bytes) -> None:
     os.unlink(name, dir_fd=folder)
 
 
-def same_file(folder: int, name: bytes, other: bytes) -> bool:
-    """Whether two names stand for one file: a `place` in two steps was cut short."""
+def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
+    """Return True if both names are one file: a two-step `rename_to_free` was interrupted."""
     try:
         one = os.stat(name, dir_fd=folder, follow_symlinks=False)
         two = os.stat(other, dir_fd=folder, follow_symlinks=False)
@@ -100,14 +100,14 @@ def same_file(folder: int, name: bytes, other: bytes) -> bool:
     return os.path.samestat(one, two)
 
 
-def take_away(folder: int, name: bytes) -> None:
-    """Remove a name of our own if it is there."""
+def unlink_if_exists(folder: int, name: bytes) -> None:
+    """Remove a file if it exists."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
 
 
 def sync_folder(folder: int) -> None:
-    """Make the renames in a folder durable."""
+    """Sync the renames in a folder to disk."""
     handle = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
         os.fsync(handle)

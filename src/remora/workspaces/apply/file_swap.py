@@ -1,4 +1,4 @@
-"""One file of a journal into its place, or back: every state between is told from the disk."""
+"""Application and rollback of one journal entry; the state is read from disk at every step."""
 
 import errno
 import hashlib
@@ -10,58 +10,60 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from remora.errors import HostError
 from remora.ids import unspell_path
 from remora.workspaces.apply.atomic_rename import (
-    ODD,
-    OPEN,
+    NOT_REGULAR,
+    OPEN_FOR_WRITING,
     digest_at,
-    exchange,
-    heal,
-    place,
-    same_file,
-    settled_at,
+    digest_unless_open,
+    is_same_file,
+    rename_to_free,
+    repair_swap,
+    swap_names,
     sync_folder,
-    take_away,
+    unlink_if_exists,
 )
-from remora.workspaces.apply.journal import Entry, Journal, JournalFolder
-from remora.workspaces.rooted_files import Beneath, write_new
+from remora.workspaces.apply.journal import Journal, JournalEntry, JournalFolder
+from remora.workspaces.rooted_files import RootedFiles, write_new_file
 
 _MOVED = "its folder was moved meanwhile"
-_HELD = 256
-"""Folders that are kept open at once: those of all but the hugest change sets."""
+_MAX_OPEN_FOLDERS = 256
+"""Folders kept open at once; enough for all but the largest change sets."""
 _TRIES = 100
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE}
 
 
-class Placing(AbstractContextManager["Placing"]):
-    """The steps for the files of one journal beneath one root.
+class FileSwapper(AbstractContextManager["FileSwapper"]):
+    """Steps for the files of one journal beneath one root.
 
-    The waiting name tells how far a file has come: it appears with the whole new text, and holds
-    the old text once the names were exchanged. It goes only when all files are in place.
-    A folder stays open from the first step on: what was begun in it can be taken back wherever it
-    is moved. `resumed`: another process may have begun.
+    The waiting name shows the progress of a file: it appears with the complete new text, contains
+    the old text after the swap, and is removed once all files are in place. Folders stay open from
+    the first step on, so that a rollback works even if they are moved. `resumed`: another process
+    may have begun.
     """
 
     def __init__(
-        self, tree: Beneath, journal: Journal, store: JournalFolder, *, resumed: bool = False
+        self, tree: RootedFiles, journal: Journal, store: JournalFolder, *, resumed: bool = False
     ) -> None:
         self._tree = tree
         self._journal = journal
         self._store = store
         self._resumed = resumed
-        self._held: dict[str, int] = {}
+        self._open_folders: dict[str, int] = {}
 
     def __exit__(self, *_: object) -> None:
-        for handle in self._held.values():
+        for handle in self._open_folders.values():
             os.close(handle)
-        self._held.clear()
+        self._open_folders.clear()
 
-    def forward(self, entry: Entry) -> str:
-        """Put a file in place. Empty if it is, else why it cannot be: the tree moved on. Raises
-        OSError where the disk is full or fails."""
+    def put_in_place(self, entry: JournalEntry) -> str:
+        """Put a file in place; return why not if the tree has changed, else an empty string.
+
+        Raises OSError if the disk is full or fails.
+        """
         path = unspell_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
             with self._folder(path, make=entry.ours is None) as (folder, name):
-                heal(folder, name, waiting)
+                repair_swap(folder, name, waiting)
                 if entry.ours is None:
                     self._create(entry, folder, name, waiting)
                 elif entry.result is None:
@@ -70,11 +72,11 @@ class Placing(AbstractContextManager["Placing"]):
                     self._replace(entry, folder, name, waiting)
                 sync_folder(folder)
         except (OSError, HostError) as error:
-            return _why_not(error, path)
+            return _describe(error, path)
         return self.check(entry)
 
-    def check(self, entry: Entry) -> str:
-        """Whether what was taken out is what was checked, and stays so; empty if so."""
+    def check(self, entry: JournalEntry) -> str:
+        """Return an empty string if the replaced file is the expected one, else what changed."""
         path = unspell_path(entry.path)
         try:
             with self._folder(path) as (folder, name):
@@ -84,70 +86,68 @@ class Placing(AbstractContextManager["Placing"]):
         except (HostError, OSError):
             return _MOVED
 
-    def back(self, entry: Entry) -> str:
-        """Take a file back. Empty if it stands as before, else what else was found and kept."""
+    def take_back(self, entry: JournalEntry) -> str:
+        """Roll back a file; return an empty string, or which other content was found and kept."""
         path = unspell_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
             with self._folder(path) as (folder, name):
-                heal(folder, name, waiting)
+                repair_swap(folder, name, waiting)
                 if entry.ours is None:
-                    told = self._uncreate(entry, folder, name, waiting)
+                    kept = self._uncreate(entry, folder, name, waiting)
                 elif entry.result is None:
-                    told = self._undelete(entry, folder, name, waiting)
+                    kept = self._undelete(entry, folder, name, waiting)
                 else:
-                    told = self._unreplace(entry, folder, name, waiting)
+                    kept = self._unreplace(entry, folder, name, waiting)
                 sync_folder(folder)
-        except HostError:  # its folder is gone, and with it all that could be taken back
+        except HostError:  # its folder is gone, so there is nothing to roll back
             if self._resumed and entry.ours is not None:
-                return (
-                    f"its folder is gone; where you moved it, look for {os.fsdecode(waiting)} in it"
-                )
+                return f"its folder is gone; if you moved it, look there for {os.fsdecode(waiting)}"
             return ""
-        return told
+        return kept
 
-    def tidy(self, entry: Entry) -> None:
-        """Remove the waiting name once every file is in place."""
+    def remove_waiting(self, entry: JournalEntry) -> None:
+        """Remove the waiting name, once all files are in place."""
         waiting = self._journal.waiting_name(entry)
         with suppress(HostError), self._folder(unspell_path(entry.path)) as (folder, _):
-            take_away(folder, waiting)
-            take_away(folder, waiting + b"-part")
+            unlink_if_exists(folder, waiting)
+            unlink_if_exists(folder, waiting + b"-part")
 
     @contextmanager
     def _folder(self, path: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
         above, _, last = path.rpartition("/")
-        if above in self._held:
-            yield self._held[above], os.fsencode(last)
+        if above in self._open_folders:
+            yield self._open_folders[above], os.fsencode(last)
             return
-        with self._tree.parent(path, make=make) as (folder, name):
-            if len(self._held) < _HELD:
-                self._held[above] = os.dup(folder)
+        with self._tree.open_parent(path, make=make) as (folder, name):
+            if len(self._open_folders) < _MAX_OPEN_FOLDERS:
+                self._open_folders[above] = os.dup(folder)
             yield folder, name
 
     def _has_moved(self, path: str, folder: int) -> bool:
-        with self._tree.parent(path) as (now, _):
+        with self._tree.open_parent(path) as (now, _):
             return not os.path.samestat(os.fstat(now), os.fstat(folder))
 
-    def _objection(self, entry: Entry, folder: int, name: bytes) -> str:
+    def _objection(self, entry: JournalEntry, folder: int, name: bytes) -> str:
         if entry.ours is None:
             return ""
-        out = settled_at(folder, self._journal.waiting_name(entry))
+        out = digest_unless_open(folder, self._journal.waiting_name(entry))
         if out is None and digest_at(folder, name) == entry.result:
-            return ""  # in place; someone tidied the waiting name before we could
+            return ""  # in place; the waiting name was removed by another program
         if out == entry.ours:
             return ""
-        if out == OPEN:
+        if out == OPEN_FOR_WRITING:
             return "another program has it open for writing"
-        return f"it became a {out} meanwhile" if out == ODD else "it was edited meanwhile"
+        return f"it became a {out} meanwhile" if out == NOT_REGULAR else "it was edited meanwhile"
 
     def remove_folders(self) -> None:
-        """Remove folders that were made on the way and hold nothing."""
+        """Remove empty folders that this journal created."""
         for spelled in sorted(self._journal.folders, key=len, reverse=True):
             path = unspell_path(spelled)
-            with suppress(HostError, OSError), self._tree.parent(path) as (folder, name):
+            with suppress(HostError, OSError), self._tree.open_parent(path) as (folder, name):
                 os.rmdir(name, dir_fd=folder)
 
-    def _create(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> None:
+    def _create(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
         if digest_at(folder, waiting) is None:
             there = digest_at(folder, name)
             if there == entry.result:
@@ -155,29 +155,29 @@ class Placing(AbstractContextManager["Placing"]):
             if there is not None:
                 raise FileExistsError
             self._write(entry, folder, name, waiting, new=True)
-        place(folder, waiting, name)
+        rename_to_free(folder, waiting, name)
 
     def _delete(self, folder: int, name: bytes, waiting: bytes) -> None:
-        if digest_at(folder, waiting) is None or same_file(folder, name, waiting):
-            place(folder, name, waiting)
+        if digest_at(folder, waiting) is None or is_same_file(folder, name, waiting):
+            rename_to_free(folder, name, waiting)
 
-    def _replace(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> None:
+    def _replace(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
         if digest_at(folder, waiting) is None:
             if digest_at(folder, name) == entry.result:
                 return
             self._write(entry, folder, name, waiting, new=True)
         if digest_at(folder, waiting) == entry.result:
-            exchange(folder, name, waiting)
+            swap_names(folder, name, waiting)
         self._carry_mode(entry, folder, name, waiting)
 
-    def _carry_mode(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> None:
-        """What the user made of the mode of the file that went holds for the one that came."""
+    def _carry_mode(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
+        """Copy a mode that the user changed meanwhile from the old file to the new one."""
         with suppress(OSError):
-            went, came = (
+            old, new = (
                 os.stat(one, dir_fd=folder, follow_symlinks=False) for one in (waiting, name)
             )
-            modes = st.S_IMODE(went.st_mode), st.S_IMODE(came.st_mode)
-            if st.S_ISREG(went.st_mode) and st.S_ISREG(came.st_mode) and modes[0] != entry.mode:
+            modes = st.S_IMODE(old.st_mode), st.S_IMODE(new.st_mode)
+            if st.S_ISREG(old.st_mode) and st.S_ISREG(new.st_mode) and modes[0] != entry.mode:
                 handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
                 try:
                     if modes[1] == entry.mode:
@@ -185,26 +185,28 @@ class Placing(AbstractContextManager["Placing"]):
                 finally:
                     os.close(handle)
 
-    def _write(self, entry: Entry, folder: int, name: bytes, waiting: bytes, *, new: bool) -> None:
-        """The new (or old) text under the waiting name, whole or not at all."""
+    def _write(
+        self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes, *, new: bool
+    ) -> None:
+        """Write the new (or old) text to the waiting name, completely or not at all."""
         if digest_at(folder, waiting) is not None:
             return
         content = self._store.content(f"{entry.number}.{'new' if new else 'old'}")
         if hashlib.sha256(content).hexdigest() != (entry.result if new else entry.ours):
-            raise HostError("the journal's copy of it is damaged")
+            raise HostError("its copy in the journal is damaged")
         part = waiting + b"-part"
-        take_away(folder, part)
-        write_new(folder, part, content, entry.mode)
-        with suppress(OSError):  # another owner's file stays theirs where we may say so
+        unlink_if_exists(folder, part)
+        write_new_file(folder, part, content, entry.mode)
+        with suppress(OSError):  # keep the file's owner where permitted
             self._give_owner(entry, folder, name, part)
         handle = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
-        place(folder, part, waiting)
+        rename_to_free(folder, part, waiting)
 
-    def _give_owner(self, entry: Entry, folder: int, name: bytes, part: bytes) -> None:
+    def _give_owner(self, entry: JournalEntry, folder: int, name: bytes, part: bytes) -> None:
         if entry.ours is None:
             return
         old = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -213,83 +215,87 @@ class Placing(AbstractContextManager["Placing"]):
             os.chown(part, old.st_uid, old.st_gid, dir_fd=folder, follow_symlinks=False)
             os.chmod(part, entry.mode, dir_fd=folder)
 
-    def _uncreate(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
-        told = ""
+    def _uncreate(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
+        kept = ""
         if digest_at(folder, waiting) is not None:
-            if same_file(folder, name, waiting):
-                take_away(folder, name)
-            take_away(folder, waiting)  # it was never quite placed
+            if is_same_file(folder, name, waiting):
+                unlink_if_exists(folder, name)
+            unlink_if_exists(folder, waiting)  # the rename had not finished
         elif digest_at(folder, name) == entry.result:
-            place(folder, name, waiting)
-            if settled_at(folder, waiting) == entry.result:
-                take_away(folder, waiting)
+            rename_to_free(folder, name, waiting)
+            if digest_unless_open(folder, waiting) == entry.result:
+                unlink_if_exists(folder, waiting)
             else:
-                told = self._recreate(entry, folder, name, waiting)
-        take_away(folder, waiting + b"-part")
-        return told
+                kept = self._recreate(entry, folder, name, waiting)
+        unlink_if_exists(folder, waiting + b"-part")
+        return kept
 
-    def _recreate(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
+    def _recreate(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         try:
-            place(folder, waiting, name)
+            rename_to_free(folder, waiting, name)
         except FileExistsError:
             return self._keep(entry, folder, waiting)
-        return "it was edited after it had been created, and kept"
+        return "it was edited after it had been created, and was kept"
 
-    def _undelete(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
+    def _undelete(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         if digest_at(folder, waiting) is None:
             return ""
         try:
-            place(folder, waiting, name)
+            rename_to_free(folder, waiting, name)
         except FileExistsError:
             return self._keep(entry, folder, waiting)
         return ""
 
-    def _unreplace(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
-        take_away(folder, waiting + b"-part")
+    def _unreplace(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
+        unlink_if_exists(folder, waiting + b"-part")
         out, now = digest_at(folder, waiting), digest_at(folder, name)
-        if out is None and now == entry.result:  # someone tidied: the journal has the old text
+        if (
+            out is None and now == entry.result
+        ):  # the waiting file was removed: the journal has the old text
             self._write(entry, folder, name, waiting, new=False)
             out = digest_at(folder, waiting)
         if out is None:
             return ""
         if out == entry.result:
-            take_away(folder, waiting)  # not exchanged
+            unlink_if_exists(folder, waiting)  # not swapped
             return ""
-        if now != entry.result:  # the user wrote again, or deleted it: so it stays
+        if now != entry.result:  # the user edited or deleted it since: keep that
             return self._keep(entry, folder, waiting, gone=now is None)
         try:
             return self._exchange_back(entry, folder, name, waiting)
         except FileNotFoundError:
             return self._keep(entry, folder, waiting, gone=True)
 
-    def _exchange_back(self, entry: Entry, folder: int, name: bytes, waiting: bytes) -> str:
-        """Until what comes out is what was there: anything else is newer, the user's, and belongs
-        there."""
+    def _exchange_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
+        """Swap until the file taken out is our result: any other content is a newer edit of the user,
+        and is put back."""
         there = entry.result
         for _ in range(_TRIES):
             put = digest_at(folder, waiting)
-            exchange(folder, name, waiting)
+            swap_names(folder, name, waiting)
             self._carry_mode(entry, folder, name, waiting)
-            if settled_at(folder, waiting) == there:
+            if digest_unless_open(folder, waiting) == there:
                 break
             there = put
         if digest_at(folder, waiting) == entry.result and there == entry.result:
-            take_away(folder, waiting)
+            unlink_if_exists(folder, waiting)
             return ""
         return self._keep(entry, folder, waiting)
 
-    def _keep(self, entry: Entry, folder: int, waiting: bytes, *, gone: bool = False) -> str:
-        """The user's newest text has the name; an older one of theirs is never thrown away."""
-        if settled_at(folder, waiting) in (entry.ours, entry.result):
-            take_away(folder, waiting)
+    def _keep(self, entry: JournalEntry, folder: int, waiting: bytes, *, gone: bool = False) -> str:
+        """Leave the user's newest text in place, and never delete an older one of theirs."""
+        if digest_unless_open(folder, waiting) in (entry.ours, entry.result):
+            unlink_if_exists(folder, waiting)
             if gone:
-                return "it was deleted or renamed while it was changed, and left so"
-            return "it was edited while it was taken back; that text was kept"
-        return f"it was edited twice; the earlier text is beside it in {os.fsdecode(waiting)}"
+                return "it was deleted or renamed meanwhile, and left so"
+            return "it was edited during the rollback; the edit was kept"
+        above = unspell_path(entry.path).rpartition("/")[0]
+        left = os.path.join(above, os.fsdecode(waiting))  # noqa: PTH118 (relative to the root)
+        return f"it was edited twice; the earlier text is in {left}"
 
 
-def _why_not(error: OSError | HostError, path: str) -> str:
-    """What the user did to a file, by the error it made. Raises OSError for what a disk did."""
+def _describe(error: OSError | HostError, path: str) -> str:
+    """Describe what the user did to a file, by the error. Raises OSError for disk errors."""
     cause = error if isinstance(error, OSError) else error.__cause__
     if isinstance(cause, OSError) and cause.errno in _DISK:
         raise cause

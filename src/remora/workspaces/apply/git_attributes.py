@@ -1,4 +1,4 @@
-"""Which files git alters as it commits them, by commands or in ways that are not done here."""
+"""Files that git would convert on commit, by filters or encodings that we do not apply."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,27 +10,28 @@ _OFF = ("unspecified", "unset")
 
 
 def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Files (by path beneath `root`) whose committed content is not what stands in the working
-    tree, and why, but for line ends.
+    """Yield files whose committed content differs from the working tree, and why.
 
-    A clean filter is a command that a repository's configuration names: it is not run.
-    Raises OutsideError.
+    Paths are relative to `root`; line ends do not count. A clean filter is a command of the
+    repository's configuration, and is not run. Raises OutsideError.
     """
     if not paths:
         return
     words = ("check-attr", "-z", "--stdin", *_ASKED)
     asked = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
-    said = git_output(root, *words, stdin=asked).split(b"\0")[:-1]
-    for at in range(0, len(said), 3):
-        path, name, value = (part.decode("utf-8", "surrogateescape") for part in said[at : at + 3])
+    fields = git_output(root, *words, stdin=asked).split(b"\0")[:-1]
+    for at in range(0, len(fields), 3):
+        path, name, value = (
+            part.decode("utf-8", "surrogateescape") for part in fields[at : at + 3]
+        )
         if value in _OFF or (name == "filter" and not _runs(root, value)):
             continue
-        told = name if value == "set" else f"{name}={value}"
-        yield path, f"git alters it as it is committed ({told}), which is not done here"
+        attribute = name if value == "set" else f"{name}={value}"
+        yield path, f"git converts it on commit ({attribute}), which Remora does not do"
 
 
 def _runs(root: Path, driver: str) -> bool:
-    """Whether the filter is configured: git ignores one that is not."""
+    """Return True if the filter is configured: git ignores one that is not."""
     keys = git_output(root, "config", "--name-only", "--list", succeeds=(0, 1)).decode(
         "utf-8", "replace"
     )

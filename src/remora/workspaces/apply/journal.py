@@ -1,4 +1,4 @@
-"""The journal of one change set on its way into the user's tree; it lies in the state folder."""
+"""Journal of one change set being written to the user's tree, kept in the state folder."""
 
 import fcntl
 import os
@@ -18,8 +18,8 @@ _NAME = "journal.json"
 _DONE = "done"
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One file: SHA-256 before and after (None: absent), its mode, and its name while in waiting.
+class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One file: SHA-256 before (`ours`) and after (`result`; None: absent), and its mode.
 
     `path` is spelled as in a node key; `number` names its contents in the journal, `N.new` and
     `N.old`.
@@ -33,63 +33,65 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to become of which files of which (spelled) root. `note` is the caller's own.
+    """Planned writes beneath a root, whose path is spelled as in a node key.
 
-    `folders` are spelled paths of folders that were missing before.
+    `folders` are spelled paths of folders that were missing before. `note` belongs to the caller.
     """
 
     v: int = 1
     id: str
     root: str
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     folders: tuple[str, ...] = ()
     note: dict[str, str] = {}
 
-    def waiting_name(self, entry: Entry) -> bytes:
-        """The name in the file's own folder under which new and old text wait."""
+    def waiting_name(self, entry: JournalEntry) -> bytes:
+        """Name of the temporary file, in the file's folder, for the new and then the old text."""
         return f".remora-{self.id}-{entry.number}".encode()
 
 
 class JournalFolder:
-    """One root's folder for at most one journal, held by one process at a time."""
+    """Folder for at most one journal of a root, locked by one process at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the folder. Raises Conflict if another process does, DiskError if it cannot be."""
+    def locked(self) -> Iterator[None]:
+        """Lock the folder. Raises Conflict if another process has the lock, or DiskError."""
         try:
             make_private(self._folder)
             path = self._folder / "lock"
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise DiskError(f"cannot keep a journal in {self._folder}: {error.strerror}") from error
+            raise DiskError(
+                f"cannot write a journal in {self._folder}: {error.strerror}"
+            ) from error
         try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                hint = "wait until the other command has ended, then repeat this one"
-                raise Conflict("another command changes this tree now", hint=hint) from error
+                hint = "wait for the other command to end, then repeat this one"
+                raise Conflict("another command is changing this project", hint=hint) from error
             yield
         finally:
             os.close(lock)
 
     def write(self, journal: Journal, contents: Mapping[str, bytes]) -> None:
-        """Store contents (by file name), then the journal, each durably. Raises OSError."""
+        """Store and sync contents (by file name), then the journal. Raises OSError."""
         self.clear()
         place = self._place()
         place.mkdir(mode=0o700)
         for name, content in contents.items():
             write_durably(place / name, content)
         write_durably(place / "new", msgspec.json.encode(journal))
-        sync(place)
+        sync_path(place)
         (place / "new").rename(place / _NAME)
-        sync(place)
-        sync(self._folder)
+        sync_path(place)
+        sync_path(self._folder)
 
     def read(self) -> Journal | None:
-        """The journal that is left, None if none is. Raises DiskError for a damaged one."""
+        """Return the journal that was left, if any. Raises DiskError for a damaged one."""
         try:
             text = (self._place() / _NAME).read_bytes()
         except FileNotFoundError:
@@ -99,28 +101,28 @@ class JournalFolder:
         try:
             return msgspec.json.decode(text, type=Journal)
         except msgspec.DecodeError as error:
-            hint = "look at the files it names, then remove that folder"
+            hint = "check the files it names, then remove that folder"
             raise DiskError(f"the journal in {self._place()} is damaged", hint=hint) from error
 
     def content(self, name: str) -> bytes:
-        """A content stored with the journal. Raises OSError."""
+        """Return a content stored with the journal. Raises OSError."""
         return (self._place() / name).read_bytes()
 
     def finish(self) -> None:
-        """From here on every file is in place and only cleaning is left. Raises OSError."""
+        """Record that every file is in place and only cleaning remains. Raises OSError."""
         write_durably(self._place() / _DONE, b"")
-        sync(self._place())
+        sync_path(self._place())
 
     def is_finished(self) -> bool:
-        """Whether `finish` was reached."""
+        """Return True if every file is in place."""
         return (self._place() / _DONE).exists()
 
     def clear(self) -> None:
-        """Remove journal and contents, the journal first. Raises OSError."""
+        """Remove the journal, then its contents. Raises OSError."""
         place = self._place()
         if (place / _NAME).exists():
             (place / _NAME).unlink()
-            sync(place)
+            sync_path(place)
         shutil.rmtree(place, ignore_errors=True)
 
     def _place(self) -> Path:
@@ -128,9 +130,9 @@ class JournalFolder:
 
 
 def new_journal(
-    root: Path, entries: Sequence[Entry], folders: Sequence[str], note: Mapping[str, str]
+    root: Path, entries: Sequence[JournalEntry], folders: Sequence[str], note: Mapping[str, str]
 ) -> Journal:
-    """A journal with an id of its own."""
+    """Return a journal with a new id."""
     return Journal(
         id=secrets.token_hex(8),
         root=spell_path(str(root)),
@@ -140,13 +142,13 @@ def new_journal(
     )
 
 
-def is_of(journal: Journal, root: Path) -> bool:
-    """Whether a journal speaks of this (resolved) root."""
+def belongs_to(journal: Journal, root: Path) -> bool:
+    """Return True if a journal belongs to this (resolved) root."""
     return journal.root == spell_path(str(root))
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """A new file with its content. Raises OSError, FileExistsError where the name is taken."""
+    """Write and sync a new file. Raises OSError, FileExistsError if the name is taken."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(content)
@@ -154,8 +156,8 @@ def write_durably(path: Path, content: bytes) -> None:
         os.fsync(handle)
 
 
-def sync(folder: Path) -> None:
-    """Make the names in a folder durable. Raises OSError."""
+def sync_path(folder: Path) -> None:
+    """Sync the names in a folder to disk. Raises OSError."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Where two versions of a file differ: the hunks that lead from one to the other."""
+"""Line diff: the hunks between two versions of a file."""
 
 import bisect
 import difflib
@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import msgspec
 
-_DEAR = 4_000_000  # line pairs beyond which an exact comparison of a stretch takes seconds
+_MAX_PAIRS = 4_000_000  # beyond this many line pairs an exact comparison takes seconds
 
 _Lines = Sequence[bytes]
 _Pair = tuple[int, int]
@@ -22,11 +22,11 @@ class Hunk(msgspec.Struct, frozen=True):
     lines: tuple[bytes, ...]
 
 
-def hunks(old: _Lines, new: _Lines) -> list[Hunk]:
-    """The hunks in order, with at least one unchanged line between any two.
+def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
+    """Return the hunks in order, with at least one unchanged line between any two.
 
-    Where lines could be inserted or deleted in several places with the same result, the last one
-    counts: two sides that did the same are seen to have done so.
+    If an insertion or deletion fits several places, the last one is used, so that the same change
+    on two sides yields the same hunk.
     """
     found: list[Hunk] = []
     at_old = at_new = 0
@@ -34,23 +34,23 @@ def hunks(old: _Lines, new: _Lines) -> list[Hunk]:
         if (one, other) != (at_old, at_new):
             found.append(Hunk(at_old, one, tuple(new[at_new:other])))
         at_old, at_new = one + 1, other + 1
-    return _settled(old, found)
+    return _normalized(old, found)
 
 
-def _settled(old: _Lines, found: list[Hunk]) -> list[Hunk]:
-    """Each hunk moved down as far as it goes; those that meet are one."""
+def _normalized(old: _Lines, found: list[Hunk]) -> list[Hunk]:
+    """Move each hunk down as far as possible, and merge hunks that touch."""
     done: list[Hunk] = []
     for hunk in reversed(found):
-        moved = _moved(old, hunk, done[-1].start if done else len(old))
+        moved = _moved_down(old, hunk, done[-1].start if done else len(old))
         while done and moved.end == done[-1].start:
             below = done.pop()
             moved = Hunk(moved.start, below.end, moved.lines + below.lines)
-            moved = _moved(old, moved, done[-1].start if done else len(old))
+            moved = _moved_down(old, moved, done[-1].start if done else len(old))
         done.append(moved)
     return done[::-1]
 
 
-def _moved(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
+def _moved_down(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
     start, end, lines = hunk.start, hunk.end, hunk.lines
     steps = 0
     if start == end:
@@ -65,10 +65,10 @@ def _moved(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
 
 
 def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
-    """Indexes of lines that stayed, ascending on both sides.
+    """Return index pairs of unchanged lines, ascending on both sides.
 
-    Common ends first, then lines that occur once on both sides (a changed function is not
-    matched to its neighbour's blank lines), and only what is between those line by line.
+    Common ends come first, then lines that occur once on both sides (so that a changed function is
+    not matched to its neighbour's blank lines); only the rest is compared line by line.
     """
     head = _common(zip(old, new, strict=False))
     old_left, new_left = old[head:], new[head:]
@@ -87,9 +87,9 @@ def _common(pairs: Iterator[tuple[bytes, bytes]]) -> int:
 def _middle(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
     if not old or not new:
         return []
-    anchors = _rising(_unique(old, new))
+    anchors = _longest_rising(_unique(old, new))
     if not anchors:
-        return [(old_at + i, new_at + j) for i, j in _compared(old, new)]
+        return [(old_at + i, new_at + j) for i, j in _compare_lines(old, new)]
     found: list[_Pair] = []
     i = j = 0
     for one, other in [*anchors, (len(old), len(new))]:
@@ -101,14 +101,14 @@ def _middle(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
 
 
 def _unique(old: _Lines, new: _Lines) -> list[_Pair]:
-    """Lines that occur exactly once on each side, in the old order."""
+    """Return lines that occur exactly once on each side, in the old order."""
     in_old, in_new = Counter(old), Counter(new)
     where = {line: j for j, line in enumerate(new) if in_new[line] == 1}
     return [(i, where[line]) for i, line in enumerate(old) if in_old[line] == 1 and line in where]
 
 
-def _rising(pairs: list[_Pair]) -> list[_Pair]:
-    """The longest run of pairs whose second numbers rise too (patience sorting)."""
+def _longest_rising(pairs: list[_Pair]) -> list[_Pair]:
+    """Return the longest run of pairs whose second numbers also increase (patience sorting)."""
     tops: list[int] = []
     piles: list[int] = []
     before: list[int] = []
@@ -125,11 +125,11 @@ def _rising(pairs: list[_Pair]) -> list[_Pair]:
     return chain[::-1]
 
 
-def _compared(old: _Lines, new: _Lines) -> list[_Pair]:
+def _compare_lines(old: _Lines, new: _Lines) -> list[_Pair]:
     in_place = [(i, i) for i, (a, b) in enumerate(zip(old, new, strict=False)) if a == b]
-    if len(old) * len(new) > _DEAR:
+    if len(old) * len(new) > _MAX_PAIRS:
         return in_place if len(old) == len(new) else []
     blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     found = [(a + i, b + i) for a, b, size in blocks for i in range(size)]
-    # lines edited in place must not be taken for moved ones among repeated lines
+    # among repeated lines, an edit in place must not look like a move
     return in_place if len(old) == len(new) and len(in_place) >= len(found) else found

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from remora.workspaces.apply.line_diff import Hunk, hunks
+from remora.workspaces.apply.line_diff import Hunk, diff_hunks
 
 
-class Merged(msgspec.Struct, frozen=True):
-    """Both sides' changes in one content."""
+class MergedText(msgspec.Struct, frozen=True):
+    """Merged content."""
 
     content: bytes
 
 
-class Clash(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of base lines (from `start`, counting from 1, to before `end`) that both changed.
+class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
+    """Base lines `start` (from 1) to before `end` that both sides changed.
 
     `start == end`: both inserted before that line.
     """
@@ -25,23 +25,23 @@ class Clash(msgspec.Struct, frozen=True, kw_only=True):
     theirs: bytes
 
 
-class Overlap(msgspec.Struct, frozen=True):
-    """The sides do not fit together; nothing is merged."""
+class MergeConflict(msgspec.Struct, frozen=True):
+    """Conflicting changes; nothing is merged."""
 
-    clashes: tuple[Clash, ...]
+    conflicts: tuple[LineConflict, ...]
 
 
-def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Overlap:
+def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflict:
     """Merge two changes of one base.
 
-    Changes of different base lines merge, also where they touch; the same change on both sides
-    counts once; two different insertions at one point, or changes of a common line, overlap.
-    Lines end in `\\n`, which with all else (`\\r`, a missing last newline) is kept as it is.
+    Changes of different base lines merge, even if they touch; the same change on both sides counts
+    once. Different insertions at one point, and changes of a common line, conflict. Lines end in
+    `\\n`; everything else (`\\r`, a missing last newline) is preserved.
     """
     old = split_lines(base)
-    left, right = hunks(old, split_lines(ours)), hunks(old, split_lines(theirs))
+    left, right = diff_hunks(old, split_lines(ours)), diff_hunks(old, split_lines(theirs))
     out: list[bytes] = []
-    clashes: list[Clash] = []
+    conflicts: list[LineConflict] = []
     at = 0
     for start, end, one, other in _regions(left, right):
         out += old[at:start]
@@ -52,17 +52,19 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> Merged | Overlap:
             out += yours
         else:
             text = b"".join(mine), b"".join(yours)
-            clashes.append(Clash(start=start + 1, end=end + 1, ours=text[0], theirs=text[1]))
+            conflicts.append(
+                LineConflict(start=start + 1, end=end + 1, ours=text[0], theirs=text[1])
+            )
         at = end
     out += old[at:]
-    if not clashes and any(not line.endswith(b"\n") for line in out[:-1]):
-        # one side took the last newline away, the other went on after it
-        clashes.append(Clash(start=len(old), end=len(old) + 1, ours=ours, theirs=theirs))
-    return Overlap(tuple(clashes)) if clashes else Merged(b"".join(out))
+    if not conflicts and any(not line.endswith(b"\n") for line in out[:-1]):
+        # one side removed the last newline, the other appended to it
+        conflicts.append(LineConflict(start=len(old), end=len(old) + 1, ours=ours, theirs=theirs))
+    return MergeConflict(tuple(conflicts)) if conflicts else MergedText(b"".join(out))
 
 
 def split_lines(content: bytes) -> list[bytes]:
-    """Lines with their `\\n`; the last may lack it."""
+    """Split into lines with their `\\n`; the last may lack it."""
     lines = [line + b"\n" for line in content.split(b"\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
@@ -72,9 +74,9 @@ _Region = tuple[int, int, list[Hunk], list[Hunk]]
 
 
 def _regions(left: Sequence[Hunk], right: Sequence[Hunk]) -> Iterator[_Region]:
-    """Hunks of both sides in base order, those that depend on each other in one region."""
+    """Group hunks of both sides, in base order, into regions that must be merged together."""
     marked = [(hunk, False) for hunk in left] + [(hunk, True) for hunk in right]
-    # an insertion stands before the lines that begin where it is
+    # an insertion sorts before lines that start at its position
     marked.sort(key=lambda item: (item[0].start, item[0].end, item[1]))
     region: list[tuple[Hunk, bool]] = []
     for item in marked:
@@ -101,7 +103,7 @@ def _meet(item: tuple[Hunk, bool], other: tuple[Hunk, bool]) -> bool:
         return True
     if one.start < two.end and two.start < one.end:
         return True
-    # touching: fine, unless an insertion would come twice
+    # touching hunks merge unless an insertion would be repeated
     inserted, replaced = (one, two) if one.start == one.end else (two, one)
     if inserted.start != inserted.end:
         return False

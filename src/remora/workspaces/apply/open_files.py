@@ -1,4 +1,4 @@
-"""Whether somebody is about to write into a file: the kernel knows who has it open."""
+"""Detection of files that another process has open for writing, by file leases."""
 
 import errno
 import fcntl
@@ -11,14 +11,14 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_open_for_writing(folder: int, name: bytes) -> bool:
-    """Whether any process has a regular file open for writing, or mapped so; False where the
-    system cannot tell.
+    """Return True if a process has a regular file open or mapped for writing.
 
-    A lease for reading is only granted on a file that nobody has open for writing.
+    Return False if the system cannot tell. The kernel grants a read lease only on a file that no
+    process has open for writing.
     """
     if _lease(folder, name) is not False:
         return False
-    trial = name + b"-trial"  # a network file system may refuse leases for reasons of its own
+    trial = name + b"-trial"  # a network file system may refuse all leases
     try:
         os.close(os.open(trial, _NEW, 0o600, dir_fd=folder))
         return _lease(folder, trial) is True
@@ -30,7 +30,7 @@ def is_open_for_writing(folder: int, name: bytes) -> bool:
 
 
 def _lease(folder: int, name: bytes) -> bool | None:
-    """Whether a lease was granted, for a moment; None where none can be asked for."""
+    """Return True if a lease was granted, None if leases are not supported."""
     if not hasattr(fcntl, "F_SETLEASE"):  # not Linux
         return None
     try:
@@ -38,7 +38,7 @@ def _lease(folder: int, name: bytes) -> bool | None:
     except OSError:
         return None
     try:
-        # who opens it right now waits until we close it; the usual signal would end this process
+        # a process that opens the file now waits for us; the default signal would end this process
         fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:

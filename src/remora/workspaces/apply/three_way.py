@@ -1,4 +1,4 @@
-"""A change set merged with the user's tree as it is now; nothing is written."""
+"""Three-way merge of a change set with the user's files, without writing."""
 
 import hashlib
 import os
@@ -10,25 +10,33 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import HostError
-from remora.files.walk import OWN_RECORDS
-from remora.workspaces.apply.merge import Merged, merge3
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.files.reserved_names import Kind, reserved
+from remora.workspaces.apply.merge import MergedText, merge3
+from remora.workspaces.commit_files import committed_mode
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+
+_RESERVED: dict[Kind, str] = {
+    "records": "version control and recordings",
+    "settings": "Remora's settings and agents",
+}
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of a change set: its content in the base and in the workspace (None: absent).
+    """One file of a change set: its content in base and workspace (None: absent).
 
-    `mode` are the permission bits of a new file; one that is there keeps its own.
+    A new file gets mode 0755 if `mode` has the owner's executable bit, else 0644; an existing file
+    keeps its mode. `restores`: the patch restores a deleted file of the user, with `mode`.
     """
 
     path: str
     base: bytes | None
     theirs: bytes | None
     mode: int
+    restores: bool = False
 
 
-class Write(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be written: `ours` is what must stand there until then (None: nothing)."""
+class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """One planned write: the file must contain `ours` until then (None: not exist)."""
 
     path: str
     ours: bytes | None
@@ -39,52 +47,55 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that cannot take the change, and why."""
+    """A file to which the change cannot be applied, and why."""
 
     path: str
     detail: str
 
 
-class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """A change set merged with the tree as it is; nothing is written yet.
+class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """A change set merged with the current tree.
 
-    Files that already are as wanted have no write.
+    Files that already have the result need no write.
     """
 
     root: Path
-    writes: tuple[Write, ...]
+    writes: tuple[FileWrite, ...]
     conflicts: tuple[FileConflict, ...]
 
 
-Look = Callable[[str], tuple[bytes | None, int]]
-"""A file's content and permission bits; None for a name that is free. Raises HostError, which
-names the path, for what is no regular file."""
+ReadFile = Callable[[str], tuple[bytes | None, int]]
+"""Returns a file's content (None if missing) and permission bits. Raises HostError, which names the
+path, if it is not a regular file."""
 
 
-def prepare(root: Path, patches: Sequence[FilePatch], look: Look | None = None) -> Prepared:
-    """Compare each file with its base and merge where it moved on. Only reads.
+def prepare_changes(
+    root: Path, patches: Sequence[FilePatch], read_file: ReadFile | None = None
+) -> PreparedChanges:
+    """Merge each patch with the current file, without writing.
 
-    Files are the tree's as it stands, or what `look` says of them.
+    Files are read from the tree, or with `read_file`.
     """
-    tree = Beneath(root.resolve())
-    seen = look or partial(_ours, tree)
-    writes: list[Write] = []
+    tree = RootedFiles(root.resolve())
+    read = read_file or partial(_read_user_file, tree)
+    writes: list[FileWrite] = []
     conflicts: list[FileConflict] = []
     for patch in sorted(patches, key=lambda patch: patch.path):
         try:
-            write = _prepared(seen, patch)
+            write = _merge_patch(read, patch)
         except HostError as error:
             detail = error.message.removeprefix(f"{patch.path}: ")
             conflicts.append(FileConflict(path=patch.path, detail=detail))
         else:
             writes += [write] if write else []
-    return Prepared(root=tree.root, writes=tuple(writes), conflicts=tuple(conflicts))
+    return PreparedChanges(root=tree.root, writes=tuple(writes), conflicts=tuple(conflicts))
 
 
-def _prepared(look: Look, patch: FilePatch) -> Write | None:
-    if not OWN_RECORDS.isdisjoint(part.casefold() for part in patch.path.split("/")):
-        raise HostError("version control and recordings are not for a change set to write")
-    ours, mode = look(patch.path)
+def _merge_patch(read_file: ReadFile, patch: FilePatch) -> FileWrite | None:
+    kind = reserved(patch.path)
+    if kind is not None:
+        raise HostError(f"a change set cannot write {_RESERVED[kind]}")
+    ours, mode = read_file(patch.path)
     if ours == patch.theirs:
         return None
     result = patch.theirs
@@ -92,20 +103,21 @@ def _prepared(look: Look, patch: FilePatch) -> Write | None:
     if merged:
         result = _merged(patch, ours)
         if result == ours:
-            return None  # theirs is a part of what the user did
-    wanted = patch.mode if ours is None else mode
+            return None  # the user's edit already includes it
+    if ours is None:
+        mode = patch.mode & 0o777 if patch.restores else committed_mode(patch.mode)
     sha256 = None if ours is None else hashlib.sha256(ours).hexdigest()
-    return Write(
-        path=patch.path, ours=ours, ours_sha=sha256, result=result, mode=wanted, merged=merged
+    return FileWrite(
+        path=patch.path, ours=ours, ours_sha=sha256, result=result, mode=mode, merged=merged
     )
 
 
-def _ours(tree: Beneath, path: str) -> tuple[bytes | None, int]:
-    """The user's content and mode; None for a name that is free. Raises HostError."""
+def _read_user_file(tree: RootedFiles, path: str) -> tuple[bytes | None, int]:
+    """Return the user's content (None if missing) and mode. Raises HostError."""
     if tree.exists(path):
         return tree.read_bytes(path, limit=FILE_LIMIT), st.S_IMODE(tree.stat(path).st_mode)
     try:
-        with tree.parent(path) as (folder, name):
+        with tree.open_parent(path) as (folder, name):
             os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None, 0
@@ -118,18 +130,18 @@ def _ours(tree: Beneath, path: str) -> tuple[bytes | None, int]:
 
 def _merged(patch: FilePatch, ours: bytes | None) -> bytes:
     if patch.base is None:
-        raise HostError("exists already with another content")
+        raise HostError("already exists with other content")
     if ours is None:
         raise HostError("was deleted")
     if patch.theirs is None:
-        raise HostError("was edited, and is to be deleted")
+        raise HostError("was edited, but the change deletes it")
     merge = merge3(patch.base, ours, patch.theirs)
-    if isinstance(merge, Merged):
+    if isinstance(merge, MergedText):
         return merge.content
-    clash = merge.clashes[0]
+    conflict = merge.conflicts[0]
     place = (
-        f"line {clash.start}"
-        if clash.end - clash.start < 2
-        else (f"lines {clash.start} to {clash.end - 1}")
+        f"line {conflict.start}"
+        if conflict.end - conflict.start < 2
+        else (f"lines {conflict.start} to {conflict.end - 1}")
     )
-    raise HostError(f"was edited where it is to be changed ({place} of the base)")
+    raise HostError(f"was edited at the lines to change ({place} of the base)")

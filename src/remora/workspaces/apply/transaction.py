@@ -1,4 +1,4 @@
-"""One change set into the user's tree: all of it or nothing, whenever we are killed."""
+"""Transaction that writes a change set to the user's tree: all or nothing, even if killed."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,124 +10,142 @@ import msgspec
 
 from remora.errors import Conflict, DiskError
 from remora.ids import spell_path, unspell_path
-from remora.workspaces.apply.file_swap import Placing
-from remora.workspaces.apply.journal import Entry, Journal, JournalFolder, is_of, new_journal
-from remora.workspaces.apply.three_way import FileConflict, FilePatch, Prepared, Write, prepare
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.apply.file_swap import FileSwapper
+from remora.workspaces.apply.journal import (
+    Journal,
+    JournalEntry,
+    JournalFolder,
+    belongs_to,
+    new_journal,
+)
+from remora.workspaces.apply.three_way import (
+    FileConflict,
+    FilePatch,
+    FileWrite,
+    PreparedChanges,
+    prepare_changes,
+)
+from remora.workspaces.rooted_files import RootedFiles
 
 __all__ = [
     "FileConflict",
     "FilePatch",
+    "FileWrite",
     "OnConflict",
-    "Prepared",
-    "Recovered",
-    "Write",
-    "commit",
-    "prepare",
-    "recover",
+    "PreparedChanges",
+    "Recovery",
+    "prepare_changes",
+    "recover_journal",
+    "write_changes",
 ]
 
 
-class Recovered(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a journal that was left: none was there, or it was `completed`, `undone`
-    (its review had not been recorded) or ended in a `conflict`, with nothing of it written."""
+class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+    """Outcome for a journal that a killed process left.
+
+    `none`: there was no journal; `undone`: its review had not been recorded; `conflict`: nothing
+    of it was written.
+    """
 
     outcome: Literal["none", "completed", "undone", "conflict"]
     journal: Journal | None = None
     conflicts: tuple[FileConflict, ...] = ()
 
 
-_FREE = "nothing of this change set was written; free the disk, then accept it again"
+_FREE = "nothing was written; free disk space, then accept the change set again"
 
 OnConflict = Callable[[Sequence[FileConflict]], None]
 
 
-def commit(
-    prepared: Prepared,
+def write_changes(
+    prepared: PreparedChanges,
     journal_folder: Path,
     *,
     record: Callable[[], None],
     note: Mapping[str, str] | None = None,
     on_conflict: OnConflict = lambda _: None,
 ) -> list[FileConflict]:
-    """Write a prepared change set, or nothing of it; the conflicts say why not.
+    """Write a prepared change set completely, or return conflicts and write nothing.
 
-    `record` is called once the journal is durable, before the first file is touched: it appends
-    and syncs the review. `note` tells `recover` which review that is. `on_conflict` is called
-    while the journal still stands, so that the verdict is recorded before it goes. Raises
-    Conflict if `prepared` holds conflicts, if another process applies, or if a journal is left
-    (see `recover`); DiskError if no journal can be written. What `record` raises passes; the
-    journal then stays, for only the stream can say whether the review is in it.
+    `record` appends and syncs the review; it is called once the journal is durable, before the
+    first file is touched. `note` identifies the review for `recover_journal`. `on_conflict` is
+    called before the journal is removed, so that the verdict is recorded first. Raises Conflict if
+    `prepared` has conflicts, if another process is writing, or if a journal was left; DiskError if
+    no journal can be written. Exceptions of `record` propagate and leave the journal: only the
+    stream shows whether the review was recorded.
     """
     if prepared.conflicts:
         paths = ", ".join(conflict.path for conflict in prepared.conflicts)
-        raise Conflict(f"nothing was written, for these files conflict: {paths}")
+        raise Conflict(f"nothing was written; conflicting files: {paths}")
     store = JournalFolder(journal_folder)
-    with store.held():
+    with store.locked():
         if store.read() is not None:
-            raise Conflict(
-                "an interrupted change is still to be completed", hint="recover it first"
-            )
+            raise Conflict("an earlier change was interrupted", hint="recover it first")
         journal = _journal(prepared, note or {})
         try:
             store.write(journal, _contents(prepared))
         except OSError as error:
             raise DiskError(f"cannot write a journal in {journal_folder}: {error}") from error
         record()
-        with _left_for_later(), Placing(Beneath(prepared.root), journal, store) as placing:
-            return _carry_out(placing, journal, store, on_conflict)
+        with (
+            _interruptions_as_disk_errors(),
+            FileSwapper(RootedFiles(prepared.root), journal, store) as swapper,
+        ):
+            return _apply_journal(swapper, journal, store, on_conflict)
 
 
-def recover(
+def recover_journal(
     journal_folder: Path,
     root: Path,
     *,
     recorded: Callable[[Journal], bool],
     on_conflict: OnConflict = lambda _: None,
-) -> Recovered:
-    """Complete the journal that a killed process left, or undo it.
+) -> Recovery:
+    """Complete or undo the journal that a killed process left.
 
-    It is undone if `recorded` says that its review is not the latest verdict on that change set
-    in the stream. May itself be killed and repeated. Raises Conflict for a journal of another
-    root or one in use, DiskError for a damaged one.
+    It is undone unless `recorded` returns True: its review is the latest verdict on that change set
+    in the stream. This call may itself be killed and repeated. Raises Conflict for a journal of
+    another root or in use, DiskError for a damaged one.
     """
     store = JournalFolder(journal_folder)
-    with store.held():
+    with store.locked():
         journal = store.read()
         if journal is None:
-            return Recovered(outcome="none")
-        tree = Beneath(root.resolve())
-        if not is_of(journal, tree.root):
-            raise Conflict(f"the journal in {journal_folder} speaks of another root than {root}")
+            return Recovery(outcome="none")
+        tree = RootedFiles(root.resolve())
+        if not belongs_to(journal, tree.root):
+            raise Conflict(
+                f"the journal in {journal_folder} belongs to another project than {root}"
+            )
         conflicts: Sequence[FileConflict] = ()
         outcome: Literal["completed", "undone", "conflict"] = "completed"
-        with _left_for_later():
+        with _interruptions_as_disk_errors():
             if store.is_finished():
-                with Placing(tree, journal, store) as placing:
-                    _clean(placing, journal, store)
+                with FileSwapper(tree, journal, store) as swapper:
+                    _clean(swapper, journal, store)
             elif recorded(journal):
-                with Placing(tree, journal, store, resumed=True) as placing:
-                    conflicts = _carry_out(placing, journal, store, on_conflict)
+                with FileSwapper(tree, journal, store, resumed=True) as swapper:
+                    conflicts = _apply_journal(swapper, journal, store, on_conflict)
                 outcome = "conflict" if conflicts else "completed"
             else:
-                with Placing(tree, journal, store, resumed=True) as placing:
-                    conflicts = _take_back(placing, journal)
+                with FileSwapper(tree, journal, store, resumed=True) as swapper:
+                    conflicts = _roll_back(swapper, journal)
                 outcome = "undone"
                 store.clear()
-        return Recovered(outcome=outcome, journal=journal, conflicts=tuple(conflicts))
+        return Recovery(outcome=outcome, journal=journal, conflicts=tuple(conflicts))
 
 
 @contextmanager
-def _left_for_later() -> Iterator[None]:
+def _interruptions_as_disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "free the disk or the file; the next command completes or undoes the change"
+        hint = "free disk space or the file; the next command completes or undoes the change"
         raise DiskError(f"the change set was interrupted: {error}", hint=hint) from error
 
 
-def _contents(prepared: Prepared) -> dict[str, bytes]:
-    """New texts and backups by their names in the journal."""
+def _contents(prepared: PreparedChanges) -> dict[str, bytes]:
+    """Return new texts and backups by their names in the journal."""
     found: dict[str, bytes] = {}
     for number, write in enumerate(prepared.writes):
         for content, suffix in ((write.result, "new"), (write.ours, "old")):
@@ -136,9 +154,9 @@ def _contents(prepared: Prepared) -> dict[str, bytes]:
     return found
 
 
-def _journal(prepared: Prepared, note: Mapping[str, str]) -> Journal:
+def _journal(prepared: PreparedChanges, note: Mapping[str, str]) -> Journal:
     entries = [
-        Entry(
+        JournalEntry(
             number=number,
             path=spell_path(write.path),
             ours=write.ours_sha,
@@ -156,16 +174,16 @@ def _journal(prepared: Prepared, note: Mapping[str, str]) -> Journal:
     return new_journal(prepared.root, entries, missing, note)
 
 
-def _carry_out(
-    placing: Placing, journal: Journal, store: JournalFolder, on_conflict: OnConflict
+def _apply_journal(
+    swapper: FileSwapper, journal: Journal, store: JournalFolder, on_conflict: OnConflict
 ) -> list[FileConflict]:
-    found = _first_problem(placing, journal)
+    found = _first_problem(swapper, journal)
     if found is None:
         store.finish()
-        _clean(placing, journal, store)
+        _clean(swapper, journal, store)
         return []
     problem, refused = found
-    conflicts = [problem, *_take_back(placing, journal)]
+    conflicts = [problem, *_roll_back(swapper, journal)]
     on_conflict(conflicts)
     store.clear()
     if refused is not None:
@@ -174,11 +192,11 @@ def _carry_out(
 
 
 def _first_problem(
-    placing: Placing, journal: Journal
+    swapper: FileSwapper, journal: Journal
 ) -> tuple[FileConflict, OSError | None] | None:
-    """Which file cannot take its change, and the error where the disk is the reason."""
-    # the second look finds editors that wrote through a handle they had open
-    for step in (placing.forward, placing.check):
+    """Return the first file that cannot be changed, with the OSError if the disk is the reason."""
+    # the second pass finds writes by editors that had the file open
+    for step in (swapper.put_in_place, swapper.check):
         for entry in journal.entries:
             refused = None
             try:
@@ -190,17 +208,17 @@ def _first_problem(
     return None
 
 
-def _take_back(placing: Placing, journal: Journal) -> list[FileConflict]:
+def _roll_back(swapper: FileSwapper, journal: Journal) -> list[FileConflict]:
     kept: list[FileConflict] = []
     for entry in reversed(journal.entries):
-        detail = placing.back(entry)
+        detail = swapper.take_back(entry)
         if detail:
             kept.append(FileConflict(path=unspell_path(entry.path), detail=detail))
-    placing.remove_folders()
+    swapper.remove_folders()
     return kept
 
 
-def _clean(placing: Placing, journal: Journal, store: JournalFolder) -> None:
+def _clean(swapper: FileSwapper, journal: Journal, store: JournalFolder) -> None:
     for entry in journal.entries:
-        placing.tidy(entry)
+        swapper.remove_waiting(entry)
     store.clear()

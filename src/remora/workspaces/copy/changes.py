@@ -1,26 +1,30 @@
-"""What changed between two looks at a workspace, as records and as a unified diff."""
+"""Changes between two snapshots of a workspace, as records and unified diffs."""
 
 import difflib
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from remora.workspaces.apply.merge import split_lines
-from remora.workspaces.copy.snapshot import Base
+from remora.workspaces.commit_files import committed_mode
+
+if TYPE_CHECKING:
+    from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """A file as it stands: SHA-256 of its content, None if it is absent, and permission bits."""
+    """Content (SHA-256, None if absent) and permission bits of a file."""
 
     sha256: str | None
     mode: int
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One changed file: SHA-256 before and after (None: absent), and its permission bits now.
+    """One changed file: SHA-256 before and after (None: absent), and its current permission bits.
 
-    The bits of a deleted file are those it had.
+    For a deleted file: the bits it had.
     """
 
     path: str
@@ -33,47 +37,79 @@ _QUOTED = {'"', "\\"}
 _Snapshot = Mapping[str, FileState]
 
 
-def changes_between(old: _Snapshot, new: _Snapshot, base: Base) -> list[Change]:
-    """The changes that lead from one snapshot to another, sorted by path.
+def changes_between(old: _Snapshot, new: _Snapshot, base: "BaseSnapshot") -> list[Change]:
+    """Return the changes from one snapshot to another, sorted by path.
 
-    A snapshot names only what differs from the base, so `{}` stands for the base itself.
+    A snapshot contains only differences from the base, so `{}` is the base itself.
     """
     found: list[Change] = []
     for path in sorted({*old, *new}):
-        before = old.get(path) or _of_base(path, base)
-        after = new.get(path) or _of_base(path, base)
+        before = old.get(path) or _base_state(path, base)
+        after = new.get(path) or _base_state(path, base)
         if before != after and (before.sha256 or after.sha256):
             mode = before.mode if after.sha256 is None else after.mode
             found.append(Change(path=path, before=before.sha256, after=after.sha256, mode=mode))
     return found
 
 
-def _of_base(path: str, base: Base) -> FileState:
+def _base_state(path: str, base: "BaseSnapshot") -> FileState:
     file = base.files.get(path)
     return FileState(file.sha256, file.mode) if file else FileState(None, 0)
 
 
-def diff(path: str, before: bytes | None, after: bytes | None) -> str:
-    """A unified diff of one file that `git apply` takes, empty if nothing changed.
+def diff(
+    path: str,
+    before: bytes | None,
+    after: bytes | None,
+    *,
+    mode: int | None = None,
+    old_mode: int | None = None,
+) -> str:
+    """Return a unified diff of one file that `git apply` takes, empty if nothing changed.
 
-    None is an absent file. What is not UTF-8 is only said to differ.
+    None is an absent file. `mode` is a new file's, a deleted one's, or the one after; `old_mode`
+    the one before. Contents that are not UTF-8 are only reported to differ.
     """
+    header = _mode_lines(path, before, after, mode, old_mode)
+    return header + _content_diff(path, before, after)
+
+
+def _mode_lines(
+    path: str, before: bytes | None, after: bytes | None, mode: int | None, old_mode: int | None
+) -> str:
+    """Return git's header of a file whose mode is worth showing, empty for any other."""
+    if mode is None or before is after is None:
+        return ""
+    now = f"100{committed_mode(mode):o}"
+    if before is None:
+        lines = [f"new file mode {now}"]
+    elif after is None:
+        lines = [f"deleted file mode {now}"]
+    elif old_mode is not None and (mode ^ old_mode) & 0o100:
+        lines = [f"old mode 100{committed_mode(old_mode):o}", f"new mode {now}"]
+    else:
+        return ""
+    names = f"{_quoted(f'a/{path}')} {_quoted(f'b/{path}')}"
+    return "".join(f"{line}\n" for line in (f"diff --git {names}", *lines))
+
+
+def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     if before == after:
         return ""
-    old = "/dev/null" if before is None else _named(f"a/{path}")
-    new = "/dev/null" if after is None else _named(f"b/{path}")
+    old = "/dev/null" if before is None else _quoted(f"a/{path}")
+    new = "/dev/null" if after is None else _quoted(f"b/{path}")
     try:
         lines = _lines(before or b""), _lines(after or b"")
     except UnicodeDecodeError:
         return f"Binary files {old} and {new} differ\n"
     if any("\0" in line for side in lines for line in side):
         return f"Binary files {old} and {new} differ\n"
-    body = [_ended(line) for line in difflib.unified_diff(*lines, old, new)]
+    body = [_with_newline(line) for line in difflib.unified_diff(*lines, old, new)]
     return "".join(body) or f"--- {old}\n+++ {new}\n"
 
 
-def _named(path: str) -> str:
-    """A name as git writes it: one that could be read otherwise stands in quotes, in ASCII."""
+def _quoted(path: str) -> str:
+    """Quote a name as git does: an ambiguous one is put in quotes, in ASCII."""
     if path.isprintable() and not _QUOTED & set(path):
         return path
     quoted = (
@@ -87,5 +123,5 @@ def _lines(content: bytes) -> list[str]:
     return [line.decode() for line in split_lines(content)]
 
 
-def _ended(line: str) -> str:
+def _with_newline(line: str) -> str:
     return line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"

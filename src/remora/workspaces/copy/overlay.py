@@ -1,4 +1,4 @@
-"""Layers over a base, one per worker: only what a job changes is ever copied or looked at."""
+"""Overlay driver: one layer per worker over a shared base; only changes are copied and scanned."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,38 +7,37 @@ from functools import cached_property
 from pathlib import Path
 
 from remora.errors import DiskError, HostError
-from remora.sandbox.layers import Layers
-from remora.workspaces.copy.scan import Entries, Look, Scan, Seen, scan
-from remora.workspaces.copy.snapshot import Base
+from remora.sandbox.layers import OverlayMounts
+from remora.workspaces.copy.scan import CopyState, FolderEntries, ScannedFile, TreeScan, scan_tree
+from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import Workspace
 
 _Names = Mapping[str, frozenset[str]]
 
 
 class OverlayDriver:
-    """Hands out layers (overlayfs) over the frozen `base`; they are mounted at `place`, an empty
-    folder of ours in which nobody else sees them.
+    """Provides overlayfs layers over the frozen `base`, mounted at the empty folder `place`.
 
-    What jobs change is in memory, and gone with us whatever ends us. The base's folder is what the
-    layers lie over: its files get the rights that they have in the project.
+    Only our child process sees the mounts. Changes are in memory and end with this process. Files
+    in the base's folder get the permissions that they have in the project.
     """
 
-    def __init__(self, base: Base, place: Path) -> None:
+    def __init__(self, base: BaseSnapshot, place: Path) -> None:
         self._base = base
-        self._layers = Layers(base.folder, place)
+        self._layers = OverlayMounts(base.folder, place)
 
     @contextmanager
     def open(self) -> Iterator[Workspace]:
-        """A workspace equal to the base. Raises DiskError if there can be no layer."""
-        names = self._names  # the first time, the base is made ready for layers
+        """Yield a workspace equal to the base. Raises DiskError if no layer can be mounted."""
+        names = self._names  # the first access prepares the base
         home = self._layers.add()
         try:
-            yield Workspace(self._base, Layer(self._base, self._layers, home, names))
+            yield Workspace(self._base, OverlayCopy(self._base, self._layers, home, names))
         finally:
             self._layers.drop(home)
 
     def close(self) -> None:
-        """End the process that keeps the layers."""
+        """End the process that mounts the layers."""
         self._layers.close()
 
     @cached_property
@@ -47,50 +46,52 @@ class OverlayDriver:
             for path, file in self._base.files.items():
                 (self._base.folder / path).chmod(file.mode)
         except OSError as error:
-            raise DiskError(f"cannot make the base ready for layers: {error}") from error
+            raise DiskError(f"cannot prepare the base for layers: {error}") from error
         return _by_folder(self._base.files)
 
 
-class Layer:
-    """What a job wrote, over a base whose names are known by folder.
+class OverlayCopy:
+    """The changes of a job over a base whose names are known by folder.
 
-    Where something was written, the layer holds a folder too: only these are looked at, and the
-    whole as the job sees it says what is there and what is not.
+    Only folders in the layer's upper folder can contain changes, so only these are scanned; the
+    merged view shows which names exist.
     """
 
-    def __init__(self, base: Base, layers: Layers, home: Path, names: _Names) -> None:
+    def __init__(
+        self, base: BaseSnapshot, layers: OverlayMounts, home: Path, names: _Names
+    ) -> None:
         self.tree = home / "tree"
         self._written = home / "layer" / "upper"
         self._base = base
         self._layers = layers
         self._home = home
         self._names = names
-        self._known: dict[str, Seen] = {}
+        self._known: dict[str, ScannedFile] = {}
 
-    def look(self) -> Look:
-        """The files that were written, and those that are gone. Raises HostError."""
+    def state(self) -> CopyState:
+        """Return the written files and the missing ones. Raises HostError."""
         listed: dict[str, frozenset[str]] = {}
 
-        def shown(prefix: str, entries: Entries) -> Entries:
-            """Those that the job sees; others are the layer's own marks of what is gone."""
+        def visible(prefix: str, entries: FolderEntries) -> FolderEntries:
+            """Drop the layer's whiteouts: entries that the merged view does not have."""
             listed[prefix] = frozenset(os.listdir(self.tree / prefix))  # noqa: PTH208 - only names
             return (entry for entry in entries if entry.name in listed[prefix])
 
         try:
-            seen = scan(self._written, self._known, shown)
+            seen = scan_tree(self._written, self._known, visible)
         except OSError as error:
             raise HostError(f"the workspace cannot be read: {error}") from error
         self._known = seen.files
-        return Look(seen.files, list(self._gone(listed, seen)), seen.odd)
+        return CopyState(seen.files, list(self._missing(listed, seen)), seen.unsupported)
 
     def reset(self) -> None:
         """Bring every file back to the base. Raises DiskError."""
         self._layers.renew(self._home)
         self._known = {}
 
-    def _gone(self, listed: _Names, seen: Scan) -> Iterator[str]:
-        """Files of the base that are not there, or something else is."""
-        folders = {*seen.folders, *seen.junk}
+    def _missing(self, listed: _Names, seen: TreeScan) -> Iterator[str]:
+        """Yield files of the base that are missing or replaced by something else."""
+        folders = {*seen.folders, *seen.tool_caches}
         for prefix, there in listed.items():
             for name in self._names.get(prefix, ()):
                 path = prefix + name
@@ -99,7 +100,7 @@ class Layer:
                     yield from self._below(path)
 
     def _below(self, path: str) -> Iterator[str]:
-        """The files of the base at a path, or beneath it."""
+        """Yield the files of the base at or beneath a path."""
         if path in self._base.files:
             yield path
         for name in self._names.get(path + "/", ()):
@@ -107,7 +108,7 @@ class Layer:
 
 
 def _by_folder(files: Iterable[str]) -> _Names:
-    """The names in each folder (empty, or ending in `/`) that leads to files."""
+    """Return the names in each folder of files; folders are empty or end in `/`."""
     found: dict[str, set[str]] = {}
     for path in files:
         above, slash, name = path.rpartition("/")

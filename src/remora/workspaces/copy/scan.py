@@ -1,4 +1,4 @@
-"""What stands in a tree, hashing only files whose status moved since the last look."""
+"""Tree scan that hashes only files whose status changed since the last scan."""
 
 import hashlib
 import os
@@ -9,21 +9,23 @@ from pathlib import Path
 
 import msgspec
 
-JUNK = frozenset({"__pycache__", ".ruff_cache", ".pytest_cache", ".mypy_cache", ".hypothesis"})
-"""Folders of what tools leave behind: no part of a base, never a change, removed by a reset."""
-OURS = 0o700
-"""The rights without which we cannot work in a folder."""
+TOOL_CACHES = frozenset(
+    {"__pycache__", ".ruff_cache", ".pytest_cache", ".mypy_cache", ".hypothesis"}
+)
+"""Cache folders of tools: not part of a base, never a change, removed by a reset."""
+OWNER_RIGHTS = 0o700
+"""The permissions that we need in a folder."""
 # a change within one tick of the file system's clock may leave no trace in the status
 _TICK_NS = 20_000_000
 
 
-def is_junk(path: str) -> bool:
-    """Whether a path lies in a folder that tools fill for themselves."""
-    return not JUNK.isdisjoint(path.split("/")[:-1])
+def is_in_tool_cache(path: str) -> bool:
+    """Return True if a path is inside a cache folder of a tool."""
+    return not TOOL_CACHES.isdisjoint(path.split("/")[:-1])
 
 
-class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file's content and the status it had when it was hashed, begun at `at` (ns, wall clock)."""
+class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A file's hash, and its status when hashing began at `at` (ns, wall clock)."""
 
     sha256: str
     mode: int
@@ -33,8 +35,8 @@ class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
     inode: int
     at: int
 
-    def still(self, status: os.stat_result) -> bool:
-        """Whether the status proves that nobody has written since."""
+    def is_unchanged(self, status: os.stat_result) -> bool:
+        """Return True if the status proves that the file was not written since."""
         return (
             status.st_ctime_ns == self.ctime_ns
             and status.st_mtime_ns == self.mtime_ns
@@ -44,69 +46,73 @@ class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
         )
 
 
-class Look(msgspec.Struct, frozen=True):
-    """What may differ from the base: files, paths of the base at which none is, and what has no place
-    in a change: links, special files, a file with several names."""
+class CopyState(msgspec.Struct, frozen=True):
+    """Possible differences from the base.
 
-    files: Mapping[str, Seen]
-    gone: Iterable[str]
-    odd: Sequence[str]
+    `missing` are paths of the base without a file; `unsupported` are links, special files and files
+    with several names, which cannot be part of a change.
+    """
+
+    files: Mapping[str, ScannedFile]
+    missing: Iterable[str]
+    unsupported: Sequence[str]
 
 
-class Scan(msgspec.Struct, frozen=True):
-    """Regular files, folders, what tools leave behind, and what is odd: neither file nor folder, or a
-    file that has other names too: what is written under one of them is written under all.
+class TreeScan(msgspec.Struct, frozen=True):
+    """Regular files, folders, cache folders of tools, and unsupported entries.
 
-    `closed` are folders in which we lack rights."""
+    Unsupported are links, special files and files with several names: a write under one name
+    changes all. `closed` are folders in which we lack permissions.
+    """
 
-    files: dict[str, Seen]
+    files: dict[str, ScannedFile]
     folders: list[str]
-    junk: list[str]
-    odd: list[str]
+    tool_caches: list[str]
+    unsupported: list[str]
     closed: list[str]
 
 
-Entries = Iterable[os.DirEntry[str]]
+FolderEntries = Iterable[os.DirEntry[str]]
 
 
-def scan(
+def scan_tree(
     tree: Path,
-    known: Mapping[str, Seen],
-    counting: Callable[[str, Entries], Entries] = lambda _, entries: entries,
-) -> Scan:
-    """Look at every entry beneath `tree`; links are reported, never followed. Raises OSError.
+    known: Mapping[str, ScannedFile],
+    keep: Callable[[str, FolderEntries], FolderEntries] = lambda _, entries: entries,
+) -> TreeScan:
+    """Scan every entry beneath `tree`; links are reported, never followed. Raises OSError.
 
-    `counting` chooses, of the entries of a folder (empty, or ending in `/`), those that count.
+    `keep` filters the entries of a folder (empty, or ending in `/`).
     """
     at = time.time_ns()
-    found = Scan({}, [], [], [], [])
+    found = TreeScan({}, [], [], [], [])
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
         with os.scandir(f"{tree}/{prefix}") as entries:
-            for entry in counting(prefix, entries):
+            for entry in keep(prefix, entries):
                 path = prefix + entry.name
                 status = entry.stat(follow_symlinks=False)
                 if st.S_ISDIR(status.st_mode):
-                    if entry.name in JUNK:
-                        found.junk.append(path)
+                    if entry.name in TOOL_CACHES:
+                        found.tool_caches.append(path)
                         continue
                     found.folders.append(path)
                     waiting.append(path + "/")
-                    if status.st_mode & OURS != OURS:
+                    if status.st_mode & OWNER_RIGHTS != OWNER_RIGHTS:
                         found.closed.append(path)
                 elif st.S_ISREG(status.st_mode) and status.st_nlink < 2:
                     file = known.get(path)
-                    if file is None or not file.still(status):
-                        file = _seen(entry.path, status, at)
+                    if file is None or not file.is_unchanged(status):
+                        file = _scan_file(entry.path, status, at)
                     found.files[path] = file
                 else:
-                    found.odd.append(path)
+                    found.unsupported.append(path)
     return found
 
 
-def _seen(path: str, status: os.stat_result, at: int) -> Seen:
-    return Seen(
+def _scan_file(path: str, status: os.stat_result, at: int) -> ScannedFile:
+    return ScannedFile(
         _hash(path),
         status.st_mode & 0o7777,
         status.st_size,

@@ -1,4 +1,4 @@
-"""Private copies of a base, one per worker, kept and refreshed from run to run."""
+"""Slot driver: copied files, one slot per worker, reused from run to run."""
 
 import fcntl
 import itertools
@@ -12,30 +12,30 @@ import msgspec
 
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
-from remora.sandbox.rmtree import remove_tree
-from remora.workspaces.copy.scan import OURS, Look, Scan, Seen, scan
-from remora.workspaces.copy.snapshot import Base
-from remora.workspaces.copy.workspace import Workspace, is_equal
-from remora.workspaces.rooted_files import Beneath
+from remora.sandbox.child.rmtree import remove_tree
+from remora.workspaces.copy.scan import OWNER_RIGHTS, CopyState, ScannedFile, TreeScan, scan_tree
+from remora.workspaces.copy.snapshot import BaseSnapshot
+from remora.workspaces.copy.workspace import Workspace, matches_base
+from remora.workspaces.rooted_files import RootedFiles
 
-_Index = tuple[bytes, list[Seen]]
-"""Paths with NUL between them, and what is known of each: names need not be text."""
+_Index = tuple[bytes, list[ScannedFile]]
+"""Paths joined with NUL, since names need not be text, and the scan of each."""
 
 
 class SlotDriver:
-    """Hands out private copies of `base` from `folder` in the user's cache.
+    """Provides private copies of `base` in `folder` of the user's cache.
 
-    A slot is held by one worker of one process at a time, whatever else runs. What a slot holds
-    from an earlier run or a crash does not matter: it is brought to the base when it is opened.
+    A lock gives each slot to one worker of one process at a time. Opening a slot resets it to the
+    base, whatever an earlier run or a crash left in it.
     """
 
-    def __init__(self, base: Base, folder: Path) -> None:
+    def __init__(self, base: BaseSnapshot, folder: Path) -> None:
         self._base = base
         self._folder = folder
 
     @contextmanager
     def open(self) -> Iterator[Workspace]:
-        """A workspace equal to the base. Raises DiskError if the copy cannot be made."""
+        """Yield a workspace equal to the base. Raises DiskError if the copy cannot be made."""
         try:
             make_private(self._folder)
             number, lock = self._free()
@@ -44,7 +44,7 @@ class SlotDriver:
         try:
             place = self._folder / f"slot-{number}"
             known = _load(place.with_suffix(".index"))
-            slot = Slot(self._base, place, known)
+            slot = SlotCopy(self._base, place, known)
             _reset(slot, place)
             try:
                 yield Workspace(self._base, slot)
@@ -55,10 +55,10 @@ class SlotDriver:
             os.close(lock)
 
     def close(self) -> None:
-        """Nothing: slots stay for the next run."""
+        """Do nothing: slots stay for the next run."""
 
     def _free(self) -> tuple[int, int]:
-        """The first slot that nobody holds, and the descriptor that holds it now."""
+        """Lock the first free slot; return its number and the lock's descriptor."""
         for number in itertools.count():
             path = self._folder / f"slot-{number}.lock"
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -68,41 +68,41 @@ class SlotDriver:
                 os.close(lock)
             else:
                 return number, lock
-        raise AssertionError("counting has no end")
+        raise AssertionError("unreachable")
 
 
-class Slot:
-    """Copied files in `tree`, of which those are looked at whose status moved."""
+class SlotCopy:
+    """Copied files in `tree`; a scan hashes those whose status changed."""
 
-    def __init__(self, base: Base, tree: Path, index: dict[str, Seen]) -> None:
+    def __init__(self, base: BaseSnapshot, tree: Path, index: dict[str, ScannedFile]) -> None:
         self.tree = tree
         self.index = index
         self._base = base
-        self._files = Beneath(tree)
+        self._files = RootedFiles(tree)
         self._folders = _folders(base.files)
 
-    def look(self) -> Look:
-        """All files, and those that the base has and the slot has not. Raises HostError."""
+    def state(self) -> CopyState:
+        """Return all files, and files of the base that are missing here. Raises HostError."""
         seen = self._scan()
-        return Look(seen.files, self._base.files.keys() - seen.files.keys(), seen.odd)
+        return CopyState(seen.files, self._base.files.keys() - seen.files.keys(), seen.unsupported)
 
     def reset(self) -> None:
-        """Bring every file back to the base. Raises HostError, OSError, or DiskError."""
+        """Restore every file of the base. Raises HostError, OSError or DiskError."""
         seen = self._scan()
         for path in self._folders.intersection(seen.closed):
-            self._open_up(path)
+            self._restore_rights(path)
         extra = [path for path in seen.folders if path not in self._folders]
         extra += [path for path in seen.files if path not in self._base.files]
-        for path in extra + seen.junk + seen.odd:
+        for path in extra + seen.tool_caches + seen.unsupported:
             self._remove(path)
         for path, known in self._base.files.items():
             file = seen.files.get(path)
-            if file is None or not is_equal(known, file):
+            if file is None or not matches_base(known, file):
                 self._restore(path)
 
-    def _scan(self) -> Scan:
+    def _scan(self) -> TreeScan:
         try:
-            seen = scan(self.tree, self.index)
+            seen = scan_tree(self.tree, self.index)
         except OSError as error:
             raise HostError(f"the workspace cannot be read: {error}") from error
         self.index = seen.files
@@ -111,35 +111,35 @@ class Slot:
     def _restore(self, path: str) -> None:
         content, mode = self._base.read(path), self._base.files[path].mode
         if content is None:
-            raise DiskError(f"the base lost {path}")
+            raise DiskError(f"the base has lost {path}")
         if self._files.exists(path):
             self._files.write_bytes(path, content, mode=mode)
         else:
             self._files.create(path, content, mode)
 
     def _remove(self, path: str) -> None:
-        """Remove whatever has this name, unless it went with its folder already."""
+        """Remove the entry, unless it was removed with its folder."""
         above = path.rpartition("/")[0]
         if above and above not in self._folders:
             return
-        with self._files.parent(path) as (folder, name):
+        with self._files.open_parent(path) as (folder, name):
             try:
                 os.unlink(name, dir_fd=folder)
             except (IsADirectoryError, PermissionError):
                 remove_tree(name, dir_fd=folder)
 
-    def _open_up(self, path: str) -> None:
-        """Give a folder back the rights that a job took away: the next one works in it too."""
-        with self._files.parent(path) as (folder, name):
+    def _restore_rights(self, path: str) -> None:
+        """Restore the permissions of a folder that a job took away."""
+        with self._files.open_parent(path) as (folder, name):
             handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             try:
-                os.fchmod(handle, st.S_IMODE(os.fstat(handle).st_mode) | OURS)
+                os.fchmod(handle, st.S_IMODE(os.fstat(handle).st_mode) | OWNER_RIGHTS)
             finally:
                 os.close(handle)
 
 
 def _folders(files: Iterable[str]) -> set[str]:
-    """Every folder that leads to one of the files."""
+    """Return every folder above one of the files."""
     found: set[str] = set()
     for folder in {path.rpartition("/")[0] for path in files}:
         above = folder
@@ -149,8 +149,8 @@ def _folders(files: Iterable[str]) -> set[str]:
     return found
 
 
-def _reset(slot: Slot, place: Path) -> None:
-    """Bring a slot to the base; one that resists (a folder nobody may read) is made anew."""
+def _reset(slot: SlotCopy, place: Path) -> None:
+    """Reset a slot to the base; recreate it if that fails (an unreadable folder)."""
     if place.is_symlink() or not place.is_dir():
         _clear(place)
     with suppress(HostError, OSError):
@@ -172,8 +172,8 @@ def _clear(place: Path) -> None:
     place.mkdir(mode=0o700)
 
 
-def _load(path: Path) -> dict[str, Seen]:
-    """What is known of a slot's files; empty if that cannot be read: then all are hashed."""
+def _load(path: Path) -> dict[str, ScannedFile]:
+    """Load the scan of a slot; empty if it is unreadable, and all files are hashed."""
     try:
         names, seen = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
         return dict(zip(os.fsdecode(names).split("\0"), seen, strict=True))
@@ -181,8 +181,8 @@ def _load(path: Path) -> dict[str, Seen]:
         return {}
 
 
-def _save(path: Path, index: dict[str, Seen]) -> None:
-    """Best effort: without it the next opening hashes every file."""
+def _save(path: Path, index: dict[str, ScannedFile]) -> None:
+    """Save the scan, best effort: without it the next opening hashes every file."""
     stored: _Index = (os.fsencode("\0".join(index)), [*index.values()])
     temporary = path.with_suffix(".new")
     with suppress(OSError):

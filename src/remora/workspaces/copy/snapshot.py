@@ -1,4 +1,4 @@
-"""The project as it stood when a run began: a frozen private copy, and how to restore it."""
+"""Base snapshot: a frozen private copy of the project at the start of a run."""
 
 import hashlib
 import os
@@ -11,26 +11,26 @@ import msgspec
 from remora.config.user_folders import make_private
 from remora.errors import DiskError, HostError
 from remora.files.project_files import ProjectFiles, is_private
-from remora.workspaces.commit_files import Committed, committed_files, read_blobs
-from remora.workspaces.copy.scan import is_junk
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.commit_files import CommittedFile, committed_files, read_blobs
+from remora.workspaces.copy.scan import is_in_tool_cache
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 _SMALL = 64 * 1024
 
 
 class BaseFile(msgspec.Struct, frozen=True):
-    """SHA-256 of the content and the permission bits of one file of a base."""
+    """Content (SHA-256) and permission bits of one file of a base."""
 
     sha256: str
     mode: int
 
 
-class Base(msgspec.Struct, frozen=True, kw_only=True):
-    """A frozen copy of `root` in `folder`, which nothing may write.
+class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A frozen, read-only copy of `root` in `folder`.
 
-    `differing` is what the commit alone cannot give back: files that differ from it or that it
-    lacks, None for those that are only in the commit. Without a commit: all files. Modes are
-    git's two (0644, 0755) for files as committed, else what the user's file had.
+    `differing` is what the commit cannot restore: files that it lacks or has with other content;
+    None for files only in the commit. Without a commit: all files. Modes are git's (0644, 0755)
+    for files as committed, else those of the user's file.
     """
 
     root: Path
@@ -40,26 +40,26 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
     differing: Mapping[str, BaseFile | None]
 
     def read(self, path: str) -> bytes | None:
-        """The content of a file of the base, None if it has no such file."""
+        """Return the content of a file of the base, None if it has no such file."""
         if path not in self.files:
             return None
-        return Beneath(self.folder).read_bytes(path, limit=FILE_LIMIT)
+        return RootedFiles(self.folder).read_bytes(path, limit=FILE_LIMIT)
 
 
-def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
+def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
     """Copy the project's files, and small ignored ones that packages need, into `folder`.
 
-    A file that vanishes meanwhile or cannot be read is left out, as if deleted; so is what lies
-    in a folder that tools fill for themselves, such as `__pycache__`: a workspace does not look
-    there, and would take it for deleted. Raises DiskError if the copy cannot be written.
+    Files that vanish meanwhile or are unreadable are omitted, as if deleted. So are cache folders
+    of tools, such as `__pycache__`: a workspace does not scan them and would report their files as
+    deleted. Raises DiskError if the copy cannot be written.
     """
     committed = committed_files(root, files.commit) if files.commit else {}
-    _fresh(folder)
-    source = Beneath(root)
+    _make_folder(folder)
+    source = RootedFiles(root)
     taken: dict[str, BaseFile] = {}
     differing: dict[str, BaseFile | None] = {}
     for path in sorted({*files.paths, *_package_files(root, files.paths)}):
-        if is_junk(path):
+        if is_in_tool_cache(path):
             continue
         try:
             content = source.read_bytes(path, limit=FILE_LIMIT)
@@ -67,13 +67,15 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> Base:
         except HostError:
             continue
         known = committed.get(path)
-        same = known is not None and known.holds(content, mode)
+        same = known is not None and known.matches(content, mode)
         taken[path] = BaseFile(_sha256(content), known.mode if known and same else mode)
         if not same:
             differing[path] = taken[path]
         _freeze(folder, path, content, mode)
     differing.update({path: None for path in committed if path not in taken})
-    return Base(root=root, folder=folder, files=taken, commit=files.commit, differing=differing)
+    return BaseSnapshot(
+        root=root, folder=folder, files=taken, commit=files.commit, differing=differing
+    )
 
 
 def restore_base(
@@ -82,17 +84,16 @@ def restore_base(
     differing: Mapping[str, BaseFile | None],
     read_object: Callable[[str], bytes],
     folder: Path,
-) -> Base:
-    """Build a base again from the commit and stored objects alone; the working tree is not read.
+) -> BaseSnapshot:
+    """Rebuild a base from the commit and stored objects, without reading the working tree.
 
-    `root` is the same folder of the repository as when the base was taken. Raises OutsideError
-    if the commit is gone, DiskError if the copy cannot be written or an object is not what its
-    name says.
+    `root` is the repository folder of which the base was taken. Raises OutsideError if the commit
+    is missing, DiskError if the copy cannot be written or an object does not match its hash.
     """
-    _fresh(folder)
+    _make_folder(folder)
     committed = committed_files(root, commit) if commit else {}
     files: dict[str, BaseFile] = {}
-    for path, content, known in _committed(root, committed, differing):
+    for path, content, known in _unchanged_files(root, committed, differing):
         files[path] = BaseFile(_sha256(content), known.mode)
         _freeze(folder, path, content, known.mode)
     for path, file in differing.items():
@@ -104,12 +105,14 @@ def restore_base(
         files[path] = file
         _freeze(folder, path, content, file.mode)
     ordered = {path: files[path] for path in sorted(files)}
-    return Base(root=root, folder=folder, files=ordered, commit=commit, differing=dict(differing))
+    return BaseSnapshot(
+        root=root, folder=folder, files=ordered, commit=commit, differing=dict(differing)
+    )
 
 
-def _committed(
-    root: Path, committed: Mapping[str, Committed], differing: Mapping[str, BaseFile | None]
-) -> Iterator[tuple[str, bytes, Committed]]:
+def _unchanged_files(
+    root: Path, committed: Mapping[str, CommittedFile], differing: Mapping[str, BaseFile | None]
+) -> Iterator[tuple[str, bytes, CommittedFile]]:
     wanted = [(path, known) for path, known in committed.items() if path not in differing]
     contents = read_blobs(root, [known.blob for _, known in wanted])
     for (path, known), content in zip(wanted, contents, strict=True):
@@ -117,9 +120,9 @@ def _committed(
 
 
 def _package_files(root: Path, paths: Iterable[str]) -> set[str]:
-    """Small ignored files beside Python files, such as a generated `_version.py`.
+    """Return small ignored files beside Python files, such as a generated `_version.py`.
 
-    Not in the root itself: what is ignored there is the user's own (settings, databases).
+    Files in the root itself are excluded: ignored files there are settings or databases.
     """
     known = set(paths)
     packages = {path.rpartition("/")[0] for path in known if path.endswith(".py")} - {""}
@@ -149,18 +152,18 @@ def _is_small(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _fresh(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         make_private(folder.parent)
         folder.mkdir(mode=0o700)
     except OSError as error:
-        raise DiskError(f"cannot make the folder for a base, {folder}: {error.strerror}") from error
+        raise DiskError(f"cannot create the base folder {folder}: {error.strerror}") from error
 
 
 def _freeze(folder: Path, path: str, content: bytes, mode: int) -> None:
-    """Read-only, and executable where the file is: linters look at that too."""
+    """Write a read-only copy; keep the executable bit, which linters check."""
     try:
-        Beneath(folder).create(path, content, mode=0o500 if mode & 0o111 else 0o400)
+        RootedFiles(folder).create(path, content, mode=0o500 if mode & 0o111 else 0o400)
     except HostError as error:
         raise DiskError(f"cannot write the base: {error.message}") from error
 

@@ -1,4 +1,4 @@
-"""One private copy of a base: read it, change it, say what changed, bring it back."""
+"""Workspace: a private copy of a base that one job reads, changes and resets."""
 
 import os
 from collections.abc import Mapping
@@ -9,65 +9,67 @@ from typing import Protocol
 from remora.errors import HostError
 from remora.files.patterns import IgnoreRules
 from remora.workspaces.copy.changes import FileState
-from remora.workspaces.copy.scan import Look, Seen
-from remora.workspaces.copy.snapshot import Base, BaseFile
-from remora.workspaces.rooted_files import FILE_LIMIT, Beneath
+from remora.workspaces.copy.scan import CopyState, ScannedFile
+from remora.workspaces.copy.snapshot import BaseFile, BaseSnapshot
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
-class Copy(Protocol):
-    """The files of a base for one job alone, however that is done."""
+class WorkspaceCopy(Protocol):
+    """A private copy of a base, as slots and overlay layers implement it."""
 
     @property
     def tree(self) -> Path:
-        """Where we find them; `seen_path` tells where commands do."""
+        """The copy's path for us; `path_for_command` gives the path for commands."""
 
-    def look(self) -> Look:
-        """What may differ from the base. Raises HostError if that cannot be told."""
+    def state(self) -> CopyState:
+        """Return possible differences from the base. Raises HostError if the copy is unreadable."""
 
     def reset(self) -> None:
-        """Bring every file back to the base. Raises HostError, OSError, or DiskError."""
+        """Restore every file of the base. Raises HostError, OSError or DiskError."""
 
 
 class Workspace:
-    """A private copy of `base` in `tree`, held by one job at a time.
+    """A private copy of `base` in `tree`, used by one job at a time.
 
-    Caches that tools write, and new files that the base's `.gitignore` files name, are no
-    changes; a reset removes them all the same.
+    Caches of tools and new files that the base's `.gitignore` files match are not changes; a reset
+    removes them too.
     """
 
-    def __init__(self, base: Base, copy: Copy) -> None:
+    def __init__(self, base: BaseSnapshot, copy: WorkspaceCopy) -> None:
         self.base = base
         self.tree = copy.tree
         self._copy = copy
-        self._files = Beneath(copy.tree)
+        self._files = RootedFiles(copy.tree)
         self._ignored: IgnoreRules | None = None
 
     def snapshot(self) -> dict[str, FileState]:
-        """The state of every path that differs from the base: added, modified or deleted.
+        """Return the state of every path that differs from the base: added, modified or deleted.
 
-        Raises HostError if a tool made a link or a special file, or a folder nobody may read.
+        Raises HostError if a tool made a link, a special file or an unreadable folder.
         """
-        seen = self._copy.look()
-        if seen.odd:
-            raise HostError(f"{seen.odd[0]}: a link or special file has no place in a change")
+        seen = self._copy.state()
+        if seen.unsupported:
+            raise HostError(
+                f"{seen.unsupported[0]}: a change cannot contain a link or special file"
+            )
         found: dict[str, FileState] = {}
         for path, file in seen.files.items():
             known = self.base.files.get(path)
-            changed = not self._is_ignored(path) if known is None else not is_equal(known, file)
+            changed = not self._is_ignored(path) if known is None else not matches_base(known, file)
             if changed:
                 found[path] = FileState(file.sha256, file.mode)
-        for path in seen.gone:
+        for path in seen.missing:
             found[path] = FileState(None, self.base.files[path].mode)
         return dict(sorted(found.items()))
 
     def read(self, path: str) -> bytes | None:
-        """The content of a file now, None if it is absent. Raises HostError as `Beneath` does."""
+        """Return the current content of a file, None if absent. Raises HostError as `RootedFiles`."""
         if not self._files.exists(path):
             return None
         return self._files.read_bytes(path, limit=FILE_LIMIT)
 
     def base_bytes(self, path: str) -> bytes | None:
-        """The content of a file in the base, None if it has no such file."""
+        """Return the content of a file in the base, None if it has no such file."""
         return self.base.read(path)
 
     def set_files(self, files: Mapping[str, tuple[bytes | None, int]]) -> None:
@@ -85,15 +87,15 @@ class Workspace:
                 self._files.create(path, content, mode)
 
     def reset(self) -> None:
-        """Bring every file back to the base. Raises HostError, OSError, or DiskError."""
+        """Restore every file of the base. Raises HostError, OSError or DiskError."""
         self._copy.reset()
 
     def _prune(self, path: str) -> None:
-        """Remove folders that hold nothing any more: a file may be about to take the name."""
+        """Remove empty folders above a path: a new file may need the name."""
         above = path.rpartition("/")[0]
         while above:
             try:
-                with self._files.parent(above) as (folder, name):
+                with self._files.open_parent(above) as (folder, name):
                     os.rmdir(name, dir_fd=folder)
             except OSError:
                 return
@@ -106,19 +108,19 @@ class Workspace:
                 prefix, slash, last = name.rpartition("/")
                 if last == ".gitignore":
                     self._ignored.read(self.base.folder, prefix + slash)
-        return path.endswith(".pyc") or self._ignored.cover(path)
+        return path.endswith(".pyc") or self._ignored.ignores(path)
 
 
 class WorkspaceDriver(Protocol):
-    """Hands out workspaces that equal one base, as many at a time as there are workers."""
+    """Provides workspaces equal to one base, one per concurrent worker."""
 
     def open(self) -> AbstractContextManager[Workspace]:
-        """A workspace equal to the base. Raises DiskError if it cannot be made."""
+        """Return a workspace equal to the base. Raises DiskError if it cannot be made."""
 
     def close(self) -> None:
-        """Let go of what is kept from one to the next; all workspaces are closed by then."""
+        """Release shared resources, after all workspaces are closed."""
 
 
-def is_equal(known: BaseFile, file: Seen) -> bool:
-    """Whether a file holds what it holds in the base, with the same rights."""
+def matches_base(known: BaseFile, file: ScannedFile) -> bool:
+    """Return True if a file has the content and permission bits of the base."""
     return known.sha256 == file.sha256 and known.mode == file.mode

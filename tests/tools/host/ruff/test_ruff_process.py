@@ -358,6 +358,24 @@ class TestConfiguration:
             with pytest.raises(HostError, match="beyond the root"):
                 lint_findings(tree, [path])
 
+    @pytest.mark.parametrize(
+        "extend", ["$BASE/base.toml", "${BASE}/base.toml", "sub/$BASE", "$BASE"]
+    )
+    @pytest.mark.parametrize("inside", [True, False])
+    def test_a_variable_in_the_path_is_refused_wherever_it_leads(
+        self, tree: Path, extend: str, inside: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What the environment holds must not decide which configuration counts."""
+        monkeypatch.setenv("BASE", str(tree if inside else tree.parent))
+        (tree / "sub").mkdir()
+        (tree if inside else tree.parent).joinpath("base.toml").write_text(
+            '[lint]\nselect = ["E"]\n'
+        )
+        (tree / "ruff.toml").write_text(f'extend = "{extend}"\n')
+        (tree / "a.py").write_text("")
+        with pytest.raises(HostError, match="beyond the root"):
+            lint_findings(tree, ["a.py"])
+
     @pytest.mark.parametrize("base", ["base.toml", "my-pyproject.toml", "sub/.ruff.toml"])
     def test_so_is_one_that_does_it_at_one_remove(self, tree: Path, base: str) -> None:
         (tree / "sub").mkdir()

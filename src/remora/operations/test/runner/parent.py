@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
+from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.interpreters import ProjectPython, readable_for
+from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import SAFE_LEVEL, best_level
-from remora.sandbox.process import run
-from remora.sandbox.rmtree import private_folder
+from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import PATH, Command
 from remora.tools.tree import Place
-from remora.workspaces.rooted_files import Beneath
+from remora.workspaces.rooted_files import RootedFiles
 
 CHILD = Path(__file__).with_name("child")
 _PROGRAM = """
@@ -120,7 +120,7 @@ def carry_out(
     python = permitted(place.python)
     needed = sum(order["seconds"] for order in orders) + _GRACE
     root = place.seen
-    with private_folder("remora-proving-") as private:
+    with temporary_folder("remora-proving-") as private:
         (private / "out").mkdir(mode=0o700)
         program = shutil.copytree(
             CHILD, private / "program" / "remora_test_child", ignore=_CACHES
@@ -138,7 +138,7 @@ def carry_out(
             argv=(str(python.python), "-B", "-c", _PROGRAM, str(program)),
             folder=place.tree,
             seconds=min(needed, place.left()),
-            within=Confinement(
+            confinement=Confinement(
                 read=(*_readable(python), program),
                 write=(private / "out",),
                 scratch=(place.tree,),
@@ -151,7 +151,9 @@ def carry_out(
                 "TZ": under.zone,
             },
         )
-        finished = run(command, output_limit=_RESULT_LIMIT, stdin=json.dumps(asked).encode())
+        finished = run_command(
+            command, output_limit=_RESULT_LIMIT, stdin=json.dumps(asked).encode()
+        )
         place.ran_under(finished.isolation)
         results = _read(private / "out", orders)
     if "pytest" in results:
@@ -178,7 +180,7 @@ def permitted(python: ProjectPython | None) -> ProjectPython:
 def _readable(python: ProjectPython) -> list[Path]:
     """What the interpreter needs, but for the sources that the tree is a copy of: where an editable
     installation names them, nothing may be imported from there."""
-    found = readable_for(python.python, trusted=python.trusted or python.activated)
+    found = interpreter_paths(python.python, trusted=python.trusted or python.activated)
     prefixes = {python.python.parent.parent.resolve(), python.python.resolve().parent.parent}
     return [
         path
@@ -191,7 +193,7 @@ def _readable(python: ProjectPython) -> list[Path]:
 def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
     """The results that were asked for, as far as they are what they should be: regular files, of a
     bounded size each and together."""
-    files = Beneath(out)
+    files = RootedFiles(out)
     found: dict[str, dict[str, Any]] = {}
     left = _ALL_RESULTS
     for name in _names(orders):

@@ -3,13 +3,13 @@
 import functools
 
 from remora.operations.test.runner.parent import carry_out
+from remora.sandbox.child.rmtree import temporary_folder
 from remora.sandbox.interpreters import ProjectPython
-from remora.sandbox.rmtree import private_folder
 from remora.tools.tree import Place
 
 
 @functools.cache  # an interpreter is tried once per command, whoever asks
 def require_pytest(python: ProjectPython) -> None:
     """Raises HostError where the interpreter does not start, or has no pytest."""
-    with private_folder("remora-ready-") as empty:
+    with temporary_folder("remora-ready-") as empty:
         carry_out(Place(empty, python), [], [])

@@ -35,7 +35,7 @@ def check_below(place: Place, folder: str) -> bool:
     Raises HostError as `is_configured` does.
     """
     pattern = f"{folder}/**/*.toml" if folder else "**/*.toml"
-    inside = {path.rpartition("/")[0] for path in place.files.list(pattern, look=place.left)}
+    inside = {path.rpartition("/")[0] for path in place.files.glob(pattern, look=place.left)}
     found = [_configures(place, each) for each in sorted(inside)]  # every one is looked at
     return any(found)
 

@@ -11,7 +11,7 @@ from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
-from remora.sandbox.process import Finished, run
+from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
 from remora.tools.host.ruff.config_files import check_below, is_configured, target_version
 from remora.tools.tree import Place
@@ -113,17 +113,17 @@ def _folder(place: Place, folder: str) -> Sequence[str]:
         return [f"{folder}/." if folder else "."]
     prefix = f"{folder}/" if folder else ""
     kinds = (f"{prefix}**/*.py", f"{prefix}**/*.pyi")
-    return sorted(path for kind in kinds for path in place.files.list(kind, look=place.left))
+    return sorted(path for kind in kinds for path in place.files.glob(kind, look=place.left))
 
 
-def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> Finished:
+def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> ProcessResult:
     command = Command(
         argv=(_binary(), *words),
         folder=place.tree,
         seconds=min(SECONDS, place.left()),
-        within=Confinement(read=(place.tree, Path(_binary()))),
+        confinement=Confinement(read=(place.tree, Path(_binary()))),
     )
-    finished = run(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
+    finished = run_command(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
     place.ran_under(finished.isolation)
     place.left()
     if finished.timed_out:
@@ -143,7 +143,7 @@ def _binary() -> str:
     return str(find_ruff_bin())
 
 
-def _findings(place: Place, finished: Finished, *, unsafe: bool) -> list[Finding]:
+def _findings(place: Place, finished: ProcessResult, *, unsafe: bool) -> list[Finding]:
     try:
         raw = msgspec.json.decode(finished.stdout or b"[]")
     except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""Definitions of agents: `agents list`, `show` and `validate`."""
+"""Agent definitions: `agents show`, `validate` and `new`."""
 
 import shlex
 from collections.abc import Iterator
@@ -8,45 +8,24 @@ from typing import Any
 
 import click
 
-from remora.agents.builtin_tools import BUILTIN_SCHEMAS
 from remora.agents.definition.agent import (
     Agent,
     agent_named,
     definition_record,
     load_agents,
-    read_definitions,
 )
-from remora.agents.definition.agent_yaml import AgentDefinition
+from remora.agents.definition.agent_listing import agent_document
 from remora.agents.definition.scaffold import start_agent
 from remora.cli.app.invocation import caller_of
-from remora.cli.app.options import PATH, Options, command, group
+from remora.cli.app.names import OPERATION
+from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_error, table
 from remora.runs.planning.agent_definitions import Checked, check_definitions
 from remora.text import plain
 
 
-@command("list", examples=("remora agents list", "remora agents list --json"))
-def list_(options: Options) -> int:
-    """List the agents, built-in ones first; exit 2 if a definition is wrong.
-
-    Scripts are not looked at: `remora agents validate` does.
-    """
-    caller = caller_of(options)
-    found, wrong = read_definitions(caller.find_root(), caller.operations)
-    listed = [_listed(*one) for one in found]
-    document = {"agents": listed, "errors": [error.message for error in wrong]}
-    rows = [
-        [agent["operation"], agent["name"], _origin(agent), agent["description"]]
-        for agent in listed
-    ]
-    emit(options, document, table(("OPERATION", "AGENT", "FROM", "DESCRIPTION"), rows))
-    for error in wrong:
-        print_error(error.code, error.message, error.hint, as_json=False)
-    return 2 if wrong else 0
-
-
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
-@click.argument("name")
+@click.argument("name", type=OPERATION)
 def show(options: Options, name: str) -> int:
     """Show an agent's definition: goal, tools with their grants, checks.
 
@@ -54,9 +33,9 @@ def show(options: Options, name: str) -> int:
     """
     caller = caller_of(options)
     agent = agent_named(load_agents(caller.find_root(), caller.operations), name)
-    document = _listed(agent.folder, agent.builtin, agent.definition) | {
-        "definition": definition_record(agent)
-    }
+    definition = agent.definition.model_dump()
+    document = agent_document(agent.folder, definition, builtin=agent.builtin)
+    document["definition"] = definition_record(agent)
     emit(options, document, _shown(agent))
     return 0
 
@@ -73,9 +52,8 @@ def show(options: Options, name: str) -> int:
 def validate(options: Options, paths: tuple[Path, ...]) -> int:
     """Check definitions and their scripts; exit 2 if any is wrong.
 
-    PATH is an agent's folder or its agent.yaml, NAME the name of a folder in .remora/agents;
-    without any, all agents of the project. Faults are told with line and column of agent.yaml and
-    the line of the script.
+    PATH is an agent's folder or its agent.yaml, NAME a folder in .remora/agents; default: all
+    agents of the project. Errors name line and column of agent.yaml, or the line of the script.
     """
     caller = caller_of(options)
     checked = check_definitions(caller.find_root(), caller.operations, paths)
@@ -109,19 +87,19 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     ),
 )
 @click.argument("name")
-@click.option("--operation", metavar="OP", help="What `analyze -o` calls it; by default NAME.")
+@click.option("--operation", metavar="OP", help="Operation name for `analyze -o`. [default: NAME]")
 @click.option(
     "--node-type",
     "node_types",
     multiple=True,
     type=click.Choice(["function", "class", "module"]),
-    help="What it works on; may be repeated. By default all three.",
+    help="Node type it works on; repeatable. [default: all]",
 )
 def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
-    """Write an agent to begin with into .remora/agents/NAME/.
+    """Write a new agent into .remora/agents/NAME/.
 
-    It works at once: it removes commented-out code, has a check of its own and a test. Nothing
-    that is there is overwritten; names and operations of other agents are refused.
+    It works at once: it removes commented-out code, and has its own check and test. Nothing is
+    overwritten; names and operations of other agents are refused.
     """
     caller = caller_of(options)
     started = start_agent(caller.find_root(), caller.operations, name, operation, node_types)
@@ -133,37 +111,6 @@ def new(options: Options, name: str, operation: str | None, node_types: tuple[st
     }
     emit(options, document, _started(document, started.folder))
     return 0
-
-
-agents = group(
-    "agents",
-    """The agents, yours in .remora/agents/NAME/ and the built-in ones.
-
-    An agent is an agent.yaml with .pym scripts beside it; `remora schema agent` tells every key.
-    """,
-    (list_, show, validate, new),
-)
-
-
-def _listed(folder: Path, builtin: bool, definition: AgentDefinition) -> dict[str, Any]:
-    return {
-        "name": definition.name,
-        "operation": definition.operation,
-        "builtin": builtin,
-        "description": definition.description,
-        "node_types": list(definition.node_types),
-        "needs": definition.needs,
-        "tools": [
-            *(tool.name for tool in definition.tools),
-            *(schema.name for schema in BUILTIN_SCHEMAS),
-        ],
-        "verify": list(definition.verify),
-        "path": str(folder / "agent.yaml"),
-    }
-
-
-def _origin(agent: dict[str, Any]) -> str:
-    return "built in" if agent["builtin"] else "project"
 
 
 def _shown(agent: Agent) -> Iterator[str]:

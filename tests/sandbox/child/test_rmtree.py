@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from remora.runs.retention.clean import size_of
-from remora.sandbox.rmtree import private_folder, remove_tree
+from remora.sandbox.child.rmtree import remove_tree, temporary_folder
 from remora.workspaces.copy.driver_choice import make_driver
-from remora.workspaces.copy.snapshot import Base
+from remora.workspaces.copy.snapshot import BaseSnapshot
 from tests.workspaces.conftest import skip_without, tree
 
 DEEP = 3000
@@ -91,7 +91,7 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_a_private_folder_is_gone_whatever_was_done_in_it() -> None:
-    with private_folder("remora-test-") as place:
+    with temporary_folder("remora-test-") as place:
         assert place.stat().st_mode & 0o777 == 0o700
         nested(place, DEEP)
         (place / "closed").mkdir(mode=0o000)
@@ -99,14 +99,14 @@ def test_a_private_folder_is_gone_whatever_was_done_in_it() -> None:
 
 
 def test_a_private_folder_that_was_removed_is_no_error() -> None:
-    with private_folder("remora-test-") as place:
+    with temporary_folder("remora-test-") as place:
         place.rmdir()
 
 
 @pytest.mark.parametrize("kind", ["slot", "overlay"])
 @pytest.mark.parametrize("above", ["", "__pycache__"])
 def test_a_private_copy_that_was_nested_deeply_is_whole_for_the_next_job(
-    tmp_path: Path, base: Base, kind: str, above: str
+    tmp_path: Path, base: BaseSnapshot, kind: str, above: str
 ) -> None:
     skip_without(kind, tmp_path)
     driver = make_driver(kind, base, tmp_path / "cache")

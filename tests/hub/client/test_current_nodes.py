@@ -4,9 +4,10 @@ import os
 import time
 from pathlib import Path
 
-from remora.bootstrap.snapshot_queries import Newest
 from remora.config.user_folders import UserFolders
+from remora.hub.file_rules import FileRules
 from remora.hub.process.hub_paths import hub_places
+from remora.hub.sources.current_nodes import CurrentNodes
 from remora.hub.stamp import stamp_of
 from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
@@ -27,5 +28,5 @@ def test_a_change_within_one_tick_of_the_file_systems_clock_is_seen(tmp_path: Pa
     stamp = stamp_of(os.lstat(root / "a.py"))
     with HubStore.open(places.db, root=root, clock=ticking()) as store:
         store.apply(Batch(updates=(update_of("a.py", BEFORE, stamp),), source="cold_start"))
-    newest = Newest(places, ())
+    newest = CurrentNodes(places.root, places.db, FileRules())
     assert newest.at_line(["a.py"], 1) == "node:a.py:g"

@@ -1,4 +1,4 @@
-"""Questions that no request of the protocol asks, about the files as they are now."""
+"""Nodes of the files as they are now, for questions that the protocol does not have."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -6,72 +6,71 @@ from pathlib import Path
 from typing import TypeVar
 
 from remora.code.file_facts import FileFacts
+from remora.hub.file_rules import FileRules
 from remora.hub.members.members import Members
-from remora.hub.process.hub_paths import HubPlaces
-from remora.hub.query.fresh_read import read_cold
-from remora.hub.query.snapshots import OverlaidView, View
+from remora.hub.query.fresh_read import read_all
+from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
 from remora.hub.stamp import racy
-from remora.hub.store.reader import StoreView, open_view
+from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import MODULE, node_key, spell_path, split_node_key
 
 _T = TypeVar("_T")
 
 
-class Newest:
-    """Asked seldom: each question looks at all files. None where the database cannot be read."""
+class CurrentNodes:
+    """Each question looks at all files; answers are None where the database cannot be read."""
 
-    def __init__(self, places: HubPlaces, exclude: Sequence[str]) -> None:
-        self._places = places
-        self._exclude = exclude
+    def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
+        self.file_limit = files.limit
+        self._root, self._db = root, db
+        self._members = Members(root, files.exclude, file_limit=files.limit)
 
     def keys(self) -> Sequence[str]:
-        """Of every node."""
+        """Return the keys of all nodes."""
         return self._asked(lambda view: tuple(view.keys())) or ()
 
     def constructor(self, key: str) -> str | None:
-        """The key of the `__init__` that is called to make an instance of a class; None for what is
-        no class, or has none in the project."""
+        """Return the key of the `__init__` that makes instances of a class; None for another node,
+        or where the project has none."""
         from remora.code.callgraph.linker import Linker  # with all that links
 
         return self._asked(lambda view: Linker(view).constructor(key))
 
     def imported(self, dotted: str) -> str | None:
-        """The key of the node that an import by that name gives: `pkg.Name`, where `pkg` has it
-        from elsewhere."""
+        """Return the key of the node that an import by that name gives: `pkg.Name`, where `pkg`
+        has it from elsewhere."""
         from remora.code.callgraph.linker import Linker
 
         return self._asked(lambda view: Linker(view).resolve_export(dotted))
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
-        """The key of the innermost node around a line of the first of `paths` (as keys spell them)
-        that there is."""
+        """Return the key of the innermost node around a line of the first of `paths` (as keys
+        spell them) that exists."""
         return self._asked(lambda view: _at_line(view, paths, line))
 
-    def _asked(self, question: Callable[[View], _T | None]) -> _T | None:
-        view = open_view(self._places.db)
+    def _asked(self, question: Callable[[Snapshot], _T | None]) -> _T | None:
+        view = None if self._db is None else open_snapshot(self._db)
         if view is None:
             return None
         try:
-            return question(OverlaidView(view, self._changed(view)))
+            return question(OverlaidSnapshot(view, self._changed(view)))
         finally:
             view.close()
 
-    def _changed(self, view: StoreView) -> Mapping[str, FileFacts | None]:
-        """Files that are not as they are stored, by spelled path: without a daemon nobody stores
-        them."""
-        root: Path = self._places.root
+    def _changed(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
+        """Return the files that are not as stored, by spelled path."""
         began = time.time_ns()
-        now, rows = Members(root, self._exclude).sweep(), view.files()
+        now, rows = self._members.sweep(), view.files()
         gone = {spell_path(path): None for path in rows.keys() - now.keys()}
         moved = [
             path
             for path, stamp in now.items()
             if path not in rows or rows[path].stamp != stamp or racy(stamp, began)
         ]
-        return {**gone, **read_cold(root, moved)}
+        return {**gone, **read_all(self._root, moved, limit=self._members.file_limit)}
 
 
-def _at_line(view: View, paths: Sequence[str], line: int) -> str | None:
+def _at_line(view: Snapshot, paths: Sequence[str], line: int) -> str | None:
     for path in paths:
         around = [
             node.facts

@@ -1,0 +1,44 @@
+"""A list of agents that loads no agent code for the built-in ones, which the tests validate."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from remora.errors import ConfigError
+from remora.operations.base import Operations
+
+_OWN = Path(".remora") / "agents"
+_KEYS = ("name", "operation", "description", "node_types", "needs", "tools", "verify")
+_ALWAYS = ("recall", "submit_result")
+"""The tools that every agent has."""
+
+
+def list_agents(
+    root: Path, operations: Operations
+) -> tuple[list[dict[str, Any]], list[ConfigError]]:
+    """Return a document for each agent, built-in ones first, and what is wrong with the others."""
+    if (root / _OWN).is_dir():
+        from remora.agents.definition.agent import read_definitions
+
+        found, wrong = read_definitions(root, operations)
+        listed = [agent_document(f, d.model_dump(), builtin=b) for f, b, d in found]
+        return listed, wrong
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return [
+        agent_document(path.parent, yaml.load(path.read_bytes(), loader), builtin=True)  # noqa: S506 (a safe one)
+        for path in (folder / "agent.yaml" for folder in sorted(operations.folders))
+    ], []
+
+
+def agent_document(folder: Path, definition: dict[str, Any], *, builtin: bool) -> dict[str, Any]:
+    """Return one entry of `agents list --json`."""
+    document = {key: definition[key] for key in _KEYS}
+    document["tools"] = [*(tool["name"] for tool in definition["tools"]), *_ALWAYS]
+    return {
+        "name": document.pop("name"),
+        "operation": document.pop("operation"),
+        "builtin": builtin,
+        **document,
+        "path": str(folder / "agent.yaml"),
+    }

@@ -1,0 +1,68 @@
+"""Limits of a run: a time limit for its planning and its work, and signals that stop it."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from remora.errors import UsageError
+from remora.models.protocol import Model
+
+PLANNING_S = 30.0
+"""Seconds that planning may take under a time limit, however short that is."""
+
+
+class _OutOfTime(BaseException):
+    """Raised wherever the main thread is: no handler of errors may take it for one of its own."""
+
+
+@contextmanager
+def planned_within(seconds: float | None) -> Iterator[None]:
+    """Raise UsageError if the block takes longer than `seconds` and PLANNING_S; None: no limit."""
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise _OutOfTime
+
+    seconds = max(seconds, PLANNING_S)
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except _OutOfTime:
+        raise UsageError(
+            f"planning did not end within {seconds:g} s, as --max-time says",
+            hint="name fewer files or a smaller folder, or give it more time",
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run_to_end(
+    work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
+) -> str:
+    """Do the work and let go of the models; return what stopped it early, empty if nothing."""
+
+    async def main() -> None:
+        task = asyncio.current_task()
+        if task is not None:  # asyncio.run does the same for SIGINT, if that is not ignored
+            with suppress(ValueError, RuntimeError):  # not the main thread: no signal comes here
+                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        try:
+            async with asyncio.timeout(max_time):
+                await work()
+        finally:
+            for each in models:
+                await each.aclose()
+
+    try:
+        asyncio.run(main())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return "interrupted"
+    except TimeoutError:
+        return f"stopped after {max_time:g} s, as --max-time says"
+    return ""

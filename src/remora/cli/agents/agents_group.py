@@ -1,0 +1,20 @@
+"""The `agents` commands, each loaded when it is called."""
+
+from remora.cli.app.lazy_group import LazyGroup
+
+_COMMANDS = {
+    "list": ("remora.cli.agents.list_agents:list_", "List the agents, built-in ones first."),
+    "show": ("remora.cli.agents.definitions:show", "Show an agent's goal, tools and checks."),
+    "validate": ("remora.cli.agents.definitions:validate", "Check definitions and their scripts."),
+    "new": ("remora.cli.agents.definitions:new", "Write a new agent that works at once."),
+}
+
+agents = LazyGroup(
+    "agents",
+    lazy=_COMMANDS,
+    help="""List, check and write agents.
+
+    An agent is a folder with an agent.yaml and .pym scripts: built in, or yours in
+    .remora/agents/NAME/. `remora schema agent` prints every key.
+    """,
+)

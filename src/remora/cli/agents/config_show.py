@@ -1,0 +1,66 @@
+"""`config show`: each setting, its value, and where the value comes from."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from remora.bootstrap.invocation import open_with_places
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import Options, command, group
+from remora.cli.app.output import emit, table
+from remora.errors import NotFound
+
+_DEFAULT = "default"
+
+
+@command(
+    "show",
+    examples=(
+        "remora config show",
+        "remora config show runner.max_turns",
+        "remora config show model --json",
+    ),
+)
+@click.argument("key", required=False)
+def show(options: Options, key: str | None) -> int:
+    """Show settings, and where each value comes from.
+
+    KEY is a setting or a section, such as model. Values come from, last one first: options,
+    environment variables, the project (remora.yaml or [tool.remora] in pyproject.toml), your own
+    configuration file, the defaults.
+    """
+    caller = caller_of(options)
+    config, places = open_with_places(caller, caller.find_root())
+    settings = [
+        {"key": ".".join(where), "value": value, "from": places.get(where, _DEFAULT)}
+        for where, value in _leaves(config.model_dump(mode="json"), ())
+    ]
+    if key is not None:
+        known = [each["key"] for each in settings]
+        settings = [each for each in settings if f"{each['key']}.".startswith(f"{key}.")]
+        if not settings:
+            raise _unknown(key, known)
+    rows = [[each["key"], json.dumps(each["value"]), each["from"]] for each in settings]
+    emit(options, {"settings": settings}, table(("KEY", "VALUE", "FROM"), rows))
+    return 0
+
+
+config = group("config", "Show settings and where they come from.", (show,))
+
+
+def _leaves(value: Mapping[str, Any], where: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:
+    for name, inner in value.items():
+        if isinstance(inner, Mapping) and inner:
+            yield from _leaves(inner, (*where, name))
+        else:
+            yield (*where, name), inner
+
+
+def _unknown(key: str, known: list[str]) -> NotFound:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, known, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]}?" if near else "`remora config show` lists all"
+    return NotFound(f"no setting {key!r}", hint=hint)

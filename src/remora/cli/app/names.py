@@ -1,0 +1,79 @@
+"""Parameters that name a run, an agent, an operation or a node, with shell completion."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from remora.cli.app.options import options_of
+
+if TYPE_CHECKING:
+    from remora.trace.trace_folder import TraceFolder
+
+Finder = Callable[[click.Context], Iterable[str]]
+
+
+class Name(click.types.StringParamType):
+    """Text; `find` returns the names that a shell offers."""
+
+    def __init__(self, find: Finder) -> None:
+        self._find = find
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002 (click's)
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return the names that begin with what is typed; none if they cannot be read."""
+        try:
+            found = dict.fromkeys(self._find(ctx))
+        except Exception:  # noqa: BLE001 (a completion never fails)
+            return []
+        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+
+
+def _runs(ctx: click.Context) -> Iterable[str]:
+    from remora.trace.trace_folder import stream_id
+
+    return ["last", *sorted(map(stream_id, _records(ctx).run_streams()), reverse=True)]
+
+
+def _streams(ctx: click.Context) -> Iterable[str]:
+    from remora.trace.trace_folder import stream_id
+
+    folder = _records(ctx)
+    return [*_runs(ctx), *sorted(map(stream_id, folder.agent_streams()))]
+
+
+def _nodes(ctx: click.Context) -> Iterable[str]:
+    """Return the nodes of the run named before, else of the newest run."""
+    from remora.memory.events import JobStart
+    from remora.runs.records.name_lookup import run_named
+    from remora.trace.read.reader import read_events, typed_payload
+
+    folder = _records(ctx)
+    run = run_named(folder, ctx.params.get("run") or "last")
+    for event in read_events(folder.existing_run(run)):
+        data = typed_payload(event) if event.type == JobStart.type else None
+        if isinstance(data, JobStart):
+            yield data.node_id.removeprefix("node:")
+
+
+def _agents(ctx: click.Context) -> Iterable[str]:
+    from remora.agents.definition.agent_listing import list_agents
+    from remora.cli.app.invocation import caller_of
+
+    caller = caller_of(options_of(ctx))
+    listed, _ = list_agents(caller.find_root(), caller.operations)
+    return [agent["operation"] for agent in listed]
+
+
+def _records(ctx: click.Context) -> "TraceFolder":
+    from remora.cli.app.project_context import records_of
+
+    return records_of(options_of(ctx))
+
+
+RUN, STREAM, NODE, OPERATION = Name(_runs), Name(_streams), Name(_nodes), Name(_agents)

@@ -1,0 +1,39 @@
+"""`review`: the command and its options; `review_session` carries it out."""
+
+import sys
+
+import click
+
+from remora.cli.app.names import RUN
+from remora.cli.app.options import Options, command
+from remora.errors import UsageError
+from remora.runs.records.name_lookup import LAST
+from remora.runs.review.pending import ORDERS, By
+
+
+@command("review", examples=("remora review", "remora review last --by rule"))
+@click.argument("run", type=RUN, default=LAST)
+@click.option(
+    "--by",
+    type=click.Choice(ORDERS),
+    default="file",
+    show_default=True,
+    help="Group changes by file, rule or agent.",
+)
+@click.option(
+    "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
+)
+def review(options: Options, run: str, by: By, *, trust_run: bool) -> int:
+    """Review pending changes one by one on a terminal, with a key for each verdict.
+
+    Each verdict is recorded at once: stop at any time, and continue later. RUN is a run ID, a
+    unique prefix, or `last` (default).
+    """
+    if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "review needs a terminal",
+            hint=f"`remora diff {run}` shows, `remora accept {run}` and `remora reject {run}` decide",
+        )
+    from remora.cli.review.review_session import review_run
+
+    return review_run(options, run, by, trust_run=trust_run)

@@ -1,0 +1,171 @@
+"""Carry out `accept`, `reject` and `revert`, and print what became of each change set."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import click
+import msgspec
+
+from remora.bootstrap import api
+from remora.cli.app.options import Options
+from remora.cli.app.output import count, emit, note, room, wrapped
+from remora.cli.app.project_context import again, project_of
+from remora.cli.views.progress import accepting
+from remora.cli.views.run_view import anew
+from remora.errors import RemoraError
+from remora.runs.project import Project
+from remora.runs.records.results import jobs_named, read_run
+from remora.runs.review.conflicts import collides_with
+from remora.runs.review.revert import Reverted
+from remora.runs.review.review import Verdicts
+from remora.text import plain
+
+Chosen = Mapping[str, Any]
+"""The options that accept and reject share."""
+
+
+def accept(
+    options: Options, run: str, nodes: tuple[str, ...], git_branch: str | None, chosen: Chosen
+) -> int:
+    """Write change sets to the user's files or a branch; return the exit code."""
+    project = project_of(options)
+    with accepting(options) as pace:
+        done = api.accept(
+            run, *nodes, git_branch=git_branch, root=project, pace=pace, **_choice(chosen)
+        )
+    for text in (*done.notes, *done.damaged):
+        note(options, text)
+    if any(": new finding " in text for text in done.notes):
+        redo = again(options, project.root, "analyze")
+        note(options, f"changes that were made apart left these; `{redo}` looks at them anew")
+    document = {
+        "run_id": done.run_id,
+        "accepted": done.accepted,
+        "conflicts": done.conflicts,
+        "head": msgspec.to_builtins(done.head),
+        **({"branch": git_branch} if git_branch else {}),
+        **({"damaged": done.damaged} if done.damaged else {}),
+    }
+    emit(options, document, _accepted(options, project, done, git_branch))
+    return 1 if done.conflicts or done.damaged else 0
+
+
+def reject(
+    options: Options, run: str, nodes: tuple[str, ...], feedback: str | None, chosen: Chosen
+) -> int:
+    """Record a rejection of change sets; return the exit code."""
+    project = project_of(options)
+    done = api.reject(run, *nodes, feedback=feedback, root=project, **_choice(chosen))
+    for text in done.notes:
+        note(options, text)
+    document = {
+        "run_id": done.run_id,
+        "rejected": done.rejected,
+        "head": msgspec.to_builtins(done.head),
+    }
+    emit(options, document, _rejected(done))
+    return 0
+
+
+def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
+    """Take accepted change sets out of the user's files; return the exit code."""
+    project = project_of(options)
+    done = api.revert(run, *nodes, root=project, trust_run=trust_run)
+    for text in done.damaged:
+        note(options, text)
+    document = {
+        "run_id": done.run_id,
+        "reverted": done.reverted,
+        "conflicts": done.conflicts,
+        "head": msgspec.to_builtins(done.head),
+        **({"damaged": done.damaged} if done.damaged else {}),
+    }
+    emit(options, document, _reverted(done))
+    return 1 if done.conflicts or done.damaged else 0
+
+
+def _choice(chosen: Chosen) -> dict[str, Any]:
+    return {
+        "every": chosen["every"],
+        "rules": chosen["rules"],
+        "only_if": chosen["conditions"],
+        "trust_run": chosen["trust_run"],
+    }
+
+
+def _accepted(
+    options: Options, project: Project, done: Verdicts, branch: str | None
+) -> Iterator[str]:
+    if not done.accepted and not done.conflicts:
+        yield "no such change set waits" if done.notes else "no change set waits"
+    yield from _named("accepted", "green", done.accepted)
+    if branch and done.accepted:
+        yield plain(f"committed to the branch {branch}: your files are as they were")
+    if done.conflicts:
+        yield click.style(f"{count(len(done.conflicts), 'conflict')}, not written:", fg="yellow")
+    nodes = dict.fromkeys(conflict["node_id"] for conflict in done.conflicts)
+    for node in nodes:
+        yield from _conflict(options, project, done, node)
+    if done.accepted or nodes:
+        yield from _head(done)
+
+
+def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
+    """Yield where a change set conflicts, with what, and how to get the change anyway."""
+    yield plain(f"  {node.removeprefix('node:')}")
+    for found in done.conflicts:
+        if found["node_id"] == node:
+            yield from _indented(f"{found['path']}: {found['detail']}")
+    view = read_run(project, done.run_id)
+    for job in jobs_named(view, node):
+        if job.review == "conflict":
+            with suppress(RemoraError):  # what the others changed may be gone from `objects/`
+                for other in collides_with(project, view, job):
+                    name = other.removeprefix("node:")
+                    yield from _indented(f"the accepted change set of {name} is in the way")
+            yield f"    next: {anew(options, project, view, (job.operation, node))}"
+        elif job.review == "stale":
+            words = "retry", done.run_id, plain(node.removeprefix("node:"))
+            yield f"    next: {again(options, project.root, *words)}"
+
+
+def _indented(text: str) -> Iterator[str]:
+    width = room()
+    yield from (f"    {line}" for line in wrapped(plain(text), width and width - 4))
+
+
+def _reverted(done: Reverted) -> Iterator[str]:
+    if not done.reverted and not done.conflicts:
+        yield "no change set of this run is accepted"
+    yield from _named("reverted", "yellow", done.reverted)
+    if done.conflicts:
+        number = count(len(done.conflicts), "conflict")
+        yield click.style(f"{number}, not taken back:", fg="yellow")
+    for found in done.conflicts:
+        yield plain(f"  {found['node_id'].removeprefix('node:')}")
+        yield from _indented(f"{found['path']}: {found['detail']}")
+    if done.reverted or done.conflicts:
+        yield from _head(done)
+
+
+def _rejected(done: Verdicts) -> Iterator[str]:
+    if not done.rejected:
+        yield "no such change set waits" if done.notes else "no change set waits"
+    yield from _named("rejected", "yellow", done.rejected)
+    if done.rejected:
+        yield from _head(done)
+
+
+def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
+    if nodes:
+        yield click.style(f"{verdict} {count(len(nodes), 'change set')}:", fg=colour)
+    for node in nodes:
+        yield plain(f"  {node.removeprefix('node:')}")
+
+
+def _head(done: Verdicts | Reverted) -> Iterator[str]:
+    """The run's head: whoever keeps it can tell later that the record was not cut."""
+    told = f"recorded as line {done.head.count} of run {done.run_id}"
+    yield from wrapped(f"{told}; keep its hash to prove that nothing was cut later:", room())
+    yield f"head {done.head.count} {done.head.hash}"

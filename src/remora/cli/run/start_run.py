@@ -1,0 +1,114 @@
+"""Plan the jobs that `analyze` was asked for, run them, and print what became of them."""
+
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap.api import execute
+from remora.bootstrap.invocation import Caller
+from remora.bootstrap.open_project import model_flags, open_project
+from remora.bootstrap.prepare_run import prepare, too_many
+from remora.bootstrap.run_limits import planned_within
+from remora.cli.app.invocation import caller_of
+from remora.cli.app.options import Options
+from remora.cli.app.output import emit, note
+from remora.cli.app.project_context import complete, outside_git
+from remora.cli.run.resume import resume
+from remora.cli.run.running import report, tell_isolation
+from remora.cli.views.plan_view import by_file, estimate, plan_lines, shape
+from remora.cli.views.progress import watching
+from remora.errors import UsageError
+from remora.models.no_model import NoModel
+from remora.models.protocol import Model
+from remora.runs.execution.run import Run
+from remora.runs.planning.request import RunRequest
+from remora.runs.records.documents import plan_document
+
+
+def start_run(options: Options, asked: dict[str, Any]) -> int:
+    """Resume or start a run with the options of `analyze`; return the exit code."""
+    if asked["resume"] is not None:
+        return resume(options, asked, _flags(asked))
+    if asked["trust_run"]:
+        raise UsageError("--trust-run goes with --resume", hint="a new run is yours")
+    wish, caller = _wish(asked), caller_of(options, _flags(asked))
+    _refuse_other_files(wish.paths)
+    project = open_project(caller, wish.paths)
+    complete(options, project)
+    with planned_within(asked["max_time"]):
+        prepared = prepare(caller, wish, project)
+    try:
+        return _analyze(options, caller, prepared, wish, asked)
+    finally:
+        prepared.close()
+
+
+def _analyze(
+    options: Options, caller: Caller, prepared: Run, wish: RunRequest, asked: dict[str, Any]
+) -> int:
+    plan = prepared.plan
+    if asked["dry_run"] or not plan.jobs:
+        return _only_plan(options, prepared, wish, asked["model"])
+    if too_many(plan, wish):
+        for line in by_file(plan):
+            note(options, line)
+        raise UsageError(
+            f"{shape(plan)}, {estimate(plan)}: exceeds the limit of 200 jobs",
+            hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
+        )
+    done = execute(
+        caller,
+        prepared,
+        watching=lambda: watching(options),
+        connected=lambda model: _announce(options, prepared, model),
+        max_time=asked["max_time"],
+    )
+    return report(options, done.project, done.run_id, done.stopped, announced=True)
+
+
+def _announce(options: Options, prepared: Run, model: Model) -> None:
+    """Print what is about to run."""
+    note(options, f"{shape(prepared.plan)}: {estimate(prepared.plan)}")
+    note(options, f"run {prepared.run_id}, model {model.name}")
+    if isinstance(model, NoModel):
+        note(options, f"no model is installed: rules decide alone; {model.hint}".rstrip("; "))
+    root = prepared.project.root
+    if outside_git(root):
+        note(options, f"no git here: the project is {root}, records go to .agentfs/")
+    tell_isolation(options)
+
+
+def _only_plan(options: Options, prepared: Run, wish: RunRequest, model: str | None) -> int:
+    project, plan = prepared.project, prepared.plan
+    named = model or project.config.model.base_url or project.config.model.name
+    document = plan_document(project, prepared.run_id, plan, named)
+    lines = plan_lines(prepared, document, wish.paths, verbose=options.verbose)
+    emit(options, document, lines)
+    return 0
+
+
+def _refuse_other_files(paths: tuple[Path, ...]) -> None:
+    for path in paths:
+        if path.is_file() and path.suffix != ".py":
+            raise UsageError(
+                f"{path} is not a Python file", hint="name .py files or folders with .py files"
+            )
+
+
+def _wish(asked: dict[str, Any]) -> RunRequest:
+    names = ("node", "changed", "max_nodes", "yes", "concurrency", "unsafe_fixes", "max_turns")
+    paths: tuple[Path, ...] = asked["paths"]
+    return RunRequest(
+        paths=paths,
+        operations=asked["operations"],
+        seed=asked["seed"],
+        **{name: asked[name] for name in names},
+    )
+
+
+def _flags(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that override the configuration."""
+    return {
+        "model.max_concurrency": asked["concurrency"],
+        "workspace.allow_unsandboxed": True if asked["allow_unsandboxed"] else None,
+        **model_flags(asked["model"]),
+    }

@@ -1,0 +1,84 @@
+"""Progress bars on a terminal, drawn by rich."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import click
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from remora.agents.job import AgentResult, Job
+from remora.cli.app.output import count
+from remora.cli.views.run_counts import Count
+from remora.runs.planning.plan import Plan
+from remora.runs.review.review import Pace, Usable
+from remora.text import plain
+
+
+class LiveDisplay(Count):
+    """A bar, the counts, and the nodes that are worked on; drawn again several times a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bar = Progress(
+            TextColumn("jobs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        )
+        self._task = self._bar.add_task("jobs", total=None)
+
+    def planned(self, run_id: str, plan: Plan) -> None:
+        """The bar's length is known now."""
+        super().planned(run_id, plan)
+        self._bar.update(self._task, total=self.jobs)
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        """The bar moves."""
+        super().ended(job, result)
+        self._bar.update(self._task, completed=self.done)
+
+    def __rich__(self) -> Group:
+        """Return what rich draws."""
+        counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
+        counts += f"{count(self.fixed, 'finding')} fixed"
+        counts += f" · {self.written:,} docstrings and tests written" if self.written else ""
+        names = [job.node_id.removeprefix("node:") for job in self.working.values()]
+        nodes = [_one_line(f"  {plain(name)}", "dim") for name in names]
+        return Group(self._bar, _one_line(counts), *nodes)
+
+
+def _one_line(text: str, style: str = "") -> Text:
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
+
+
+def _console() -> Console:
+    """Return a console on stderr, without colors where they are switched off."""
+    context = click.get_current_context(silent=True)
+    return Console(stderr=True, no_color=context is not None and context.color is False)
+
+
+@contextmanager
+def live_display() -> Iterator[LiveDisplay]:
+    """Draw a run's progress on stderr until the block ends."""
+    display = LiveDisplay()
+    with Live(display, console=_console(), transient=True, refresh_per_second=8):
+        yield display
+
+
+@contextmanager
+def accept_bar() -> Iterator[Pace]:
+    """Draw how many change sets are done on stderr until the block ends."""
+    bar = Progress(
+        TextColumn("change sets"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=_console(), transient=True,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("change sets", total=None)
+
+        def pace(usable: Sequence[Usable]) -> Iterator[Usable]:
+            bar.update(task, total=len(usable))
+            for each in usable:
+                yield each
+                bar.advance(task)
+
+        yield pace

@@ -1,0 +1,58 @@
+"""Counts of a run while it goes: jobs, turns, tokens, findings."""
+
+from typing import TYPE_CHECKING
+
+from remora.agents.job import AgentResult, Job
+from remora.agents.loop.stop_rules import sent_tokens
+from remora.memory.events import Event, ModelRequest, ToolResulted
+from remora.runs.records.findings import Codes, fixed, is_lint_code, known_findings
+
+if TYPE_CHECKING:
+    from remora.runs.planning.plan import Plan
+
+
+class Count:
+    """A run's counts so far; an observer that prints nothing."""
+
+    def __init__(self) -> None:
+        self.jobs = 0
+        self.done = 0
+        self.turns = 0
+        self.tokens = 0
+        self.fixed = 0
+        self.written = 0
+        self.working: dict[str, Job] = {}
+        self._findings: dict[str, tuple[Codes, Codes]] = {}
+
+    def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (a Watcher's)
+        """The run begins."""
+        self.jobs = len(plan.jobs)
+
+    def began(self, job: Job) -> None:
+        """A job begins."""
+        self.working[job.agent_id] = job
+
+    def event(self, job: Job, event: Event) -> None:
+        """Count turns, tokens sent, and findings as the tools report them."""
+        if event.type == "turn_start":
+            self.turns += 1
+        elif event.type == ModelRequest.type:
+            self.tokens += sent_tokens(event)
+        elif event.type == ToolResulted.type:
+            left = known_findings(event)
+            if left is not None:
+                first, _ = self._findings.get(job.agent_id, (left, left))
+                self._findings[job.agent_id] = first, left
+
+    def ended(self, job: Job, result: AgentResult) -> None:
+        """A job ended; only what was verified counts as fixed."""
+        self.done += 1
+        self.working.pop(job.agent_id, None)
+        for code, number in self.fixed_by(job, result)[0].items():
+            self.fixed += number if is_lint_code(code) else 0
+            self.written += 0 if is_lint_code(code) else number
+
+    def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
+        """Findings of the job's node by code: fixed, and left. Only what was verified is fixed."""
+        before, after = self._findings.get(job.agent_id, ({}, {}))
+        return (fixed(before, after), after) if result.status == "submitted" else ({}, before)

@@ -1,0 +1,59 @@
+"""Settings of a project in `[tool.remora]` of its pyproject.toml."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from remora.errors import ConfigError
+
+if TYPE_CHECKING:
+    from remora.config.yaml_positions import ParsedYaml
+
+NAME = "pyproject.toml"
+_TABLE = b"tool.remora"
+_SIZE_LIMIT = 1 << 20
+
+
+def has_settings(root: Path) -> bool:
+    """Return True if the project's pyproject.toml has a table `[tool.remora]`, as far as bytes say."""
+    return _TABLE in _source(root).replace(b" ", b"").replace(b'"', b"")
+
+
+def read_settings(root: Path) -> "ParsedYaml | None":
+    """Return the table, None if there is none. Raises ConfigError, DiskError."""
+    import tomllib
+
+    from remora.config.yaml_positions import KeyPath, ParsedYaml
+
+    if not has_settings(root):
+        return None
+    path = root / NAME
+    try:
+        table = tomllib.loads(_source(root).decode()).get("tool", {}).get("remora")
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}", hint="correct it there: TOML in UTF-8") from error
+    if table is None:
+        return None
+    place = f"{path} [tool.remora]"
+    places: dict[KeyPath, str] = {}
+
+    def mark(value: object, where: KeyPath) -> None:
+        places[where] = place
+        inner = value.items() if isinstance(value, dict) else ()
+        for key, below in [*inner, *(enumerate(value) if isinstance(value, list) else ())]:
+            mark(below, (*where, key))
+
+    mark(table, ())
+    return ParsedYaml(table, places, places)
+
+
+def _source(root: Path) -> bytes:
+    path = root / NAME
+    try:
+        if not path.is_file():  # opening a pipe would wait for a writer
+            return b""
+        if not path.resolve().is_relative_to(root):
+            return b""  # an error would quote a file from outside the project
+        with path.open("rb") as file:
+            return file.read(_SIZE_LIMIT)
+    except OSError:  # other tools complain of it, and it may hold nothing of ours
+        return b""

@@ -1,0 +1,69 @@
+"""Private SQLite files that can be thrown away: transactions, schema checks and kinds of errors."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+DEFENSIVE = (
+    "PRAGMA trusted_schema=OFF",
+    "PRAGMA cell_size_check=ON",
+    "PRAGMA temp_store=MEMORY",
+)
+"""Settings for a file that somebody else may have changed."""
+_PRIMARY = 0xFF
+"""Bits of an extended error code that name its kind."""
+_REFUSALS = frozenset(
+    {
+        sqlite3.SQLITE_AUTH,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+
+
+def is_refusal(error: sqlite3.Error) -> bool:
+    """True if the system refused something; False if the file is damaged and must be made again."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    return code & _PRIMARY in _REFUSALS and code != sqlite3.SQLITE_IOERR_SHORT_READ
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit everything in the block or nothing, whenever the process is killed."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def is_blank(connection: sqlite3.Connection) -> bool:
+    """True if the file has neither tables nor a version. Raises sqlite3.Error."""
+    return _schema(connection) == (0, [])
+
+
+def has_tables(connection: sqlite3.Connection, tables: Sequence[str], version: int) -> bool:
+    """True if the file has exactly these tables and this version. Raises sqlite3.Error."""
+    return _schema(connection) == (version, sorted(tables))
+
+
+def make_tables(connection: sqlite3.Connection, tables: Sequence[str], version: int) -> None:
+    """Create the tables in a blank file and set its version. Raises sqlite3.Error."""
+    for statement in tables:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version={version}")
+
+
+def _schema(connection: sqlite3.Connection) -> tuple[int, list[str]]:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")
+    return version, sorted(sql for (sql,) in rows)

@@ -1,0 +1,133 @@
+"""Find the node that a name means: the one lookup behind `HubClient.find` and the commands."""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from remora.errors import OutsideError, UsageError
+from remora.hub.lookup.names import called_so, line_named, queries, unpasted, whole_keys
+from remora.hub.lookup.not_found import no_node, unknown_node
+from remora.hub.node import AnsweredNode, NodeType
+from remora.ids import split_node_key
+
+_MOST_LISTED = 8
+_MOST_FOUND = 1000
+
+
+class FoundNode(NamedTuple):
+    """The node that a name means."""
+
+    key: str
+    node_type: NodeType | None = None
+    """None where no index could be asked."""
+    further: tuple[str, ...] = ()
+    """Keys of further definitions of the same name (`#2`, ...), in the order of the source. Calls
+    go to the last one, or to all where they exclude each other."""
+
+
+class Hub(Protocol):
+    """The questions that finding asks; a `HubClient` answers them."""
+
+    async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None: ...
+
+    async def get_context(self, nodes: Iterable[str]) -> dict[str, AnsweredNode]: ...
+
+
+class Current(Protocol):
+    """The nodes of the files as they are now."""
+
+    @property
+    def file_limit(self) -> int:
+        """Bytes of a file above which it is skipped."""
+
+    def keys(self) -> Sequence[str]:
+        """All node keys."""
+
+    def at_line(self, paths: Sequence[str], line: int) -> str | None:
+        """The key of the innermost node around a line of the first of `paths` that exists."""
+
+    def imported(self, dotted: str) -> str | None:
+        """The key of the node that an import by that name gives."""
+
+
+Aside = Callable[[Callable[[Current], Any]], Awaitable[Any]]
+"""Asks the current nodes a question in another thread."""
+
+
+class Asked(NamedTuple):
+    """A name, and the folders that it is read in: the project's and that of whoever typed it."""
+
+    name: str
+    root: Path
+    folder: Path
+
+
+async def find_node(asked: Asked, hub: Hub, aside: Aside) -> FoundNode:
+    """Return the node that a name means.
+
+    Raises NotFound, which names the nearest, UsageError if several nodes have that name, and
+    OutsideError where neither a daemon nor an index can be asked.
+    """
+    asked = asked._replace(name=unpasted(asked.name))
+    name, root, folder = asked
+    whole = whole_keys(name, root, folder)
+    for query in queries(name, whole):
+        answer = await hub.search(query, _MOST_FOUND)
+        kinds = {n["key"]: n["node_type"] for n in answer["nodes"]} if answer else {}
+        meant = _first(whole, kinds) or called_so(name, kinds)
+        if len(meant) == 1:
+            return FoundNode(meant[0], kinds[meant[0]], _further(meant[0], kinds))
+        if meant:
+            raise UsageError(f"several nodes are called {name}", hint=_listed(meant))
+    # a search knows no name that cannot be printed, and needs a daemon or an index
+    there = _first(whole, await hub.get_context(whole))
+    if there:
+        return FoundNode(there[0])
+    elsewhere = await aside(lambda current: _elsewhere(asked, current))
+    if elsewhere is not None:
+        return FoundNode(elsewhere)
+    is_answered = await hub.search(name, 1) is not None
+    raise await aside(lambda current: _unknown(asked, current, is_answered=is_answered))
+
+
+def unanswered() -> OutsideError:
+    """Return the error for a question that nobody could answer."""
+    return OutsideError(
+        "no daemon is running and there is no index",
+        hint="`path:qualname` in full asks the file alone; `--db FILE` names a place where an index "
+        "can be made, `remora hub status` shows where it should be",
+    )
+
+
+def _elsewhere(asked: Asked, current: Current) -> str | None:
+    """The key that a line of a file means, or a name where it is imported to."""
+    place = line_named(asked.name)
+    if place is not None:
+        keys = whole_keys(place.path, asked.root, asked.folder)
+        return current.at_line([split_node_key(key)[0] for key in keys], place.line)
+    return None if ":" in asked.name or "/" in asked.name else current.imported(asked.name)
+
+
+def _unknown(asked: Asked, current: Current, *, is_answered: bool) -> Exception:
+    name, root, folder = asked
+    keys = current.keys()
+    paths = {split_node_key(key)[0] for key in keys}
+    wrong = no_node(name, root, folder, paths, limit=current.file_limit)
+    return wrong or (unknown_node(name, keys) if is_answered else unanswered())
+
+
+def _further(key: str, known: Iterable[str]) -> tuple[str, ...]:
+    numbered = [each for each in known if each.startswith(f"{key}#")]
+    further = [each for each in numbered if each.rpartition("#")[2].isdigit()]
+    return tuple(sorted(further, key=lambda each: int(each.rpartition("#")[2])))
+
+
+def _first(wanted: Iterable[str], known: Collection[str]) -> list[str]:
+    """The first of `wanted` that is known."""
+    return [key for key in wanted if key in known][:1]
+
+
+def _listed(keys: Sequence[str]) -> str:
+    shown = "\n".join(f"  {key.removeprefix('node:')}" for key in keys[:_MOST_LISTED])
+    more = len(keys) - _MOST_LISTED
+    return "name one of them:\n" + shown + (f"\n  and {more} more" if more > 0 else "")

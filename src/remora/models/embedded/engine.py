@@ -1,0 +1,19 @@
+"""Properties of the embedded model, and the check that its engine is installed."""
+
+import importlib.util
+
+from remora.errors import ModelError
+from remora.models.protocol import Capabilities
+
+CONTEXT = 4096
+"""Tokens per request and answer. The model was trained up to 8192; memory is allocated at start."""
+CAPABILITIES = Capabilities(rank=True, grammar=True, completions=True, tokenize=True)
+
+
+def require_engine() -> None:
+    """Raise ModelError if the extra that runs the embedded model is not installed."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise ModelError(
+            "the embedded model needs a package that is not installed: xllamacpp",
+            hint="install Remora with its extra `embedded`, or set model.base_url to a server",
+        )

@@ -1,0 +1,84 @@
+"""Removal of a folder that other programs filled, however deep it is and whatever its permissions."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_OWNER_RIGHTS = 0o700
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def remove_tree(folder: Path | str | bytes, *, dir_fd: int | None = None) -> None:
+    """Remove a folder and everything in it, following no link. Raises OSError.
+
+    `shutil.rmtree` recurses, and its paths can be longer than the kernel accepts. Here each
+    subfolder is moved to the top before it is emptied.
+    """
+    top = _open(folder, dir_fd)
+    try:
+        while names := _remove_files(top):
+            for name in names:
+                _remove_below(top, name)
+    finally:
+        os.close(top)
+    os.rmdir(folder, dir_fd=dir_fd)
+
+
+def try_remove_tree(folder: Path | str) -> None:
+    """Remove as much of a folder as possible."""
+    with suppress(OSError):
+        remove_tree(folder)
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Make a folder that is removed with the block, whatever a command did to it."""
+    import tempfile
+    from pathlib import Path
+
+    folder = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+    try:
+        yield folder
+    finally:
+        try_remove_tree(folder)
+
+
+def _remove_below(top: int, name: str) -> None:
+    folder = _open(name, top)
+    try:
+        for below in _remove_files(folder):
+            os.close(_open(below, folder))  # moving a folder needs the right to write in it
+            os.rename(below, os.urandom(16).hex(), src_dir_fd=folder, dst_dir_fd=top)
+    finally:
+        os.close(folder)
+    os.rmdir(name, dir_fd=top)
+
+
+def _remove_files(folder: int) -> list[str]:
+    """Remove everything but folders, and return their names."""
+    folders: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            else:
+                os.unlink(entry.name, dir_fd=folder)
+    return folders
+
+
+def _open(name: Path | str | bytes, above: int | None) -> int:
+    """Open a folder after granting ourselves the rights to empty it."""
+    try:
+        handle = os.open(name, _FOLDER, dir_fd=above)
+    except PermissionError:
+        os.chmod(name, _OWNER_RIGHTS, dir_fd=above)
+        handle = os.open(name, _FOLDER, dir_fd=above)
+    if os.fstat(handle).st_mode & _OWNER_RIGHTS != _OWNER_RIGHTS:
+        os.fchmod(handle, _OWNER_RIGHTS)
+    return handle

@@ -1,0 +1,81 @@
+"""Seccomp filter: only Unix, IPv4, IPv6 and netlink sockets can be made.
+
+A network namespace does not contain every socket: AF_VSOCK reaches the host of a virtual machine.
+io_uring makes sockets without a `socket` call, so it is refused too. A system call of another
+architecture (32-bit on a 64-bit kernel) has other numbers: its process is killed.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+import sys
+
+from remora.sandbox.child import syscalls
+
+# Linux machine → its AUDIT_ARCH, and the numbers of socket and socketpair
+_MACHINES = {
+    "x86_64": (0xC000003E, 41, 53),
+    "aarch64": (0xC00000B7, 198, 199),
+    "riscv64": (0xC00000F3, 198, 199),
+}
+_FAMILIES = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
+_IO_URING = range(425, 428)  # setup, enter, register: the same numbers everywhere
+_X32 = 0x40000000  # the bit of x86_64's second set of numbers
+
+_LOAD, _RETURN = 0x20, 0x06
+_EQUAL, _AT_LEAST = 0x15, 0x35
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in seccomp_data, little-endian
+_ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+
+
+def filter_program() -> bytes:
+    """Return the BPF program for this machine. Raises OSError (ENOSYS) for an unknown one."""
+    machine = os.uname().machine
+    if machine not in _MACHINES or sys.maxsize < 1 << 32 or sys.byteorder != "little":
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    architecture, *makers = _MACHINES[machine]
+    steps = [
+        (_LOAD, _ARCHITECTURE, "", ""),
+        (_EQUAL, architecture, "", "kill"),
+        (_LOAD, _NUMBER, "", ""),
+        (_AT_LEAST, _X32, "missing", ""),
+        *((_EQUAL, number, "missing", "") for number in _IO_URING),
+        *((_EQUAL, number, "family", "") for number in makers),
+        (_RETURN, _ALLOW, "", ""),
+    ]
+    labels = {"family": len(steps)}
+    steps += [(_LOAD, _FIRST_ARGUMENT, "", "")]
+    steps += [(_EQUAL, family, "allow", "") for family in _FAMILIES]
+    for label, result in (
+        ("refuse", _FAIL | errno.EAFNOSUPPORT),
+        ("missing", _FAIL | errno.ENOSYS),
+        ("kill", _KILL),
+        ("allow", _ALLOW),
+    ):
+        labels[label] = len(steps)
+        steps.append((_RETURN, result, "", ""))
+    return b"".join(
+        struct.pack("=HBBI", code, *(labels[to] - at - 1 if to else 0 for to in jumps), value)
+        for at, (code, value, *jumps) in enumerate(steps)
+    )
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_void_p))
+
+
+def install() -> None:
+    """Filter this process and its descendants for good. Needs no-new-privileges. Raises OSError."""
+    steps = filter_program()
+    buffer = ctypes.create_string_buffer(steps, len(steps))
+    program = _Program(len(steps) // 8, ctypes.addressof(buffer))
+    syscalls.prctl(syscalls.PR_SET_SECCOMP, syscalls.SECCOMP_MODE_FILTER, ctypes.addressof(program))
+
+
+def filter_file() -> int:
+    """Return a descriptor, inherited by programs, from which the program can be read."""
+    file = os.memfd_create("socket-filter", 0)
+    os.write(file, filter_program())
+    os.lseek(file, 0, os.SEEK_SET)
+    return file

@@ -1,0 +1,73 @@
+"""Text as its escapes spell it: a secret that is written with them has its shape only then."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from remora.trace.redact.found_spans import Finding
+from remora.trace.redact.rule import Match, Span, compiled
+
+_WORD = "[A-Za-z0-9_+/=~.:@!-]"
+_HEX = "((?:2[1bdefBDEF]|3[0-9adAD]|4[0-9a-fA-F]|5[0-9afAF]|6[1-9a-fA-F]|7[0-9aeAE]))"
+"""A token character in hexadecimal."""
+_ESCAPES = compiled(
+    rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|(/))"
+    rf"|{_WORD}\\+\r?\n{_WORD}|{_WORD}(?:\\{{3}}|\\{{6,8}})n{_WORD}"
+)
+"""Hexadecimal and octal escapes, JSON's `\\/`, and a line that is continued within a word (also where
+its end is an escape itself)."""
+_OCTAL, _SLASH = 5, 6
+_IS_WORD = re.compile(_WORD.encode())
+
+
+class Unescaped(NamedTuple):
+    """`data` without escapes; `at` are the places in it that an escape came before or spelled, and
+    `longer` by how much the original is longer up to the one with that index."""
+
+    data: bytes
+    at: list[int]
+    longer: list[int]
+
+    def originals(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return findings in `data` where they stand in the original, escapes included."""
+        return [
+            Finding(start + self._shift(start), end + self._shift(end), rule)
+            for start, end, rule in findings
+        ]
+
+    def _shift(self, place: int) -> int:
+        return self.longer[bisect_left(self.at, place)]
+
+
+def unescaped(data: bytes) -> Unescaped | None:
+    """Return the text with its escapes of token characters replaced, None if it has none."""
+    if b"\\" not in data:
+        return None
+    pieces: list[bytes] = []
+    at: list[int] = []
+    longer = [0]
+    done = 0
+    for match in _ESCAPES.finditer(data):
+        (start, end), spelled = _escape(match, data)
+        if spelled is None:
+            continue
+        pieces += (data[done:start], spelled)
+        at.append(start - longer[-1])
+        longer.append(longer[-1] + end - start - len(spelled))
+        done = end
+    return Unescaped(b"".join([*pieces, data[done:]]), at, longer) if at else None
+
+
+def _escape(match: Match, data: bytes) -> tuple[Span, bytes | None]:
+    """Where an escape stands and what it spells, nothing for a continued line; None where that is
+    no token character."""
+    span = Span(*match.span())
+    group = next((group for group in range(1, _SLASH + 1) if match.span(group)[0] >= 0), 0)
+    if not group:
+        return Span(span.start + 1, span.end - 1), b""
+    if group == _SLASH:
+        return span, b"/"
+    start, end = match.span(group)
+    spelled = bytes([int(data[start:end], 8 if group == _OCTAL else 16)])
+    return span, spelled if _IS_WORD.match(spelled) else None

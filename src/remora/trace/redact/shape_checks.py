@@ -1,0 +1,28 @@
+"""Checks of a credential's shape that a pattern cannot express."""
+
+import re
+
+from remora.trace.redact.rule import Span
+
+_BASE64_AFTER = re.compile(rb"[A-Za-z0-9+/]{0,80}")
+_BASE64_BEFORE = re.compile(rb"[A-Za-z0-9+/]{0,80}\Z")
+
+
+def has_digit(value: bytes) -> bool:
+    """True if a digit is in the value."""
+    return any(48 <= byte <= 57 for byte in value)
+
+
+def no_name(value: bytes) -> bool:
+    """True if after the prefix something is large or a digit: not a name in small letters."""
+    rest = value.lstrip(b"MNOSG.")
+    return rest != rest.lower() or has_digit(rest)
+
+
+def outside_base64(data: bytes, found: Span) -> Span | None:
+    """Return the match, unless it is a chance find in a picture's base64 or in a row of bases."""
+    before = _BASE64_BEFORE.search(data, max(0, found.start - 80), found.start)
+    after = _BASE64_AFTER.match(data, found.end)
+    around = sum(run.end() - run.start() for run in (before, after) if run)
+    few = len(set(data[found.start + 4 : found.end])) < 6
+    return None if around >= 80 or few else found

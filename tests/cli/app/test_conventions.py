@@ -1,0 +1,148 @@
+"""Conventions of command lines: short options, colors, variables, help, completion."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Ran, Remora, command, write
+
+ESC = "\x1b["
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("fix", "use `remora analyze`"),
+        ("undo", "use `remora revert`"),
+        ("log", "use `remora trace list`"),
+        ("status", "use `remora runs`"),
+        ("hub schema", "did you mean `remora schema`?"),
+        ("agents schema", "did you mean `remora schema`?"),
+        ("config shw", "did you mean 'show'?"),
+    ],
+)
+def test_a_name_that_people_try_leads_to_the_command(
+    poor: Remora, project: Path, typed: str, meant: str
+) -> None:
+    done = poor(*typed.split(), "--json", cwd=project)
+    assert done.code == 2
+    assert done.error["message"].endswith(meant)
+
+
+@pytest.mark.parametrize("names", [(), ("analyze",), ("trace", "show")])
+def test_help_shows_what_the_option_shows(
+    poor: Remora, project: Path, names: tuple[str, ...]
+) -> None:
+    shown = poor("help", *names, cwd=project)
+    assert shown.code == 0
+    assert shown.out == poor(*names, "--help", cwd=project).out
+
+
+def test_help_of_an_unknown_command_is_an_error(poor: Remora, project: Path) -> None:
+    assert poor("help", "analize", cwd=project).code == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "environment", "colored"),
+    [
+        ((), {}, False),
+        (("--color", "always"), {}, True),
+        (("--color=always",), {"NO_COLOR": "1"}, True),
+        (("--color", "never"), {"FORCE_COLOR": "1"}, False),
+        ((), {"FORCE_COLOR": "1"}, True),
+        ((), {"FORCE_COLOR": "0"}, False),
+        ((), {"CLICOLOR_FORCE": "1"}, True),
+        ((), {"CLICOLOR_FORCE": "0"}, False),
+        ((), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (("--color", "auto"), {"FORCE_COLOR": "1"}, True),
+    ],
+)
+def test_colors(
+    ran: Ran, args: tuple[str, ...], environment: dict[str, str], colored: bool
+) -> None:
+    remora = Remora(ran.remora.home, environment)
+    assert (ESC in remora("runs", *args, cwd=ran.root).out) is colored
+    assert (ESC in remora("show", "nope", *args, cwd=ran.root).err) is colored
+
+
+def test_variables_name_the_project_and_its_configuration(ran: Ran, tmp_path: Path) -> None:
+    named = Remora(ran.remora.home, {"REMORA_ROOT": str(ran.root)})
+    assert len(named("runs", "--json", cwd=tmp_path).document["runs"]) == 1
+    (tmp_path / "other").mkdir()
+    other = named("runs", "--json", "--root", tmp_path / "other", cwd=tmp_path)
+    assert other.document["runs"] == []
+    missing = Remora(ran.remora.home, {"REMORA_CONFIG": "nowhere.yaml"})
+    assert missing("runs", "--json", cwd=ran.root).code == 2
+
+
+def shown(remora: Remora, root: Path, *args: str) -> dict[str, tuple[object, str]]:
+    done = remora("config", "show", *args, "--json", cwd=root)
+    assert done.code == 0, done.err
+    return {one["key"]: (one["value"], one["from"]) for one in done.document["settings"]}
+
+
+def test_a_setting_is_shown_with_its_origin(poor: Remora, project: Path) -> None:
+    write(project, {"remora.yaml": "runner:\n  max_turns: 5\n"})
+    remora = Remora(poor.home, {"REMORA_MODEL": "small", "REMORA_HUB__MEMORY_MB": "99"})
+    found = shown(remora, project)
+    assert found["runner.max_turns"] == (5, f"{project}/remora.yaml:2:14")
+    assert found["model.name"] == ("small", "REMORA_MODEL")
+    assert found["hub.memory_mb"] == (99, "REMORA_HUB__MEMORY_MB")
+    assert found["model.timeout_s"] == (60.0, "default")
+    assert set(shown(remora, project, "hub")) == {key for key in found if key.startswith("hub.")}
+
+
+def test_an_address_in_the_variable_is_an_address(poor: Remora, project: Path) -> None:
+    remora = Remora(poor.home, {"REMORA_MODEL": "http://127.0.0.1:9/v1"})
+    found = shown(remora, project, "model")
+    assert found["model.base_url"] == ("http://127.0.0.1:9/v1", "REMORA_MODEL")
+    assert found["model.provider"] == ("openai", "REMORA_MODEL")
+
+
+def test_completion_names_commands_runs_nodes_and_operations(ran: Ran) -> None:
+    job = ran.job
+
+    def completed(line: str, breaks: str = "") -> set[str]:
+        environment = {
+            **ran.remora.environment,
+            "_REMORA_COMPLETE": "bash_complete",
+            "COMP_WORDS": line,
+            "COMP_BREAKS": breaks,
+        }
+        done = subprocess.run(
+            command(()), cwd=ran.root, env=environment, capture_output=True, text=True, check=True
+        )
+        assert not done.stderr
+        return {each.partition(",")[2] for each in done.stdout.splitlines()}
+
+    node = job["node_id"].removeprefix("node:")
+    assert completed("remora anal") == {"analyze"}
+    assert completed("remora diff ") >= {"last", ran.analyzed.document["run_id"]}
+    assert node in completed("remora diff last ")
+    assert completed(f"remora diff last {node[:-1]}", ":") == {node.partition(":")[2]}
+    assert job["agent_id"] in completed("remora trace show lint-")
+    assert completed("remora analyze -o l") == {"lint"}
+    assert "--unsafe-fixes" in completed("remora analyze --un")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_one_that_the_shell_reads(poor: Remora, project: Path, shell: str) -> None:
+    script = poor("completion", shell, cwd=project)
+    assert script.code == 0
+    assert "_REMORA_COMPLETE" in script.out
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script.out, text=True, check=True, env=dict(os.environ))
+
+
+def test_init_writes_a_schema_that_editors_find(poor: Remora, project: Path) -> None:
+    assert poor("init", cwd=project).code == 0
+    line = (project / "remora.yaml").read_text().splitlines()[0]
+    before, _, path = line.partition("$schema=")
+    assert before == "# yaml-language-server: "
+    assert (
+        json.loads((project / path).read_text()) == poor("schema", "config", cwd=project).document
+    )

@@ -1,0 +1,47 @@
+"""`analyze` of the whole disk, and a time limit that holds while it plans."""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from remora.bootstrap import run_limits
+from remora.errors import UsageError
+from tests.cli.conftest import Remora
+
+
+def test_the_whole_disk_is_refused_at_once(poor: Remora, tmp_path: Path) -> None:
+    began = time.monotonic()
+    for words in (("/",), ("--root", "/"), ("/", "--max-time", "5", "--dry-run")):
+        refused = poor("analyze", *words, "--json", cwd=tmp_path)
+        assert refused.code == 2
+        assert refused.error["message"] == "/ is the whole file system, not a project"
+        assert "--root" in refused.error["hint"]
+    assert time.monotonic() - began < 20
+    assert not Path("/.agentfs").exists()
+
+
+def test_a_time_limit_bounds_planning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_limits, "PLANNING_S", 0.05)
+    began = time.monotonic()
+    with pytest.raises(UsageError, match=r"planning did not end within 0\.05 s"):
+        _plan_for(20, limit=0.01)
+    assert time.monotonic() - began < 10
+    _plan_for(0, limit=0.01)
+    _plan_for(0.1, limit=None)
+    time.sleep(0.1)  # no alarm is left that could ring
+
+
+def _plan_for(seconds: float, *, limit: float | None) -> None:
+    """Work that takes errors of the system for its own, as planning does."""
+    end = time.monotonic() + seconds
+    with run_limits.planned_within(limit):
+        while time.monotonic() < end:
+            with suppress(OSError):
+                time.sleep(0.01)
+
+
+def test_a_short_limit_stops_the_run_and_not_its_plan(poor: Remora, project: Path) -> None:
+    words = ("analyze", "--max-time", "0.001", "--dry-run", "--json")
+    assert poor(*words, cwd=project).code == 0

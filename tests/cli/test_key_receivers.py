@@ -1,0 +1,136 @@
+"""A key goes only to an address that its owner set: recorded by real servers on loopback."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Remora, write
+from tests.cli.test_faulty_parts import Answers, answer
+
+KEY = "key-of-the-environment-1"
+FILE_KEY = "key-of-the-users-file-2"
+PATIENCE = {"REMORA_MODEL__RETRIES": "0", "REMORA_RUNNER__MEMORY__PACKET_SIZE_LIMIT": "20000"}
+
+
+class Listener:
+    """A server and the Authorization header of each request that reached it."""
+
+    def __init__(self, port: int, got: list[str | None]) -> None:
+        self.address = f"http://127.0.0.1:{port}/v1"
+        self.got = got
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    got: list[str | None] = []
+
+    class Recording(Answers):
+        body = answer("I would rather not.")
+
+        def _send(self, status: int, body: Any) -> None:
+            got.append(self.headers.get("Authorization"))
+            super()._send(status, body)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Recording) as http:
+        thread = threading.Thread(target=http.serve_forever, args=(0.02,))
+        thread.start()
+        yield Listener(http.server_port, got)
+        http.shutdown()
+        thread.join()
+
+
+def of_project(project: Path, listener: Listener) -> None:
+    write(project, {"remora.yaml": f"model: {{base_url: '{listener.address}'}}\n"})
+
+
+def of_user(user: Remora, text: str) -> None:
+    write(user.home / "config" / "remora", {"config.yaml": text})
+
+
+@pytest.mark.parametrize("variable", ["REMORA_API_KEY", "OPENAI_API_KEY"])
+@pytest.mark.parametrize(
+    "words", [("doctor",), ("model", "status"), ("analyze", "--node", "read")], ids=" ".join
+)
+def test_a_projects_address_gets_no_key(
+    poor: Remora, project: Path, listener: Listener, variable: str, words: tuple[str, ...]
+) -> None:
+    of_project(project, listener)
+    of_user(poor, f"model: {{api_key: {FILE_KEY}}}")
+    done = Remora(poor.home, {**PATIENCE, variable: KEY})(*words, "--json", cwd=project)
+    assert done.code in (0, 1), done.err
+    assert listener.got
+    assert set(listener.got) == {None}
+    assert KEY not in done.out + done.err
+
+
+@pytest.mark.parametrize("words", [("doctor",), ("model", "status")], ids=" ".join)
+def test_one_line_says_why(
+    poor: Remora, project: Path, listener: Listener, words: tuple[str, ...]
+) -> None:
+    of_project(project, listener)
+    with_key = Remora(poor.home, {"OPENAI_API_KEY": KEY})(*words, cwd=project)
+    (line,) = [line for line in with_key.out.splitlines() if "not sent" in line]
+    assert "the project sets model.base_url" in line
+    assert "not sent" not in poor(*words, cwd=project).out
+
+
+def test_a_refusal_says_that_no_key_was_sent(
+    poor: Remora, project: Path, listener: Listener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_project(project, listener)
+    monkeypatch.setattr(Answers, "do_GET", lambda self: self._send(401, {"error": "no key"}))
+    refused = Remora(poor.home, {"OPENAI_API_KEY": KEY})("analyze", "--json", cwd=project)
+    assert refused.code == 3
+    assert refused.error["hint"].startswith("no key was sent")
+    assert set(listener.got) == {None}
+
+
+def test_runs_that_are_continued_send_no_key_either(
+    poor: Remora, project: Path, listener: Listener
+) -> None:
+    keyed = Remora(poor.home, {**PATIENCE, "REMORA_API_KEY": KEY})
+    by_flag = keyed("analyze", "--node", "read", "--model", listener.address, "--json", cwd=project)
+    (job,) = by_flag.document["jobs"]
+    assert set(listener.got) == {f"Bearer {KEY}"}, "the flag is the key owner's"
+    listener.got.clear()
+    of_project(project, listener)
+    forked = keyed("trace", "fork", job["agent_id"], "--json", "--turn", "1", cwd=project)
+    assert forked.code == 0, forked.err
+    resumed = keyed("analyze", "--resume", "last", "--json", cwd=project)
+    assert "jobs" in resumed.document, resumed.err
+    count = len(listener.got)
+    assert count
+    keyed("retry", "last", "read", "--json", cwd=project)
+    assert len(listener.got) > count
+    assert set(listener.got) == {None}
+
+
+@pytest.mark.parametrize(
+    ("user", "environ", "expected"),
+    [
+        ("base_url: URL", {"REMORA_API_KEY": KEY}, KEY),
+        (f"base_url: URL, api_key: {FILE_KEY}", {}, FILE_KEY),
+        (f"base_url: URL, api_key: {FILE_KEY}", {"OPENAI_API_KEY": KEY}, KEY),
+        ("", {"REMORA_MODEL__BASE_URL": "URL", "OPENAI_API_KEY": KEY}, KEY),
+        (f"api_key: {FILE_KEY}", {"REMORA_MODEL__BASE_URL": "URL"}, None),
+    ],
+    ids=["file, environment", "file, file", "file, both", "environment", "environment, file"],
+)
+def test_an_address_of_the_user_gets_the_key_of_its_layer(
+    poor: Remora,
+    project: Path,
+    listener: Listener,
+    user: str,
+    environ: dict[str, str],
+    expected: str | None,
+) -> None:
+    of_user(poor, "model: {" + user.replace("URL", f"'{listener.address}'") + "}")
+    placed = {name: value.replace("URL", listener.address) for name, value in environ.items()}
+    done = Remora(poor.home, placed)("model", "status", "--json", cwd=project)
+    assert json.loads(done.out)["base_url"] == listener.address
+    assert set(listener.got) == {expected and f"Bearer {expected}"}

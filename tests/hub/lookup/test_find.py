@@ -1,0 +1,86 @@
+"""HubClient.find: the node that a name means, whichever source answers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from remora.errors import NotFound, OutsideError, UsageError
+from remora.hub.lookup.find import FoundNode
+from tests.hub.client.conftest import CART, FILES, TOTAL, House, housed, run
+
+MODULE = "node:shop/cart.py:__module__"
+_TWICE = "def f(): ...\n\n\ndef f(): ...\n\n\ndef f(): ...\n"
+
+
+@pytest.fixture(scope="module", params=["socket", "sqlite"])
+def house(request: pytest.FixtureRequest) -> Iterator[House]:
+    with housed() as made:
+        made.write(FILES)
+        made.write({"twice.py": _TWICE, "other.py": "class Other:\n    def sum(self): ...\n"})
+        yield made.raised_to(request.param)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("total", TOTAL),
+        (TOTAL, TOTAL),
+        ("shop/price.py:total", TOTAL),
+        ("shop.price.total", TOTAL),
+        ("total([1, 2])", TOTAL),
+        ("Cart.sum", CART),
+        ("shop/cart.py", MODULE),
+        ("shop.cart", MODULE),
+        ("shop/price.py:3", TOTAL),
+        ("shop.cart.total", TOTAL),  # where it is imported to
+        ("tests/test_price.py::test_total", "node:tests/test_price.py:test_total"),
+    ],
+)
+def test_a_name_is_found(house: House, name: str, key: str) -> None:
+    assert run(house.client().find(name)).key == key
+
+
+def test_a_path_is_read_from_a_folder_too(house: House) -> None:
+    found = run(house.client().find("price.py:total", folder=house.root / "shop"))
+    assert found == FoundNode(TOTAL, "function")
+
+
+def test_further_definitions_are_named(house: House) -> None:
+    found = run(house.client().find("twice.py:f"))
+    assert found.further == ("node:twice.py:f#2", "node:twice.py:f#3")
+
+
+def test_a_name_of_several_nodes_is_an_error_that_lists_them(house: House) -> None:
+    with pytest.raises(UsageError) as caught:
+        run(house.client().find("sum"))
+    assert "other.py:Other.sum" in caught.value.hint
+    assert "shop/cart.py:Cart.sum" in caught.value.hint
+
+
+def test_an_unknown_name_is_an_error_that_names_the_nearest(house: House) -> None:
+    with pytest.raises(NotFound) as caught:
+        run(house.client().find("totl"))
+    assert "shop/price.py:total" in caught.value.hint
+    with pytest.raises(NotFound, match="is a folder"):
+        run(house.client().find("tests"))
+
+
+def test_a_file_that_was_skipped_is_said_to_be(house: House) -> None:
+    (house.root / "large.py").write_bytes(b"#" * (1 << 21))
+    try:
+        with pytest.raises(NotFound, match="skipped: larger than 1 MiB"):
+            run(house.client().find("large.py"))
+    finally:
+        (house.root / "large.py").unlink()
+
+
+def test_the_constructor_of_a_class_is_found(house: House) -> None:
+    assert run(house.client().constructor("node:shop/cart.py:Cart")) is None
+
+
+def test_without_an_index_a_whole_name_is_found_and_another_is_an_error() -> None:
+    with housed() as house:
+        house.write({"a.py": "def f(): ...\n"})
+        assert run(house.client().find("a.py:f")) == FoundNode("node:a.py:f")
+        with pytest.raises(OutsideError, match="no daemon is running and there is no index"):
+            run(house.client().find("f"))
