@@ -289,7 +289,7 @@ class TestFaults:
         run_id = shop.analyze(breaks)
         broken = shop.job(run_id, "guarded")
         assert (broken.status, broken.stop_reason) == ("error", "tool_error")
-        assert "Too many links: 'b.py'; check that there is space" in (broken.error or "")
+        assert "Too many links: 'b.py'; check the free space" in (broken.error or "")
         assert shop.view(run_id).status == "ended"
 
     @pytest.mark.parametrize("concurrency", [1, 2])
