@@ -4,13 +4,14 @@
 .DEFAULT_GOAL := help
 # one stamp, one virtual environment: targets run one after the other even with -j
 .NOTPARALLEL:
-.PHONY: help setup weights demo test test-all check bench lock clean
+.PHONY: help setup weights demo test test-all check docs site bench lock clean bubblewrap
 
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 INSPECT := $(VENV)/.inspect
 PEERS := $(VENV)/.peers
+DOCS := $(VENV)/.docs
 RECEIVER := $(VENV)-otlp/bin/phoenix
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # by file: the tests of one share what is dear to make
@@ -45,7 +46,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@echo "Done. Next: source $(BIN)/activate, then remora --help (or make demo)"
 
 # what only tests and benchmarks need, and is large, does not delay the demo
-$(INSPECT) $(PEERS): $(VENV)/.%: requirements/%.txt $(STAMP)
+$(INSPECT) $(PEERS) $(DOCS): $(VENV)/.%: requirements/%.txt $(STAMP)
 	@echo "Installing requirements/$*.txt (about 20 s)"
 	@$(PIP) install --require-hashes -r $<
 	@touch $@
@@ -65,15 +66,26 @@ demo: weights ## run all three agents on a copy of the example project
 test: check weights $(INSPECT) ## fast tests and all static checks
 	$(TESTS) -m "not slow"
 
-test-all: check weights $(INSPECT) $(RECEIVER) ## all tests, the slow ones too
-	$(TESTS) --hypothesis-profile=thorough
+test-all: bubblewrap check weights $(INSPECT) $(RECEIVER) ## all tests, the slow ones too
+	REMORA_TEST_ALL=1 $(TESTS) --hypothesis-profile=thorough
 
-check: setup ## format, lint, types, import contracts
+bubblewrap:
+	@command -v bwrap >/dev/null || { \
+	  echo "make: test-all tests isolation level 3 and needs bubblewrap (Debian: apt-get install bubblewrap)" >&2; \
+	  exit 1; }
+
+check: setup site ## format, lint, types, import contracts, documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
 	$(BIN)/mypy --strict --explicit-package-bases tests
 	$(BIN)/lint-imports --no-logo --no-cache
+
+site: setup $(DOCS) ## build the documentation in site/; fails on a broken link
+	@$(BIN)/zensical build --strict --clean
+
+docs: setup ## write the generated reference pages
+	@$(BIN)/python docs/generate.py
 
 bench: weights $(PEERS) ## measure speed and size, as ratios of one run
 	@$(BIN)/python bench/run.py $(BENCH_ARGS)
@@ -90,7 +102,8 @@ lock: setup ## pin the newest allowed versions in requirements/*.txt
 	pin embedded pyproject.toml --extra embedded --constraint requirements/dev.txt; \
 	pin core pyproject.toml --constraint requirements/dev.txt; \
 	pin inspect pyproject.toml --extra inspect --constraint requirements/dev.txt; \
-	pin peers pyproject.toml --extra peers --constraint requirements/dev.txt
+	pin peers pyproject.toml --extra peers --constraint requirements/dev.txt; \
+	pin docs pyproject.toml --extra docs --constraint requirements/dev.txt
 
 clean: ## remove what make made here (not the user's cache)
-	rm -rf $(VENV) $(VENV)-otlp .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build
+	rm -rf $(VENV) $(VENV)-otlp .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .demo dist build site

@@ -1,6 +1,7 @@
 """What holds for every test: how hard Hypothesis tries, and that the machine is not switched off."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -29,3 +30,15 @@ def _no_power_cut() -> Iterator[None]:
         for name in {"fsync", "fdatasync"} & set(dir(os)):
             patch.setattr(os, name, os.fstat)  # like them a system call, and fails where they fail
         yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line what was skipped and why."""
+    reasons = Counter(
+        str(report.longrepr[2]).removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", ())
+        if isinstance(report.longrepr, tuple)
+    )
+    if reasons:
+        parts = [f"{count} ({reason})" for reason, count in reasons.most_common()]
+        terminalreporter.write_line(f"skipped tests: {', '.join(parts)}")

@@ -1,6 +1,6 @@
 """Agents that came with a cloned repository: what their scripts and definitions cannot do.
 
-docs/security.md names these tests.
+docs/explanation/security.md names these tests.
 """
 
 import shutil

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import Remora, git, tree, write
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "agents.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/reference/agents.md"
 PRINTS = """\
 import logging
 

@@ -1,8 +1,14 @@
 """Every Python block of the user's pages runs, and the example agent works as its page says."""
 
 import asyncio
+import json
+import os
 import re
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -32,15 +38,77 @@ def test_a_block_of_the_library_page_runs(block: str) -> None:
     exec(compile(block, "docs/library.md", "exec"), {})
 
 
+def test_the_run_of_the_library_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "project"
+    (root / "src").mkdir(parents=True)
+    (root / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['E', 'F']\n")
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    (root / "src/a.py").write_text("import os\n\n\ndef f(a):\n    return a == None\n")
+    for name in list(os.environ):
+        if name.startswith(("XDG_", "REMORA_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(root)
+    (block,) = _blocks("library.md", "python run")
+    exec(compile(block, "docs/library.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == [
+        "2 jobs",
+        "node:src/a.py:__module__ submitted",
+        "node:src/a.py:f submitted",
+        "2 accepted",
+        "## Remora: 2 of 2 findings fixed",
+    ]
+    assert (root / "src/a.py").read_text() == "\n\ndef f(a):\n    return a is None\n"
+
+
+class Server(BaseHTTPRequestHandler):
+    """An OpenAI-compatible server that looks at one variable and stops."""
+
+    packets: ClassVar[list[dict[str, Any]]] = []
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        packet = json.loads(asked["messages"][-1]["content"])
+        self.packets.append(packet)
+        call = {"tool": "print_var", "args": {"name": "result"}}
+        answer = {"tool": "stop"} if packet["recent_actions"] else call
+        choices = [{"message": {"role": "assistant", "content": json.dumps(answer)}}]
+        body = json.dumps({"choices": choices}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Keep quiet."""
+
+
+def test_the_client_of_the_library_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = _blocks("library.md", "python client")
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("OPENAI_MODEL", "any")
+        exec(compile(block, "docs/library.md", "exec"), {})
+        server.shutdown()
+    assert capsys.readouterr().out == "{'result': None}\n"
+    assert [len(packet["recent_actions"]) for packet in Server.packets] == [0, 1]
+    assert Server.packets[1]["recent_actions"][0]["summary"] == "result is None"
+
+
 def test_the_program_of_the_hub_page_tells_of_a_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "src/shop").mkdir(parents=True)
     (tmp_path / "src/shop/cart.py").write_text("def load_orders(path): pass\n")
     monkeypatch.chdir(tmp_path)
-    (block,) = _blocks("hub.md", "python")
+    (block,) = _blocks("reference/hub.md", "python")
     generous = block.replace("deadline=0.5", "deadline=20")
-    exec(compile(generous, "docs/hub.md", "exec"), {})
+    exec(compile(generous, "docs/reference/hub.md", "exec"), {})
     said = "node:src/shop/cart.py:load_orders def load_orders(path) None fresh\n"
     assert capsys.readouterr().out == said
 
@@ -49,8 +117,8 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
     root = tmp_path / "project"
     folder = root / ".remora" / "agents" / "noprint"
     folder.mkdir(parents=True)
-    (folder / "agent.yaml").write_text(_blocks("agents.md", "yaml")[0])
-    remove, candidates = _blocks("agents.md", "python-script")[:2]
+    (folder / "agent.yaml").write_text(_blocks("reference/agents.md", "yaml")[0])
+    remove, candidates = _blocks("reference/agents.md", "python-script")[:2]
     (folder / "remove_print.pym").write_text(remove)
     (folder / "candidates.pym").write_text(candidates)
     (root / "a.py").write_text(PRINTS)
@@ -74,6 +142,6 @@ def test_the_agent_of_the_agents_page_removes_the_print_calls(tmp_path: Path) ->
 
 
 def test_the_agents_page_names_every_host_function_key_and_check() -> None:
-    page = (DOCS / "agents.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference/agents.md").read_text(encoding="utf-8")
     names = {*BUILT_IN.host_functions, *AgentDefinition.model_fields, *BUILT_IN.checks}
     assert not {name for name in names if f"`{name}" not in page}

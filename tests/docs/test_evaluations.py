@@ -1,4 +1,4 @@
-"""docs/evaluations.md names what `eval memory` takes and gives."""
+"""docs/reference/evaluations.md names what `eval memory` takes and gives."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,9 @@ from remora.evals.eval_report import EvalReport, ToolCounts
 from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, EvalSetting
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "evaluations.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").read_text(
+    encoding="utf-8"
+)
 WORDS = set(re.findall(r"[a-z_]+", PAGE))
 
 

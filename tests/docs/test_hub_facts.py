@@ -1,4 +1,4 @@
-"""docs/hub.md names every field, tier and action, and its script does what it says."""
+"""docs/reference/hub.md names every field, tier and action, and its script does what it says."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ from remora.hub.index.user_scripts import UserScripts
 from remora.hub.node import NodeState
 from remora.hub.protocol import TYPES, Code
 
-PAGE = (Path(__file__).parent.parent.parent / "docs/hub.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs/reference/hub.md").read_text(encoding="utf-8")
 
 
 def test_the_page_names_every_field_and_tier() -> None:

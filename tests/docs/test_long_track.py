@@ -1,4 +1,4 @@
-"""With what docs/long-track.md shows, and nothing else, a reader verifies and reads streams."""
+"""With what docs/reference/long-track.md shows, and nothing else, a reader verifies and reads streams."""
 
 import ast
 import re
@@ -21,7 +21,9 @@ from remora.trace.trace_folder import TraceFolder
 from tests.golden.test_golden import HERE, laid_out
 from tests.trace.conftest import AGENT, RUN, Recorder, play_run, rechained
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "long-track.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs/reference/long-track.md").read_text(
+    encoding="utf-8"
+)
 VERIFIER, READER = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -46,7 +48,7 @@ def defined(block: str, root: Path) -> dict[str, Any]:
     names: dict[str, Any] = {}
     arguments, sys.argv = sys.argv, ["verifier", str(root)]
     try:
-        exec(compile(block, "docs/long-track.md", "exec"), names)
+        exec(compile(block, "docs/reference/long-track.md", "exec"), names)
     finally:
         sys.argv = arguments
     return names

@@ -1,4 +1,4 @@
-"""The recipes of docs/review.md, as a hook and as a CI job in a repository of their own."""
+"""The recipes of docs/how-to/run-in-ci.md, as a hook and as a CI job in a repository of their own."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from tests.cli.conftest import Remora, git, models, user, write
 
 __all__ = ["models"]  # the fixture
 
-PAGE = Path(__file__).parents[2] / "docs" / "review.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/run-in-ci.md"
 UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    return 1\n'
 CLEAN = 'def load():\n    """Read."""\n    return 1\n'
 

@@ -16,7 +16,7 @@ from remora.tools.host.text_files import LIST_LIMIT
 from remora.tools.script_check import check_script
 from remora.tools.tool import Tool, not_run, run_tool
 
-PAGE = (Path(__file__).parents[2] / "docs/tools.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/reference/tools.md").read_text(encoding="utf-8")
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
 _ROW = re.compile(r"^\| `(\w+)\(([^)]*)\)` \|.*\| (.*) \|$", re.MULTILINE)
 _KIND = re.compile(r"^\| `?(\w+)`? \| .* \| `(.+)` \|$", re.MULTILINE)
@@ -54,7 +54,7 @@ def test_the_script_tells_where_a_name_is_used(tmp_path: Path) -> None:
 def test_the_replay_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = blocks("python")
 
-    exec(compile(block, "docs/tools.md", "exec"), {})
+    exec(compile(block, "docs/reference/tools.md", "exec"), {})
 
     said = block.rpartition("print(error.message)  # ")[2].strip()
     assert capsys.readouterr().out.strip() == said

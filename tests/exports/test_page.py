@@ -10,7 +10,7 @@ from remora.exports.targets import to_file
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, rows
 
-PAGE = Path(__file__).parents[2] / "docs" / "exports.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/exports.md"
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ FILES = {
     "core": PROJECT["dependencies"],
     "embedded": PROJECT["dependencies"] + EXTRAS["embedded"],
     "inspect": PROJECT["dependencies"] + EXTRAS["inspect"],
+    "docs": PROJECT["dependencies"] + EXTRAS["docs"],
     "peers": PROJECT["dependencies"] + EXTRAS["peers"],
     "dev": PROJECT["dependencies"] + EXTRAS["embedded"] + EXTRAS["dev"],
 }
@@ -59,7 +60,7 @@ def test_users_and_developers_get_the_same_versions(name: str) -> None:
     assert {k: everything.get(k) for k in pins(name)} == pins(name)
 
 
-@pytest.mark.parametrize("name", ["inspect", "peers"])
+@pytest.mark.parametrize("name", ["docs", "inspect", "peers"])
 def test_what_only_tests_and_benchmarks_need_agrees_with_the_rest(name: str) -> None:
     everything = pins("dev")
     shared = {k: version(pin) for k, pin in pins(name).items() if k in everything}
@@ -67,7 +68,7 @@ def test_what_only_tests_and_benchmarks_need_agrees_with_the_rest(name: str) -> 
 
 
 def test_the_core_stays_small() -> None:
-    # each one more is a decision; raise the number together with a line in docs/dependencies.md
+    # raise the number together with a line in docs/explanation/dependencies.md
     assert len(pins("core")) <= 32
 
 
@@ -83,6 +84,6 @@ def test_what_users_install_asks_no_more_than_mit_does() -> None:
 
 
 def test_docs_explain_exactly_the_declared_dependencies() -> None:
-    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/explanation/dependencies.md").read_text(encoding="utf-8")
     explained = re.findall(r"(?m)^\| `([\w.-]+)` \|", text)
     assert sorted(explained) == sorted({Requirement(r).name for r in ALL})

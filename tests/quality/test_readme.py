@@ -12,7 +12,7 @@ from tests.warm import warm
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?ms)^```bash\n(.*?)^```")
 # programs that are not ours and that a shell has or pip brings
-FOREIGN = {"cd", "git", "source", "python3", "pip"}
+FOREIGN = {"cd", "git", "source", "python3", "pip", "pipx", "uv"}
 
 
 def commands(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""docs/cli.md tells every command and every key, because it is printed from them."""
+"""docs/reference/cli.md tells every command and every key, because it is printed from them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from remora.cli.app.root_group import TopGroup
 from remora.config.messages import known_keys
 from remora.config.schema import Config
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "cli.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs/reference/cli.md"
 
 
 def commands(group: click.Group, ctx: click.Context) -> Iterator[tuple[str, click.Command]]:
@@ -31,7 +31,7 @@ def all_commands() -> dict[str, click.Command]:
 
 def test_the_page_is_what_the_commands_print() -> None:
     assert PAGE.read_text(encoding="utf-8") == "".join(reference()), (
-        "print it again: python -m remora.cli.app.cli_reference > docs/cli.md"
+        "print it again: python -m remora.cli.app.cli_reference > docs/reference/cli.md"
     )
 
 

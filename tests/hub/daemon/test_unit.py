@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-UNIT = Path(__file__).resolve().parents[3] / "docs" / "remora-hub@.service"
+UNIT = Path(__file__).resolve().parents[3] / "docs/how-to/remora-hub@.service"
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")

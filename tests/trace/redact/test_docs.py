@@ -8,7 +8,7 @@ from remora.trace.redact.builtin_rules import BUILTIN
 from remora.trace.redact.redactor import Redactor
 from remora.trace.redact.rule import OwnRule
 
-PAGE = Path(__file__).parents[3] / "docs" / "redaction.md"
+PAGE = Path(__file__).parents[3] / "docs/reference/redaction.md"
 
 
 def test_every_rule_is_on_the_page() -> None:

@@ -1,4 +1,4 @@
-"""docs/verify.md: it lists all nine kinds, each has an example here, and its program works."""
+"""docs/reference/verify.md: all nine kinds are listed and have an example; its program works."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from remora.trace.verify.folder_check import verify_all
 from remora.trace.verify.verify_report import Kind
 from tests.trace.conftest import AGENT, RunRecorder, play_agent, rechained
 
-PAGE = (Path(__file__).parents[3] / "docs" / "verify.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/reference/verify.md").read_text(encoding="utf-8")
 Fault = Callable[[TraceFolder, Path], None]
 
 
@@ -98,7 +98,7 @@ def test_the_pages_program_checks_an_anchor(stream: Path) -> None:
     (program,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert program.count("\n") <= 25
     names: dict[str, Any] = {}
-    exec(compile(program, "docs/verify.md", "exec"), names)
+    exec(compile(program, "docs/reference/verify.md", "exec"), names)
     holds = names["holds"]
     head = anchor_of(stream, "agent").head
     assert holds(stream, head.count, head.hash)

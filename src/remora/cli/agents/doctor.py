@@ -40,7 +40,7 @@ def doctor(options: Options) -> int:
 
     Also checks the isolation of subprocesses: level 0 (limits only), 1 (Landlock), 2 (namespaces
     and Landlock) or 3 (bubblewrap). From 2 on a project's own code runs without asking.
-    docs/security.md says what each level stops.
+    docs/explanation/security.md says what each level stops.
 
     Exit 1 if something is missing without which `remora analyze` would fail.
     """

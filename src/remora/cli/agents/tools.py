@@ -115,7 +115,7 @@ tools = group(
     "tools",
     """List, check and run the tools of agents: .pym scripts that run in a sandbox.
 
-    docs/tools.md explains how to write one.
+    docs/reference/tools.md explains how to write one.
     """,
     (list_, check, run),
 )

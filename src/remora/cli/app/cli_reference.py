@@ -1,4 +1,4 @@
-"""`python -m remora.cli.app.cli_reference` prints docs/cli.md: every command's help and every key."""
+"""`python -m remora.cli.app.cli_reference` prints docs/reference/cli.md: every command's help and every key."""
 
 from collections.abc import Iterator
 

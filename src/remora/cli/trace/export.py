@@ -65,7 +65,7 @@ def export(
     transcript: text or Markdown. otel: OpenTelemetry's GenAI spans as OTLP JSON lines, or sent to
     an endpoint (its headers: OTEL_EXPORTER_OTLP_HEADERS). inspect: an Inspect AI .eval log; with
     --all, FILE is a folder of them. sft, functiongemma, preference: JSON lines whose prompts are
-    byte for byte what models were sent. docs/exports.md tells the columns.
+    byte for byte what models were sent. docs/reference/exports.md tells the columns.
 
     Exit 1 if a stream could not be read; of several, the others are written.
     """

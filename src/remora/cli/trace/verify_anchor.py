@@ -44,7 +44,7 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
 
     Reads only; asks no model, tool or hub. Exit 1 if anything differs from what was written, with
     the line. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your own
-    configuration) the anchors of signed runs are checked too. See docs/verify.md.
+    configuration) the anchors of signed runs are checked too. See docs/reference/verify.md.
     """
     if agent is not None and every:
         raise click.UsageError("either AGENT or --all")

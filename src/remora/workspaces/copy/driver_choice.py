@@ -50,7 +50,7 @@ def require_driver(name: str, cache: Path) -> None:
         raise ConfigError(
             f"workspace.driver: overlay does not work here: {problem}",
             hint="use workspace.driver: slot, which works everywhere; see `remora doctor`, and "
-            "docs/security.md for what a layer needs",
+            "docs/explanation/security.md for what a layer needs",
         )
 
 
