@@ -64,7 +64,7 @@ def test_a_verdict_and_another_try(project: Path) -> None:
 def test_errors_are_typed(project: Path) -> None:
     with pytest.raises(NotFound, match="no run"):
         remora.accept(every=True)
-    with pytest.raises(UsageError, match="'lnt'"):
+    with pytest.raises(NotFound, match="'lnt'"):
         remora.analyze(operations=["lnt"])
     with pytest.raises(UsageError, match="does not exist"):
         remora.plan("gone.py")

@@ -14,6 +14,7 @@ BOOKS = '''"""Books."""
 class Shelf:
     """Books beside each other."""
 
+    # Take a book from the shelf.
     def take(self, title, count=1):
         if count < 1:
             raise ValueError("nothing to take")

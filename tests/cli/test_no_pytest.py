@@ -57,7 +57,7 @@ def test_doctor_tells_it_and_whose_need_it_is(remora: Remora, bare: Path) -> Non
 @pytest.mark.parametrize(
     ("named", "said"),
     [
-        ("nowhere/python", "python: nowhere/python is not there"),
+        ("nowhere/python", "python: nowhere/python does not exist"),
         ("broken", "broken came to nothing"),
     ],
 )

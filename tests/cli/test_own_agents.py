@@ -347,7 +347,7 @@ class TestValidate:
             f"{folder}/agent.yaml:7:14: `read_text` is granted, but act.pym declares no such "
             "external",
             f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its type tells a model "
-            "nothing; str, int, Literal, list do",
+            "nothing; use str, int, Literal or list",
         ]
 
 

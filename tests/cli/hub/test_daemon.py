@@ -230,4 +230,4 @@ def test_a_folder_that_was_removed_is_told(poor: Remora, tmp_path: Path) -> None
         check=False,
     )  # fmt: skip
     assert done.returncode == 3
-    assert "the folder that you are in is gone" in done.stderr
+    assert "the current directory no longer exists" in done.stderr

@@ -153,6 +153,6 @@ def test_a_daemon_stores_what_was_seen_beside_it(
 
 
 def test_an_option_of_pytests_belongs_behind_the_dashes(active: Remora, root: Path) -> None:
-    done = active("hub", "observe", "pytest", "tests", "-q", "--json", cwd=root)
+    done = active("hub", "observe", "pytest", "tests", "-x", "--json", cwd=root)
     assert done.code == 2
     assert "`remora hub observe -- pytest tests -q`" in done.error["hint"]

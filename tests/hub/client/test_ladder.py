@@ -349,7 +349,7 @@ def test_as_a_library_it_finds_the_users_hub(house: House) -> None:
         "async def main():\n"
         "    async with HubClient(sys.argv[1], deadline=20) as hub:\n"
         "        found = await hub.get_context([sys.argv[2]])\n"
-        "        print(found.rung, found[sys.argv[2]].callers[0].key)\n"
+        "        print(found.source, found[sys.argv[2]].callers[0].key)\n"
         "asyncio.run(main())\n"
     )
     done = subprocess.run(
