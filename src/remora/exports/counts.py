@@ -5,7 +5,7 @@ import msgspec
 from remora.errors import RemoraError
 
 
-class Tally(msgspec.Struct, kw_only=True):
+class ExportCounts(msgspec.Struct, kw_only=True):
     """Counts as an export goes. `records` are rows, spans, samples or streams told.
 
     `plain`: the rows of this file are plain prompts, not conversations. `left_out` counts by

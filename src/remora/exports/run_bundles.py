@@ -22,7 +22,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     feedback: str | None = None
 
 
-class RunGroup(msgspec.Struct, frozen=True, kw_only=True):
+class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
     """A run and those of its agents that were asked for.
 
     `path` is the run's own stream, null where it is gone. `attempts` are all of the run by agent,
@@ -43,21 +43,21 @@ class RunGroup(msgspec.Struct, frozen=True, kw_only=True):
         return self.attempts.get(agent_id) or Attempt(agent_id=agent_id)
 
 
-def group_of_agent(folder: TraceFolder, agent_id: str) -> RunGroup:
+def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
     """One agent, with its run's words about it. Raises NotFound, StreamDamaged."""
     first = next(read_events(folder.existing_agent(agent_id)), None)
     if first is None:
         raise NotFound(f"{agent_id} has an empty stream", hint="it was killed as it began")
     try:
-        run = group_of_run(folder, first.run_id)
+        run = bundle_of_run(folder, first.run_id)
     except NotFound:  # it expired, or the agent ran without one
-        return RunGroup(
+        return RunBundle(
             run_id=first.run_id, path=None, agents=(agent_id,), attempts={}, whole=False
         )
     return msgspec.structs.replace(run, agents=(agent_id,), whole=False)
 
 
-def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
+def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
     """A run and every agent of it that has a stream. Raises NotFound, StreamDamaged."""
     path = folder.existing_run(run_id)
     attempts: dict[str, Attempt] = {}
@@ -68,13 +68,13 @@ def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
         if isinstance(said, RunStart):
             start, began = said, event.timestamp
         elif isinstance(said, JobStart):
-            attempts.setdefault(said.agent_id, _begun(said))
+            attempts.setdefault(said.agent_id, _started_attempt(said))
         elif isinstance(said, Review):
             before = attempts.get(said.agent_id) or Attempt(agent_id=said.agent_id)
             attempts[said.agent_id] = msgspec.structs.replace(
                 before, verdict=said.verdict, feedback=said.feedback
             )
-    return RunGroup(
+    return RunBundle(
         run_id=run_id,
         path=path,
         agents=tuple(agent for agent in attempts if folder.find_agent(agent) is not None),
@@ -85,7 +85,7 @@ def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
     )
 
 
-def all_groups(folder: TraceFolder) -> Iterator[RunGroup | StreamDamaged]:
+def all_bundles(folder: TraceFolder) -> Iterator[RunBundle | StreamDamaged]:
     """Every run by name, then agents that no run names; for a damaged stream its error.
 
     The agents of a damaged run are left out: what people said of them cannot be known.
@@ -94,7 +94,7 @@ def all_groups(folder: TraceFolder) -> Iterator[RunGroup | StreamDamaged]:
     damaged: set[str] = set()
     for path in folder.run_streams():
         try:
-            group = group_of_run(folder, stream_id(path))
+            group = bundle_of_run(folder, stream_id(path))
         except StreamDamaged as damage:
             damaged.add(stream_id(path))
             yield damage
@@ -106,7 +106,7 @@ def all_groups(folder: TraceFolder) -> Iterator[RunGroup | StreamDamaged]:
 
 def _without_run(
     folder: TraceFolder, seen: set[str], damaged: set[str]
-) -> Iterator[RunGroup | StreamDamaged]:
+) -> Iterator[RunBundle | StreamDamaged]:
     for path in folder.agent_streams():
         agent_id = stream_id(path)
         if agent_id in seen:
@@ -117,10 +117,10 @@ def _without_run(
             yield damage
             continue
         if first is not None and first.run_id not in damaged:
-            yield RunGroup(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
+            yield RunBundle(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
 
 
-def _begun(said: JobStart) -> Attempt:
+def _started_attempt(said: JobStart) -> Attempt:
     return Attempt(
         agent_id=said.agent_id,
         operation=said.operation,

@@ -26,7 +26,7 @@ from remora.trace.read.verified_reader import verified_events
 HINT = "`remora trace verify` tells what happened"
 
 
-class Survey(msgspec.Struct, frozen=True, kw_only=True):
+class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     """An agent as its stream tells it from beginning to end.
 
     `verified` is null where nothing was submitted; `failed_checks` names the checks that said no.
@@ -66,7 +66,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return self.start.tools
 
 
-def surveyed(path: Path, blobs: ObjectStore) -> Survey:
+def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     """Check the stream's chain and read it once, in bounded memory.
 
     Raises NotFound, StreamDamaged (also for a stream that does not begin as an agent's).
@@ -77,10 +77,10 @@ def surveyed(path: Path, blobs: ObjectStore) -> Survey:
     start = resolved_payload(first, blobs) if first is not None else None
     if first is None or not isinstance(start, AgentStart):
         raise StreamDamaged(f"{path.name} does not begin with agent_start", hint=HINT)
-    found = _Found(first)
+    found = _SummaryBuilder(first)
     for event in events:
         found.take(event)
-    return Survey(
+    return AgentSummary(
         start=start,
         agent_id=first.agent_id,
         run_id=first.run_id,
@@ -114,7 +114,7 @@ class _Answered(msgspec.Struct):
     usage: _Counted = _Counted()
 
 
-class _Found:
+class _SummaryBuilder:
     """Collects from one event after another; a resumed turn's later word counts."""
 
     def __init__(self, first: Event) -> None:

@@ -55,18 +55,18 @@ def as_result(value: Any) -> ToolResult:
     Besides the contract's dict, a dict with `_summary` and any other value are taken, without
     a summary of their own. What breaks the contract is an outcome `error` that says how.
     """
-    problem = breach(value)
+    problem = contract_problem(value)
     if problem is not None:
         return ToolResult(outcome="error", error=problem)
     if is_contract(value):
         made = _converted(value)
-        return msgspec.structs.replace(made, summary=_cut(made.summary))
-    outcome = _implied(value)
+        return msgspec.structs.replace(made, summary=_clip_summary(made.summary))
+    outcome = _default_outcome(value)
     said = value.get("error") if outcome == "error" else None
-    error = None if said is None else _cut(_spelled(said))
+    error = None if said is None else _clip_summary(_error_text(said))
     if isinstance(value, dict) and isinstance(value.get("_summary"), str):
         rest = {key: item for key, item in value.items() if key != "_summary"}
-        summary = _cut(value["_summary"])
+        summary = _clip_summary(value["_summary"])
         return ToolResult(result=rest, summary=summary, outcome=outcome, error=error)
     return ToolResult(result=value, outcome=outcome, error=error)
 
@@ -76,14 +76,14 @@ def is_contract(value: Any) -> bool:
     return isinstance(value, dict) and "result" in value and not _CONTRACT.isdisjoint(value)
 
 
-def breach(value: Any) -> str | None:
+def contract_problem(value: Any) -> str | None:
     """How a contract's dict breaks the contract, in one line; null where it does not."""
     if not is_contract(value):
         return None
     unknown = [key for key in value if key not in ToolResult.__struct_fields__]
     if unknown:
         known = ", ".join(ToolResult.__struct_fields__)
-        what = clip(" ".join(_spelled(unknown[0]).split()), _SHOWN)
+        what = clip(" ".join(_error_text(unknown[0]).split()), _SHOWN)
         return f"the tool's result breaks the contract: no key `{what}`; there is {known}"
     try:
         _converted(value)
@@ -95,15 +95,15 @@ def breach(value: Any) -> str | None:
 def _converted(value: dict[str, Any]) -> ToolResult:
     # null is as good as absent
     given = {k: v for k, v in value.items() if v is not None}
-    return msgspec.convert({"outcome": _implied(value), **given}, ToolResult)
+    return msgspec.convert({"outcome": _default_outcome(value), **given}, ToolResult)
 
 
-def _implied(value: Any) -> Outcome:
+def _default_outcome(value: Any) -> Outcome:
     """The outcome of a value that names none."""
     return "error" if isinstance(value, dict) and value.get("error") else "success"
 
 
-def _spelled(value: Any) -> str:
+def _error_text(value: Any) -> str:
     """What is said to be an error, as text."""
     try:
         return str(value)
@@ -111,5 +111,5 @@ def _spelled(value: Any) -> str:
         return f"an error of type {type(value).__name__}, too large to be told"
 
 
-def _cut(text: str | None) -> str | None:
+def _clip_summary(text: str | None) -> str | None:
     return None if text is None else clip(text, SUMMARY_LIMIT)

@@ -17,7 +17,7 @@ NO_SUBPROCESS = "none"
 _PRINTABLE, _DELETE = 0x20, 0x7F
 
 
-class Place:
+class ToolTree:
     """One tree, the time that a call has left, and the weakest isolation that a subprocess on
     it ran under so far. Without `python` no code of the project is run.
 
@@ -48,7 +48,7 @@ class Place:
             raise HostError(f"not finished within {self._seconds:g} seconds")
         return left
 
-    def ran_under(self, level: str) -> None:
+    def note_isolation(self, level: str) -> None:
         """Note the isolation (`L0` weakest) of a subprocess."""
         self.isolation = level if self.isolation == NO_SUBPROCESS else min(self.isolation, level)
 

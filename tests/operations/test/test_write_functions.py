@@ -12,7 +12,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 from tests.held import need
 
 SIZES = '''\
@@ -78,7 +78,7 @@ def run(tree: Path) -> Callable[..., Any]:
     """Calls a host function on `tree`, whose code may be run by our own interpreter."""
     need(2)
     python = ProjectPython(python=Path(sys.executable).absolute(), root=tree.parent / "project")
-    functions = bind(BUILT_IN.host_functions.values(), Place(tree, python))
+    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
     return lambda name, *args: functions[name](*args)
 
 
@@ -311,7 +311,7 @@ def test_what_an_environment_names_is_read_where_its_user_is_in_it(
     executable = tree.parent / "venv" / "bin" / "python"
     executable.symlink_to(Path(sys.executable).resolve())
     python = ProjectPython(python=executable, root=tree.parent / "project", activated=activated)
-    functions = bind(BUILT_IN.host_functions.values(), Place(tree, python))
+    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
     (tree / "mod.py").write_text("import value\n\n\ndef f():\n    return value.VALUE\n")
     if activated:
         assert functions["observe_calls"]("mod.py", "f", ["f()"])[0]["value"] == "1"
@@ -322,7 +322,7 @@ def test_what_an_environment_names_is_read_where_its_user_is_in_it(
 
 def test_without_an_interpreter_nothing_is_run(tree: Path) -> None:
     (tree / "mod.py").write_text("def f():\n    return 1\n")
-    functions = bind(BUILT_IN.host_functions.values(), Place(tree))
+    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree))
     with pytest.raises(HostError, match="not run here"):
         functions["observe_calls"]("mod.py", "f", ["f()"])
 

@@ -49,7 +49,7 @@ def headers_from(text: str) -> dict[str, str]:
     return {unquote(name.strip()): unquote(value.strip()) for name, _, value in pairs}
 
 
-def send(
+def send_spans(
     documents: Iterable[tuple[dict[str, Any], int]], endpoint: str, headers: Mapping[str, str]
 ) -> Iterator[int]:
     """Post each request; yields how many spans the receiver took of it.
@@ -62,11 +62,11 @@ def send(
     url = traces_url(endpoint)
     near = _is_loopback(url)  # no proxy stands between this machine and itself
     with (
-        _told(url),
+        _outside_errors(url),
         httpx2.Client(timeout=_TIMEOUT_S, headers=dict(headers), trust_env=not near) as client,
     ):
         for document, count in documents:
-            answer = _posted(client, url, protobuf(document))
+            answer = _post(client, url, protobuf(document))
             if answer.status_code != httpx2.codes.OK:
                 raise OutsideError(
                     f"{url} answered {answer.status_code}: {answer.text[:200]!r}",
@@ -84,7 +84,7 @@ def _is_loopback(url: str) -> bool:
         return False
 
 
-def _posted(client: Any, url: str, body: bytes) -> Any:
+def _post(client: Any, url: str, body: bytes) -> Any:
     import httpx2
 
     for attempt in range(1, _TRIES + 1):
@@ -122,7 +122,7 @@ def _check_all_taken(url: str, answer: Any, count: int) -> None:
 
 
 @contextmanager
-def _told(url: str) -> Iterator[None]:
+def _outside_errors(url: str) -> Iterator[None]:
     import httpx2
 
     try:

@@ -38,7 +38,7 @@ class Result(msgspec.Struct, frozen=True):
     error: Any = None
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A request with the event that holds it, and the packet that was folded up to it.
 
     What is absent is null: a model that never answered, an answer that was no call.
@@ -69,14 +69,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return packet
 
 
-def asked(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Asked]:
+def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
     """The questions of a stream in order, each once it is known what became of it.
 
     A turn that was cut off and decided again gives two. Holds one turn at a time.
     Raises StreamDamaged for what cannot be folded or decoded.
     """
     packet = DecisionPacket()
-    current: Asked | None = None
+    current: ModelDecision | None = None
     for event in events:
         if event.type == TurnStart.type and current is not None:
             yield current
@@ -85,7 +85,7 @@ def asked(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Asked]:
         if isinstance(said, ModelRequest):
             if current is not None:
                 yield current
-            current = Asked(event=event, request=said, packet=packet)
+            current = ModelDecision(event=event, request=said, packet=packet)
         elif current is not None:
             current = _with(current, event, said)
         if isinstance(said, AgentStart):
@@ -99,7 +99,7 @@ def _said(event: Event, blobs: ObjectStore) -> Payload | None:
     return resolved_payload(event, blobs) if event.type in _KEPT else None
 
 
-def _with(current: Asked, event: Event, said: Payload | None) -> Asked:
+def _with(current: ModelDecision, event: Event, said: Payload | None) -> ModelDecision:
     replace = msgspec.structs.replace
     match said:
         case ModelResponse():

@@ -11,11 +11,11 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 
-Bare = tuple[str, tuple[str, ...]]
+TreeAndComments = tuple[str, tuple[str, ...]]
 
 
 @lru_cache(maxsize=16)  # who writes a docstring looks, and then who verifies it
-def without_docstring_of(path: str, content: bytes, key: str) -> Bare | None:
+def tree_without_docstring(path: str, content: bytes, key: str) -> TreeAndComments | None:
     """The tree, as a hash of its text, and the comments in order; null where there is no such node,
     or no tree."""
     source = read_source(path, content)
@@ -30,10 +30,10 @@ def without_docstring_of(path: str, content: bytes, key: str) -> Bare | None:
         holder = next((each.node for each in found if each.key == NodeKey(key)), None)
     if holder is None:
         return None
-    return _bare(source, holder), _comments(source)
+    return _hash_without_docstring(source, holder), _comments(source)
 
 
-def _bare(source: Source, holder: ast.AST) -> str:
+def _hash_without_docstring(source: Source, holder: ast.AST) -> str:
     """The tree without that docstring, hashed. Changes the tree."""
     body = holder.body  # type: ignore[attr-defined]
     if docstring_text(body) is not None:

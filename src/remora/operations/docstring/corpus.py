@@ -12,8 +12,8 @@ from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.operations.docstring.expected import skeleton
-from remora.operations.docstring.parse import parse
+from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.quotes import code_text
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -24,7 +24,7 @@ _NOT_A_COMMENT = re.compile(
 _LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNORECASE)
 
 
-class Told(msgspec.Struct, frozen=True):
+class ParameterText(msgspec.Struct, frozen=True):
     """A description of a parameter in some docstring; `owner` is the class around it."""
 
     name: str
@@ -32,14 +32,14 @@ class Told(msgspec.Struct, frozen=True):
     owner: str
 
 
-class Gathered(msgspec.Struct, frozen=True, kw_only=True):
+class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     """What one file says.
 
     Described parameters, summaries of methods by class, which functions raise what, and the
     constants that calls pass.
     """
 
-    parameters: tuple[Told, ...] = ()
+    parameters: tuple[ParameterText, ...] = ()
     methods: Mapping[tuple[str, str], str] = {}
     raisers: Mapping[str, tuple[str, ...]] = {}
     subclasses: Mapping[str, tuple[str, ...]] = {}
@@ -50,19 +50,19 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
         return [base for base, below in self.subclasses.items() if owner in below]
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
     """`own`: of the node's file, `near`: of the files around it, `callers`: of those that the Hub
     says call it. `owner` is the class around the node."""
 
-    own: Gathered = Gathered()
-    near: tuple[Gathered, ...] = ()
-    callers: tuple[Gathered, ...] = ()
+    own: FileTexts = FileTexts()
+    near: tuple[FileTexts, ...] = ()
+    callers: tuple[FileTexts, ...] = ()
     owner: str = ""
 
 
-def gather(source: Source) -> Gathered:
+def collect_texts(source: Source) -> FileTexts:
     """Everything that a file tells of any node."""
-    parameters: list[Told] = []
+    parameters: list[ParameterText] = []
     methods: dict[tuple[str, str], str] = {}
     raisers: dict[str, list[str]] = {}
     subclasses: dict[str, list[str]] = {}
@@ -75,11 +75,11 @@ def gather(source: Source) -> Gathered:
                 subclasses.setdefault(unqualified_name(base), []).append(node.name)
             continue
         if text and owner:
-            methods[owner, node.name] = parse(text).summary
-        for each in skeleton(node).raises:
+            methods[owner, node.name] = parse_docstring(text).summary
+        for each in describable_parts(node).raises:
             raisers.setdefault(each.name.rpartition(".")[2], []).append(node.name)
     calls = list(_calls(source.tree))
-    return Gathered(
+    return FileTexts(
         parameters=tuple(parameters),
         methods=methods,
         raisers=_frozen(raisers),
@@ -101,12 +101,12 @@ def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[Definit
                 yield from _definitions(node.body, node.name)
 
 
-def _described(node: DefinitionNode, text: str, owner: str) -> Iterator[Told]:
+def _described(node: DefinitionNode, text: str, owner: str) -> Iterator[ParameterText]:
     owner = node.name if isinstance(node, ast.ClassDef) else owner
-    for section in parse(text).sections:
+    for section in parse_docstring(text).sections:
         for item in section.items if section.kind in ("parameters", "attributes") else ():
             if item.text and len(item.text) <= _LONGEST and item.text.isprintable():
-                yield from (Told(name, item.text, owner) for name in item.names)
+                yield from (ParameterText(name, item.text, owner) for name in item.names)
 
 
 def _calls(tree: ast.Module) -> Iterator[ast.Call]:
@@ -119,18 +119,22 @@ def _constants(calls: Iterable[ast.Call]) -> dict[tuple[str, str], list[str]]:
     for call in calls:
         for keyword in call.keywords:
             value = keyword.value
-            if keyword.arg and isinstance(value, ast.Constant) and _is_telling(value.value):
+            if (
+                keyword.arg
+                and isinstance(value, ast.Constant)
+                and _is_quotable_constant(value.value)
+            ):
                 text = code_text(value)
                 if text:
                     found.setdefault((unqualified_name(call), keyword.arg), []).append(text)
     return found
 
 
-def _is_telling(value: object) -> bool:
+def _is_quotable_constant(value: object) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
 
 
-def agreed(told: Sequence[str], *, least: int) -> str:
+def majority_text(told: Sequence[str], *, least: int) -> str:
     """What most say, where that is at least `least` and three of five."""
     best = Counter(told).most_common(1)
     if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(told):

@@ -6,22 +6,22 @@ from typing import Literal
 
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.effects import is_none_or_missing, is_stub, own_nodes, returns_or_yields
-from remora.operations.docstring.parts import Parameter, Skeleton
-from remora.operations.docstring.raised import exits
+from remora.operations.docstring.parts import Describable, Parameter
+from remora.operations.docstring.raised import raised_exceptions
 
 _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
 
 
-def skeleton(node: DefinitionNode | ast.Module) -> Skeleton:
+def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
     """Of a function, a class or a module."""
     if isinstance(node, ast.Module):
-        return Skeleton()
+        return Describable()
     if isinstance(node, ast.ClassDef):
-        return Skeleton(attributes=tuple(_attributes(node)))
+        return Describable(attributes=tuple(_attributes(node)))
     stub = is_stub(node, node.body)
-    return Skeleton(
+    return Describable(
         parameters=tuple(_parameters(node.args)),
-        raises=() if stub else exits(node.body, _names(node.args)),
+        raises=() if stub else raised_exceptions(node.body, _names(node.args)),
         outcome=_outcome(node, node.body),
         annotation=None if is_none_or_missing(node.returns) else source_of(node.returns),
     )

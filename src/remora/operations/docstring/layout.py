@@ -3,7 +3,13 @@
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from remora.operations.docstring.parts import Kind, Manner, Parameter, Skeleton, Texts
+from remora.operations.docstring.parts import (
+    Describable,
+    DocstringFormat,
+    DocstringTexts,
+    Kind,
+    Parameter,
+)
 
 _TITLES: Mapping[Kind, tuple[str, str]] = {
     "parameters": ("Args", "Parameters"),
@@ -22,7 +28,9 @@ _FIELDS: Mapping[Kind, str] = {
 STEP = "    "
 
 
-def rendered(texts: Texts, made_of: Skeleton, manner: Manner, indent: str) -> list[str]:
+def docstring_lines(
+    texts: DocstringTexts, made_of: Describable, manner: DocstringFormat, indent: str
+) -> list[str]:
     """The lines between the quotes, the first without its indentation; one line where that is all."""
     sections = list(_sections(texts, made_of))
     body: list[str] = []
@@ -37,7 +45,7 @@ Entry = tuple[Parameter, str]
 """What is described, and its description; an outcome has no name."""
 
 
-def _sections(texts: Texts, made_of: Skeleton) -> Iterator[tuple[Kind, list[Entry]]]:
+def _sections(texts: DocstringTexts, made_of: Describable) -> Iterator[tuple[Kind, list[Entry]]]:
     """Only with all parameters described are they listed: a list of some would be outdated."""
     for kind, listed, said in (
         ("parameters", made_of.parameters, texts.parameters),
@@ -54,7 +62,7 @@ def _sections(texts: Texts, made_of: Skeleton) -> Iterator[tuple[Kind, list[Entr
 
 
 def section_lines(
-    kind: Kind, entries: Sequence[Entry], manner: Manner, indent: str
+    kind: Kind, entries: Sequence[Entry], manner: DocstringFormat, indent: str
 ) -> Iterator[str]:
     """A section with its title, every line indented."""
     google, numpy = _TITLES[kind]
@@ -72,7 +80,7 @@ def section_lines(
         yield from item_lines(kind, entry, manner, inner)
 
 
-def item_lines(kind: Kind, entry: Entry, manner: Manner, margin: str) -> list[str]:
+def item_lines(kind: Kind, entry: Entry, manner: DocstringFormat, margin: str) -> list[str]:
     """One entry of a section, at its margin."""
     what, text = entry
     name = what.kind.replace("*", "\\*" if manner.style == "rest" else "*") + what.name

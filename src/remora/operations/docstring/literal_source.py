@@ -11,7 +11,7 @@ import msgspec
 _SHAPE = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
 
 
-class Literal(msgspec.Struct, frozen=True):
+class DocstringLiteral(msgspec.Struct, frozen=True):
     """`inner` is the source between the quotes, with `\\n` as line ending."""
 
     prefix: str
@@ -19,7 +19,7 @@ class Literal(msgspec.Struct, frozen=True):
     inner: str
 
 
-def read_literal(source: str, value: str) -> Literal | None:
+def read_literal(source: str, value: str) -> DocstringLiteral | None:
     """Null where lines of the source are not lines of the value, so that none can be changed."""
     tokens = []
     try:
@@ -29,14 +29,14 @@ def read_literal(source: str, value: str) -> Literal | None:
     shape = _SHAPE.fullmatch(source)
     if sum(token.type == tokenize.STRING for token in tokens) != 1 or shape is None:
         return None
-    found = Literal(shape[1], shape[2], shape[3])
+    found = DocstringLiteral(shape[1], shape[2], shape[3])
     plain = "\\" not in found.inner or "r" in found.prefix.lower()
     if plain:
         return found if found.inner == value else None
     return found if _lines_match(found, value) else None
 
 
-def _lines_match(found: Literal, value: str) -> bool:
+def _lines_match(found: DocstringLiteral, value: str) -> bool:
     """Whether each line of the source, read alone, is that line of the value."""
     lines = found.inner.split("\n")
     if len(found.quotes) == 1 or len(lines) != value.count("\n") + 1:
@@ -60,13 +60,13 @@ def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) 
     return [*first, *lines[1:], indent + quotes]
 
 
-def mended_literal(found: Literal, inner: Sequence[str]) -> str:
+def updated_literal(found: DocstringLiteral, inner: Sequence[str]) -> str:
     """The literal with other lines; one quote becomes three where there are several lines."""
     quotes = found.quotes if len(found.quotes) == 3 or len(inner) == 1 else found.quotes * 3
     text = "\n".join(inner)
     return f"{found.prefix}{quotes}{text}{quotes}"
 
 
-def escaped(text: str, found: Literal) -> str:
+def escape_text(text: str, found: DocstringLiteral) -> str:
     """A text as it must be written in an existing literal."""
     return text if "r" in found.prefix.lower() else text.replace("\\", "\\\\")

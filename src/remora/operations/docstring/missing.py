@@ -8,7 +8,9 @@ from remora.code.syntax.nodes import Module, Node
 from remora.ids import NodeKey
 
 _TEST_FOLDERS = frozenset(("test", "tests", "testing"))
-_SILENT = re.compile(r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b")
+_UNDOCUMENTED_DECORATORS = re.compile(
+    r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
+)
 _WORD = re.compile(r"\w+")
 _REPEAT = re.compile(r"#\d+$")
 
@@ -21,8 +23,8 @@ def needs_docstring(module: Module, node: Node) -> bool:
         return False
     by_key = {each.key: each for each in module.nodes}
     if node.node_type == "module":
-        return any(_is_shown(each, by_key) for each in module.nodes[1:])
-    return _is_shown(node, by_key)
+        return any(_is_public(each, by_key) for each in module.nodes[1:])
+    return _is_public(node, by_key)
 
 
 def is_test(path: str) -> bool:
@@ -32,9 +34,9 @@ def is_test(path: str) -> bool:
     return in_folder or is_test_file(path) or is_conftest(path)
 
 
-def _is_shown(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
+def _is_public(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
     """Public, and not within a function; nor one that another node's docstring speaks for."""
-    if any(_SILENT.match(decorator) for decorator in node.decorators):
+    if any(_UNDOCUMENTED_DECORATORS.match(decorator) for decorator in node.decorators):
         return False
     parts = [_REPEAT.sub("", part) for part in node.qualname.split(".")]
     if any(part.startswith("_") for part in parts):  # private, or known from Python's data model

@@ -14,14 +14,14 @@ from remora.code.syntax.docstring_sections import (
     documented_exception,
     indent_of,
 )
-from remora.operations.docstring.parts import Item, Kind, Parsed, Section, Style
+from remora.operations.docstring.parts import Item, Kind, ParsedDocstring, Section, Style
 
 _ALL_SECTIONS: dict[str, Kind] = {**SECTIONS, "attributes": "attributes"}
 _TYPES = {"type": "parameters", "rtype": "returns"}
 _NAMED = ("parameters", "raises", "attributes")
 
 
-def parse(text: str) -> Parsed:
+def parse_docstring(text: str) -> ParsedDocstring:
     """The docstring's parts; its style is that of most of its sections."""
     lines = text.split("\n")
     found: dict[Style, list[Section]] = {
@@ -31,7 +31,9 @@ def parse(text: str) -> Parsed:
     }
     style = max(found, key=lambda each: len(found[each]))
     summary = next((line.strip() for line in lines if line.strip()), "")
-    return Parsed(tuple(lines), summary, style if found[style] else None, tuple(found[style]))
+    return ParsedDocstring(
+        tuple(lines), summary, style if found[style] else None, tuple(found[style])
+    )
 
 
 def _google(lines: Sequence[str]) -> Iterator[Section]:

@@ -25,7 +25,7 @@ class Raise(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Skeleton(msgspec.Struct, frozen=True, kw_only=True):
+class Describable(msgspec.Struct, frozen=True, kw_only=True):
     """What the docstring of a node may describe, in the order of the source.
 
     Parameters without `self`, `cls` and private ones. `outcome`: what comes out of a call, with its
@@ -58,7 +58,7 @@ class Section(msgspec.Struct, frozen=True):
     items: tuple[Item, ...] = ()
 
 
-class Parsed(msgspec.Struct, frozen=True):
+class ParsedDocstring(msgspec.Struct, frozen=True):
     """A docstring's lines, its first line with something on it, and the sections that are known."""
 
     lines: tuple[str, ...]
@@ -67,7 +67,7 @@ class Parsed(msgspec.Struct, frozen=True):
     sections: tuple[Section, ...] = ()
 
 
-class Manner(msgspec.Struct, frozen=True, kw_only=True):
+class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     """How docstrings are written here: the width of a line, where a text of several lines begins
     (`below` the quotes or behind them), which quotes, and how code is marked."""
 
@@ -78,7 +78,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     tick: str = "`"
 
 
-class Texts(msgspec.Struct, frozen=True, kw_only=True):
+class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
     """What a docstring is to say. An empty text leaves its part out; `renames` are parameters that
     the docstring knows by an older name."""
 

@@ -59,7 +59,7 @@ def _is_bound(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Store)
 
 
-def negated(test: ast.expr) -> ast.expr:
+def negate(test: ast.expr) -> ast.expr:
     """The opposite of a condition, in the shortest way to write it."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return test.operand
@@ -71,14 +71,16 @@ def negated(test: ast.expr) -> ast.expr:
 def message_text(raised: ast.expr | None, names: Collection[str]) -> str:
     """What an exception is told when it is made, where that is a text; its fields in backticks."""
     first = raised.args[0] if isinstance(raised, ast.Call) and raised.args else None
-    text = _told(first, names)
+    text = _literal_text(first, names)
     fit = len(text.split()) > 1 and len(text) <= 120 and text.isprintable()
     return (
-        text.strip(" .:") if fit and text[:1].isalpha() and not _UNFIT.search(_bare(text)) else ""
+        text.strip(" .:")
+        if fit and text[:1].isalpha() and not _UNFIT.search(_without_code(text))
+        else ""
     )
 
 
-def _told(value: ast.expr | None, names: Collection[str]) -> str:
+def _literal_text(value: ast.expr | None, names: Collection[str]) -> str:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value.value
     if not isinstance(value, ast.JoinedStr):
@@ -93,6 +95,6 @@ def _part(piece: ast.expr, names: Collection[str]) -> str:
     return str(piece.value) if isinstance(piece, ast.Constant) else ""
 
 
-def _bare(text: str) -> str:
+def _without_code(text: str) -> str:
     """Without the code that was put into it."""
     return re.sub(r"`[^`]*`", "", text)

@@ -9,7 +9,7 @@ from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.runner.proof import PROOF_S, Proof, prove
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 _MAX_TESTS = 2
 
@@ -59,7 +59,7 @@ def _proof(submission: Submission) -> Proof | str:
     key = (_proof, *ids)
     if key not in submission.results:
 
-        def work(place: Place) -> Proof:
+        def work(place: ToolTree) -> Proof:
             with place.within(PROOF_S):
                 return prove(place, submission.path, submission.qualname, ids, enough=1)
 

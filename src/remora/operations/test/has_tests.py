@@ -11,7 +11,7 @@ from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import MemorySnapshot
 
 
-class Tested:
+class TestedNodes:
     """Looks at all Python files of a tree when it is first asked, and only then."""
 
     def __init__(self, tree: Path) -> None:

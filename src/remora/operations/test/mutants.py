@@ -10,8 +10,8 @@ import msgspec
 from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.source import Unreadable, read_source
 
-MOST = 20
-_COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+MAX_MUTANTS = 20
+_OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
     ast.Gt: (ast.GtE, ast.LtE),
@@ -23,7 +23,7 @@ _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.In: (ast.NotIn,),
     ast.NotIn: (ast.In,),
 }
-_COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+_OTHER_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.Add,
@@ -51,7 +51,7 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-def mutants(source: bytes, qualname: str, most: int = MOST) -> list[Mutant]:
+def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutant]:
     """Faults of every kind, in the order of the source, no kind before each other had its turn.
 
     None where there is no such function. Every mutant parses, and its syntax tree is another one.
@@ -63,14 +63,14 @@ def mutants(source: bytes, qualname: str, most: int = MOST) -> list[Mutant]:
     if found is None:
         return []
     by_kind: dict[str, list[tuple[int, int, str, _Change]]] = {}
-    for number, node in enumerate(_inside(found)):
+    for number, node in enumerate(_mutable_nodes(found)):
         line = getattr(node, "lineno", found.lineno)
         for kind, what, change in _faults(node):
             by_kind.setdefault(kind, []).append((number, line, what, change))
     chosen: list[Mutant] = []
     seen = {ast.dump(read.tree)}
-    for number, line, what, change in _in_turn(list(by_kind.values())):
-        made = _planted(read.tree, found, number, change)
+    for number, line, what, change in _round_robin(list(by_kind.values())):
+        made = _plant_fault(read.tree, found, number, change)
         if made is not None and made[0] not in seen and len(chosen) < most:
             seen.add(made[0])
             chosen.append(Mutant(what=what, line=line, text=made[1]))
@@ -97,7 +97,7 @@ class _Replace(ast.NodeTransformer):
         return self._change(node) if node is self._node else self.generic_visit(node)
 
 
-def _planted(
+def _plant_fault(
     tree: ast.Module, function: FunctionNode, number: int, change: _Change
 ) -> tuple[str, str] | None:
     """The dump and the text of a copy of the file; None where it is no Python any more."""
@@ -108,7 +108,7 @@ def _planted(
         if isinstance(one, FunctionNode)
         and (one.lineno, one.col_offset) == (function.lineno, function.col_offset)
     )
-    _Replace(_inside(place)[number], change).visit(whole)
+    _Replace(_mutable_nodes(place)[number], change).visit(whole)
     try:
         text = ast.unparse(ast.fix_missing_locations(whole)) + "\n"
         return ast.dump(ast.parse(text)), text
@@ -116,13 +116,13 @@ def _planted(
         return None
 
 
-def _in_turn(kinds: list[list[_T]]) -> Iterator[_T]:
+def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:
     """The first of each kind, then the second of each, and so on."""
     for index in range(max(map(len, kinds), default=0)):
         yield from (kind[index] for kind in kinds if index < len(kind))
 
 
-def _inside(function: FunctionNode) -> list[ast.AST]:
+def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     """The function and all nodes of its body in the order of the source, but for its docstring and
     what is nested in it."""
     found: list[ast.AST] = [function]
@@ -153,7 +153,7 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
         case ast.If() | ast.While() | ast.IfExp():
             yield "condition", "a condition was negated", _negate
         case ast.Return(value=ast.expr() as value) if not _is_none(value):
-            yield "return", "it returns None", _set(value=ast.Constant(None))
+            yield "return", "it returns None", _set_fields(value=ast.Constant(None))
         case ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Raise():
             what = f"a statement ({type(node).__name__}) was removed"
             yield "statement", what, _remove
@@ -162,18 +162,26 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
 def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
     match node:
         case ast.Compare(ops=[op]):
-            for other in _COMPARED[type(op)]:
+            for other in _OTHER_COMPARISONS[type(op)]:
                 what = f"{type(op).__name__} became {other.__name__}"
-                yield f"comparison {other is _COMPARED[type(op)][0]}", what, _set(ops=[other()])
-        case ast.BinOp(op=op) if type(op) in _COMPUTED and not _is_text(node):
-            opposite = _COMPUTED[type(op)]
+                yield (
+                    f"comparison {other is _OTHER_COMPARISONS[type(op)][0]}",
+                    what,
+                    _set_fields(ops=[other()]),
+                )
+        case ast.BinOp(op=op) if type(op) in _OTHER_OPERATORS and not _is_text(node):
+            opposite = _OTHER_OPERATORS[type(op)]
             what = f"{type(op).__name__} became {opposite.__name__}"
-            yield "arithmetic", what, _set(op=opposite())
+            yield "arithmetic", what, _set_fields(op=opposite())
         case ast.BoolOp(op=op):
             swapped = ast.Or if isinstance(op, ast.And) else ast.And
-            yield "and or", f"{type(op).__name__} became {swapped.__name__}", _set(op=swapped())
+            yield (
+                "and or",
+                f"{type(op).__name__} became {swapped.__name__}",
+                _set_fields(op=swapped()),
+            )
         case ast.UnaryOp(op=ast.Not()):
-            yield "not", "not was removed", _not
+            yield "not", "not was removed", _double_negate
         case ast.Constant(value=value):
             yield from _constant(value)
         case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
@@ -182,18 +190,18 @@ def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
 
 def _constant(value: object) -> Iterator[tuple[str, str, _Change]]:
     if isinstance(value, bool):
-        yield "constant", f"{value} became {not value}", _set(value=not value)
+        yield "constant", f"{value} became {not value}", _set_fields(value=not value)
     elif isinstance(value, int):
-        yield "boundary", f"{value} became {value + 1}", _set(value=value + 1)
-        yield "boundary below", f"{value} became {value - 1}", _set(value=value - 1)
+        yield "boundary", f"{value} became {value + 1}", _set_fields(value=value + 1)
+        yield "boundary below", f"{value} became {value - 1}", _set_fields(value=value - 1)
     elif isinstance(value, str):
         other = f"{value}x" if value else "x"
-        yield "constant", "a text was changed", _set(value=other)
+        yield "constant", "a text was changed", _set_fields(value=other)
     elif isinstance(value, bytes):
-        yield "constant", "bytes were changed", _set(value=value + b"x")
+        yield "constant", "bytes were changed", _set_fields(value=value + b"x")
 
 
-def _set(**fields: object) -> _Change:
+def _set_fields(**fields: object) -> _Change:
     def change(node: ast.AST) -> ast.AST:
         for name, value in fields.items():
             setattr(node, name, value)
@@ -208,7 +216,7 @@ def _negate(node: ast.AST) -> ast.AST:
     return node
 
 
-def _not(node: ast.AST) -> ast.AST:
+def _double_negate(node: ast.AST) -> ast.AST:
     """Twice is as good as never."""
     assert isinstance(node, ast.expr)
     return ast.UnaryOp(op=ast.Not(), operand=node)

@@ -51,10 +51,10 @@ def _load() -> Parts:
 
 
 def _prepare(tree: Path, _modules: Sequence["Module"]) -> Amount:
-    from remora.operations.test.has_tests import Tested
+    from remora.operations.test.has_tests import TestedNodes
     from remora.operations.test.testable import needs_test
 
-    tested = Tested(tree)
+    tested = TestedNodes(tree)
 
     def amount(module: "Module", node: "Node") -> int:
         return int(needs_test(module, node) and not tested.holds(node.key))

@@ -5,9 +5,9 @@ import ast
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.test.target import Subject, subject_of
+from remora.operations.test.target import TestTarget, find_target
 from remora.tools.host.text_lines import decode
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 _MOST_FILES = 400
 _NAMED_IN = (
@@ -17,12 +17,12 @@ _NAMED_IN = (
 )  # fmt: skip
 
 
-def subject_at(place: Place, path: str, node: str) -> Subject | str:
+def target_at(place: ToolTree, path: str, node: str) -> TestTarget | str:
     """The function, or why no test can be written for it. Raises HostError."""
-    return subject_of(path, place.read(path), node, place.files.exists)
+    return find_target(path, place.read(path), node, place.files.exists)
 
 
-def test_files(place: Place) -> dict[str, str]:
+def test_files(place: ToolTree) -> dict[str, str]:
     """The text of the project's test files."""
     paths = [path for path in place.files.glob("**/*.py", look=place.left) if is_test_file(path)]
     found: dict[str, str] = {}
@@ -34,7 +34,7 @@ def test_files(place: Place) -> dict[str, str]:
     return found
 
 
-def callers_of(place: Place, subject: Subject) -> list[ast.Module]:
+def callers_of(place: ToolTree, subject: TestTarget) -> list[ast.Module]:
     """Trees of the files that call something of that name, or make the class that it is of."""
     words = {subject.function.name, *([subject.owner.name] if subject.owner is not None else [])}
     found: list[ast.Module] = []
@@ -52,7 +52,7 @@ def callers_of(place: Place, subject: Subject) -> list[ast.Module]:
     return found
 
 
-def names_hypothesis(place: Place, tests: dict[str, str]) -> bool:
+def names_hypothesis(place: ToolTree, tests: dict[str, str]) -> bool:
     """Whether the project says that it has Hypothesis: its tests use it, or it is to be installed."""
     if any("import hypothesis" in text or "from hypothesis" in text for text in tests.values()):
         return True

@@ -11,13 +11,13 @@ from remora.operations.test.mutants import function_named
 from remora.operations.test.testable import is_empty
 
 _STATIC = frozenset({"staticmethod", "classmethod"})
-_UNSTEADY = frozenset(
+_ENVIRONMENT_NAMES = frozenset(
     {"platform", "argv", "environ", "getenv", "version_info", "getcwd", "stdin", "executable"}
 )
 """What a function says that asks where it runs, and not only what it is given."""
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
+class TestTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A function of a module's, or of a class's. `import_root` is the folder that `module` is
     imported from; `name` is what a test imports. `owner`: the class that must be instantiated."""
 
@@ -38,12 +38,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def implied(self) -> int:
         """How many of the first ones a call does not give."""
-        return int("." in self.qualname and "staticmethod" not in _names(self.function))
+        return int("." in self.qualname and "staticmethod" not in _decorator_names(self.function))
 
 
-def subject_of(
+def find_target(
     path: str, content: bytes, qualname: str, exists: Callable[[str], bool]
-) -> Subject | str:
+) -> TestTarget | str:
     """The subject, or why no test can be written for it."""
     source = read_source(path, content)
     if isinstance(source, Unreadable):
@@ -55,15 +55,15 @@ def subject_of(
         return "it does nothing yet"
     said = {one.attr for one in ast.walk(function) if isinstance(one, ast.Attribute)}
     said |= {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
-    if said & _UNSTEADY:
-        return f"it depends on where it runs ({', '.join(sorted(said & _UNSTEADY))})"
+    if said & _ENVIRONMENT_NAMES:
+        return f"it depends on where it runs ({', '.join(sorted(said & _ENVIRONMENT_NAMES))})"
     root, module = import_name(path, exists)
     owner = None
-    if "." in qualname and not _STATIC & _names(function):
+    if "." in qualname and not _STATIC & _decorator_names(function):
         owner = class_named(source.tree, qualname.rpartition(".")[0])
         if owner is None:
             return "its class is not at the top of the file"
-    return Subject(
+    return TestTarget(
         path=path, qualname=qualname, import_root=root, module=module,
         name=qualname.partition(".")[0], owner=owner, function=function, source=source,
     )  # fmt: skip
@@ -85,5 +85,5 @@ def class_named(tree: ast.Module, name: str) -> ast.ClassDef | None:
     )
 
 
-def _names(function: FunctionNode) -> set[str]:
+def _decorator_names(function: FunctionNode) -> set[str]:
     return {ast.unparse(one) for one in function.decorator_list}

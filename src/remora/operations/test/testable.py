@@ -25,9 +25,9 @@ def needs_test(module: Module, node: Node) -> bool:
     parts = node.qualname.split(".")
     return (
         node.node_type == "function"
-        and not _is_aside(node.path)
+        and not _is_excluded_file(node.path)
         and len(parts) <= 2
-        and _is_within_reach(module, node)
+        and _is_importable(module, node)
         and not any(part.startswith("_") or "#" in part or part == "main" for part in parts)
         and not (node.signature or "").startswith("async ")
         and not any(
@@ -37,13 +37,13 @@ def needs_test(module: Module, node: Node) -> bool:
     )
 
 
-def _is_within_reach(module: Module, node: Node) -> bool:
+def _is_importable(module: Module, node: Node) -> bool:
     """Whether it is no function's own."""
     around = find_node(module, node.parent) if node.parent is not None else None
     return around is not None and around.node_type != "function"
 
 
-def _is_aside(path: str) -> bool:
+def _is_excluded_file(path: str) -> bool:
     *folders, file = path.split("/")
     return (
         file in _FILES

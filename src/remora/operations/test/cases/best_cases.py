@@ -13,10 +13,12 @@ from remora.code.syntax.source import parse_text
 
 MOST_CASES = 5
 _LONGEST = 200
-_NEVER = frozenset({"NotImplementedError", "RecursionError", "MemoryError", "OverflowError"})
+_ENVIRONMENT_ERRORS = frozenset(
+    {"NotImplementedError", "RecursionError", "MemoryError", "OverflowError"}
+)
 _DIGITS = 6
 _NONE: frozenset[int] = frozenset()
-_NOTHING = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
+_EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,17 +43,17 @@ def case_of(
     can say. `is_raised(path, line)`: the project raises on purpose there; `private`: a path that is
     only this machine's."""
     first = seen[0]
-    if first is None or any(_essence(each) != _essence(first) for each in seen):
+    if first is None or any(_comparable(each) != _comparable(first) for each in seen):
         return None
     lines = tuple(number for number in first.get("lines", ()) if isinstance(number, int))
     if first.get("how") == "value":
-        text = spelled(str(first.get("text", "")))
+        text = canonical_literal(str(first.get("text", "")))
         if text is None or len(text) > _LONGEST or private in text:
             return None
         return Case(call=call, value=text, listed=first.get("listed") is True, lines=lines)
     if first.get("how") == "raised" and is_raised(str(first.get("path")), _number(first)):
         name, origin = str(first.get("type")), str(first.get("module"))
-        if name.isidentifier() and name not in _NEVER:
+        if name.isidentifier() and name not in _ENVIRONMENT_ERRORS:
             listed = first.get("listed") is True
             return Case(call=call, raises=name, origin=origin, listed=listed, lines=lines)
     return None
@@ -62,37 +64,41 @@ def _number(told: Mapping[str, Any]) -> int:
     return line if isinstance(line, int) else 0
 
 
-def _essence(told: Mapping[str, Any] | None) -> Any:
+def _comparable(told: Mapping[str, Any] | None) -> Any:
     """What must be the same twice; sets are compared as sets."""
     if told is None or told.get("how") not in ("value", "raised"):
         return object()
     if told["how"] == "value":
-        return "value", spelled(str(told.get("text"))) or object(), told.get("listed")
+        return "value", canonical_literal(str(told.get("text"))) or object(), told.get("listed")
     return "raised", told.get("type"), told.get("module")
 
 
-def spelled(text: str) -> str | None:
+def canonical_literal(text: str) -> str | None:
     """A literal in one way of writing it; None for anything that is not one, or not equal to itself."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-    written = _written(value)
+    written = _literal_source(value)
     try:
         return written if ast.literal_eval(written) == value else None
     except (ValueError, SyntaxError):
         return None
 
 
-def _written(value: Any) -> str:
+def _literal_source(value: Any) -> str:
     if isinstance(value, set) and value:
-        return "{" + ", ".join(sorted(map(_written, value))) + "}"
+        return "{" + ", ".join(sorted(map(_literal_source, value))) + "}"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_written(k)}: {_written(v)}" for k, v in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_literal_source(k)}: {_literal_source(v)}" for k, v in value.items())
+            + "}"
+        )
     if isinstance(value, list):
-        return "[" + ", ".join(map(_written, value)) + "]"
+        return "[" + ", ".join(map(_literal_source, value)) + "]"
     if isinstance(value, tuple):
-        return "(" + ", ".join(map(_written, value)) + ("," if len(value) == 1 else "") + ")"
+        return "(" + ", ".join(map(_literal_source, value)) + ("," if len(value) == 1 else "") + ")"
     return repr(value)
 
 
@@ -113,8 +119,8 @@ def best_cases(
         telling = [case for case in left if killed.get(case.call, _NONE) - told]
         ranked = [case for case in telling if case.call in said] or telling
         best = max(
-            [case for case in ranked if not _is_odd(case.call)] or ranked,
-            key=lambda c: (len(killed.get(c.call, _NONE) - told), _is_other(c)),
+            [case for case in ranked if not _has_symbol_text(case.call)] or ranked,
+            key=lambda c: (len(killed.get(c.call, _NONE) - told), _differs_from_input(c)),
             default=None,
         )
         if best is None:
@@ -124,20 +130,22 @@ def best_cases(
         chosen.append(best)
         told |= killed.get(best.call, _NONE)
         run |= {*best.lines}
-    if not any(_tells(case) for case in chosen):
+    if not any(_is_informative(case) for case in chosen):
         return []
     if len(chosen) == 1:
-        chosen += _another(cases, chosen[0])
+        chosen += _contrasting_case(cases, chosen[0])
     return sorted(chosen, key=lambda case: (bool(case.raises), cases.index(case)))
 
 
-def _another(cases: Sequence[Case], one: Case) -> list[Case]:
+def _contrasting_case(cases: Sequence[Case], one: Case) -> list[Case]:
     """One more that comes to something else: with two it is seen what the difference makes."""
-    apart = (case for case in cases if _is_other(case) and not _is_odd(case.call))
+    apart = (
+        case for case in cases if _differs_from_input(case) and not _has_symbol_text(case.call)
+    )
     return [c for c in apart if (c.value, c.raises) != (one.value, one.raises)][:1]
 
 
-def _is_odd(call: str) -> bool:
+def _has_symbol_text(call: str) -> bool:
     """Whether a text in it has neither letter nor digit."""
     tree = parse_text(call)
     return isinstance(tree, ast.Module) and any(
@@ -149,30 +157,30 @@ def _is_odd(call: str) -> bool:
     )
 
 
-def _is_other(case: Case) -> bool:
-    return _tells(case) and f"({case.value})" not in case.call
+def _differs_from_input(case: Case) -> bool:
+    return _is_informative(case) and f"({case.value})" not in case.call
 
 
-def _tells(case: Case) -> bool:
+def _is_informative(case: Case) -> bool:
     """Whether it comes to something: that nothing comes of nothing shows nobody what is done."""
-    return bool(case.raises) or case.value not in _NOTHING
+    return bool(case.raises) or case.value not in _EMPTY_VALUES
 
 
-def statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
+def case_statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
     """The body of a test, without indentation; cases that do not fit a line are left out."""
     found: list[str] = []
     for case in cases:
-        call = quoted(f"list({case.call})" if case.listed else case.call, quote)
+        call = with_quotes(f"list({case.call})" if case.listed else case.call, quote)
         if case.raises:
             lines = [f"with pytest.raises({case.raises}):", f"    {call}"]
         else:
-            lines = [f"assert {call} {_compared(quoted(case.value, quote))}"]
+            lines = [f"assert {call} {_compared(with_quotes(case.value, quote))}"]
         if all(len(line) + 4 <= width for line in lines):
             found += lines
     return found
 
 
-def is_sound(case: Case) -> bool:
+def is_valid_case(case: Case) -> bool:
     """Whether it is a call of something by name, and a literal or a name that it comes to."""
     tree = parse_text(case.call)
     body = tree.body if isinstance(tree, ast.Module) else []
@@ -181,14 +189,14 @@ def is_sound(case: Case) -> bool:
         return False
     if case.raises:
         return case.raises.isidentifier() and not case.value
-    return spelled(case.value) == case.value
+    return canonical_literal(case.value) == case.value
 
 
 def _compared(value: str) -> str:
-    return f"is {value}" if value in ("True", "False", "None") else f"== {literal(value)}"
+    return f"is {value}" if value in ("True", "False", "None") else f"== {expected_literal(value)}"
 
 
-def literal(value: str) -> str:
+def expected_literal(value: str) -> str:
     """As a test expects it: a number with many digits nearly so."""
     number = ast.literal_eval(value)
     if (
@@ -208,7 +216,7 @@ def names_in(lines: Sequence[str]) -> set[str]:
     return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
 
 
-def quoted(text: str, quote: str) -> str:
+def with_quotes(text: str, quote: str) -> str:
     """The expression with its texts between these quotes, where nothing needs to be escaped."""
     if quote == "'":
         return text

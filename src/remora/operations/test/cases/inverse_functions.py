@@ -17,7 +17,7 @@ _PAIRS = (
 _CONVERSION = re.compile(r"(.+?)(_to_|_2_|2|_as_)(.+)")
 
 
-def partners_of(name: str, module: ast.Module) -> Iterator[ast.FunctionDef]:
+def inverse_functions(name: str, module: ast.Module) -> Iterator[ast.FunctionDef]:
     """Functions of the module that by their names do the opposite."""
     wanted = set(_opposites(name))
     for one in module.body:
@@ -41,7 +41,7 @@ def _opposites(name: str) -> Iterator[str]:
         yield f"{match[3]}{match[2]}{match[1]}"
 
 
-def taken_alone(function: FunctionNode) -> str | None:
+def single_argument(function: FunctionNode) -> str | None:
     """The first parameter, where a call can give that alone."""
     args = function.args
     positional = [*args.posonlyargs, *args.args]

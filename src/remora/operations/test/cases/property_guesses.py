@@ -7,9 +7,9 @@ import msgspec
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.operations.test.cases.arguments import literal_calls
-from remora.operations.test.cases.inverse_functions import partners_of, taken_alone
-from remora.operations.test.cases.strategies import DOMAINS, domain, given_kinds
-from remora.operations.test.target import Subject
+from remora.operations.test.cases.inverse_functions import inverse_functions, single_argument
+from remora.operations.test.cases.strategies import DOMAIN_COUNT, given_kinds, strategy_for
+from remora.operations.test.target import TestTarget
 
 _TYPE = "type"
 _MOST_CLAIMS = 3
@@ -32,15 +32,15 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
         return f"{' and '.join(self.claims)}, {words}"
 
 
-def properties_of(subject: Subject, others: Iterable[ast.Module]) -> list[list[Property]]:
+def properties_of(subject: TestTarget, others: Iterable[ast.Module]) -> list[list[Property]]:
     """For each thing that may hold the same with ever narrower domains, the widest first; what is no
     round trip with the widest alone: that html keeps its length without tags is nothing to hold on to."""
     if "." in subject.qualname:
         return []
     trees = [subject.source.tree, *others]
     found: dict[tuple[str, ...], list[Property]] = {}
-    for number in range(DOMAINS):
-        for each in _within(subject, trees, number):
+    for number in range(DOMAIN_COUNT):
+        for each in _properties_in_domain(subject, trees, number):
             known = found.setdefault(each.claims, [])
             if each not in known:
                 known.append(each)
@@ -64,7 +64,7 @@ def best_property(
     return best, told
 
 
-def is_known(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
+def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
     """Whether it is made of these: nothing else is ever written."""
     known = [one for group in groups for one in group if one.given == holds.given]
     claims = {claim for one in known for claim in one.claims}
@@ -72,30 +72,34 @@ def is_known(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
     return bool(holds.claims) and claims.issuperset(holds.claims) and holds.ending in endings
 
 
-def _within(subject: Subject, trees: list[ast.Module], number: int) -> Iterator[Property]:
+def _properties_in_domain(
+    subject: TestTarget, trees: list[ast.Module], number: int
+) -> Iterator[Property]:
     function, module = subject.function, subject.source.tree
-    given = _given(subject, function, trees, number)
-    for partner in partners_of(function.name, module):
-        there, back = taken_alone(function), taken_alone(partner)
+    given = _argument_domains(subject, function, trees, number)
+    for partner in inverse_functions(function.name, module):
+        there, back = single_argument(function), single_argument(partner)
         if given and there and len(given) == 1 and back:
             claim = f"{partner.name}({function.name}({there})) == {there}"
             yield Property(ending="round_trip", given=given, claims=(claim,))
-        other = _given(subject, partner, trees, number)
+        other = _argument_domains(subject, partner, trees, number)
         if other and back and len(other) == 1 and there:
             claim = f"{function.name}({partner.name}({back})) == {back}"
             yield Property(ending=f"undoes_{partner.name}", given=other, claims=(claim,))
     if given and number == 0:
-        yield from _alone(function, given)
+        yield from _single_function_properties(function, given)
 
 
-def _alone(function: FunctionNode, given: dict[str, str]) -> Iterator[Property]:
+def _single_function_properties(
+    function: FunctionNode, given: dict[str, str]
+) -> Iterator[Property]:
     """What may hold of a function by itself."""
     first, *rest = given
     call = f"{function.name}({', '.join(given)})"
     returned, taken = _name_of(function.returns), given[first]
     if taken.startswith("st.lists") and returned in ("", "list", "List"):
         yield Property(ending="sorts", given=given, claims=(f"{call} == sorted({first})",))
-    if _may_be_same(function, first):
+    if _may_be_idempotent(function, first):
         again = f"{function.name}({', '.join((call, *rest))}) == {call}"
         yield Property(ending="is_idempotent", given=given, claims=(again,))
     if taken.startswith("st.lists") and returned in ("", "list", "List"):
@@ -111,8 +115,8 @@ def _alone(function: FunctionNode, given: dict[str, str]) -> Iterator[Property]:
         yield Property(ending=_TYPE, given=given, claims=(kind,))
 
 
-def _given(
-    subject: Subject, function: FunctionNode, trees: list[ast.Module], number: int
+def _argument_domains(
+    subject: TestTarget, function: FunctionNode, trees: list[ast.Module], number: int
 ) -> dict[str, str] | None:
     """A domain for each parameter that must be given; None where one is not known, or there is none."""
     args = function.args
@@ -124,14 +128,14 @@ def _given(
     found: dict[str, str] = {}
     for place, arg in enumerate(required):
         seen = kinds[place] if place < len(kinds) else None
-        text = domain(msgspec.structs.replace(subject, function=function), arg, seen, number)
+        text = strategy_for(msgspec.structs.replace(subject, function=function), arg, seen, number)
         if text is None or arg.arg in (function.name, "st"):
             return None
         found[arg.arg] = text
     return found or None
 
 
-def _may_be_same(function: FunctionNode, first: str) -> bool:
+def _may_be_idempotent(function: FunctionNode, first: str) -> bool:
     """Whether what comes out may go in again."""
     arg = next((one for one in function.args.args if one.arg == first), None)
     taken = ast.unparse(arg.annotation) if arg is not None and arg.annotation else ""

@@ -2,8 +2,8 @@
 
 import ast
 
-from remora.operations.test.cases.sample_values import ALIASES, Use, kind_of
-from remora.operations.test.target import Subject
+from remora.operations.test.cases.sample_values import ALIASES, ParameterUse, kind_of
+from remora.operations.test.target import TestTarget
 
 _WORD = "st.text('abcdefghijklmnopqrstuvwxyz', min_size=1)"
 _OF_KIND: dict[str, tuple[str, ...]] = {
@@ -20,20 +20,20 @@ _OF_KIND: dict[str, tuple[str, ...]] = {
     "dict": ("st.dictionaries(st.text(), st.integers())",),
 }
 """The widest first."""
-DOMAINS = 3
+DOMAIN_COUNT = 3
 _ANY = ("st.text()", "st.binary()", "st.integers()")
 _OF_ITEMS = {"list": "lists", "set": "sets"}
 
 
-def domain(subject: Subject, arg: ast.arg, seen: str | None, number: int) -> str | None:
+def strategy_for(subject: TestTarget, arg: ast.arg, seen: str | None, number: int) -> str | None:
     """Values of a parameter: of its annotated type, else of the kind that calls give it (`seen`), else
     by its use, else one thing after the other. None for a type that is not understood; domain 0 is the
     widest."""
     if arg.annotation is not None:
         return _of_type(arg.annotation, number)
-    used = Use(arg.arg, subject.function).kinds
+    used = ParameterUse(arg.arg, subject.function).kinds
     kind = seen or next(iter(used), None)
-    return _of(kind, number) if kind is not None else _ANY[number]
+    return _strategy_of_kind(kind, number) if kind is not None else _ANY[number]
 
 
 def given_kinds(calls: list[str]) -> list[str | None]:
@@ -56,9 +56,11 @@ def _of_type(annotation: ast.expr, number: int) -> str | None:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return _first(left, right, number)
         case ast.Subscript(value=outer, slice=inner):
-            return _of_generic(_last(outer), inner, number)
+            return _of_generic(_last_name(outer), inner, number)
         case ast.Name() | ast.Attribute():
-            return _of(ALIASES.get(_last(annotation), _last(annotation)), number)
+            return _strategy_of_kind(
+                ALIASES.get(_last_name(annotation), _last_name(annotation)), number
+            )
     return None
 
 
@@ -86,10 +88,10 @@ def _of_generic(outer: str, inner: ast.expr, number: int) -> str | None:
     return f"st.tuples({', '.join(words)})" if kind == "tuple" else None
 
 
-def _of(kind: str | None, number: int) -> str | None:
+def _strategy_of_kind(kind: str | None, number: int) -> str | None:
     known = _OF_KIND.get(kind or "", ())
     return known[min(number, len(known) - 1)] if known else None
 
 
-def _last(node: ast.expr) -> str:
+def _last_name(node: ast.expr) -> str:
     return ast.unparse(node).rpartition(".")[2]

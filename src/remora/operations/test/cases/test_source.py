@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.operations.test.cases.best_cases import Case, quoted, statements
+from remora.operations.test.cases.best_cases import Case, case_statements, with_quotes
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.target import Subject
-from remora.operations.test.test_location import Home, test_name
+from remora.operations.test.target import TestTarget
+from remora.operations.test.test_location import TestLocation, test_name
 
 _TYPES = {
     "st.integers": "int", "st.floats": "float", "st.text": "str", "st.binary": "bytes",
@@ -28,8 +28,13 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     parameters: str = ""
 
 
-def drafts_of(
-    subject: Subject, cases: Sequence[Case], home: Home, width: int, *, tables: bool = True
+def case_drafts(
+    subject: TestTarget,
+    cases: Sequence[Case],
+    home: TestLocation,
+    width: int,
+    *,
+    tables: bool = True,
 ) -> list[Draft]:
     """One test with all cases; or one table of calls, and a test of what is refused beside it."""
     wanted = test_name(subject.qualname)
@@ -38,14 +43,14 @@ def drafts_of(
     few = 2 if home.table else _ENOUGH
     table = table_of(subject, values, home, width) if tables and len(values) >= few else None
     if table is None or len(table.rows) < few:
-        body = statements(cases, home.quote, width)
+        body = case_statements(cases, home.quote, width)
         return [Draft(name=wanted, body=body)] if body else []
-    refused = statements(raising, home.quote, width)
+    refused = case_statements(raising, home.quote, width)
     found = [_tabular(table, wanted, home)]
     return [*found, Draft(name=f"{wanted}_raises", body=refused)] if refused else found
 
 
-def _tabular(table: Table, name: str, home: Home) -> Draft:
+def _tabular(table: Table, name: str, home: TestLocation) -> Draft:
     columns = [*table.columns, "expected"]
     if home.table == "text":
         heads = f"{home.quote}{', '.join(columns)}{home.quote}"
@@ -62,11 +67,13 @@ def _tabular(table: Table, name: str, home: Home) -> Draft:
     )
 
 
-def draft_of(subject: Subject, holds: Property, home: Home, width: int) -> Draft | None:
+def property_draft(
+    subject: TestTarget, holds: Property, home: TestLocation, width: int
+) -> Draft | None:
     """A property test; None where a line would be too long, or the tests around say what each
     parameter is and that is not known."""
     words = [f"{name}={text}" for name, text in holds.given.items()]
-    words = [quoted(word, home.quote) for word in words]
+    words = [with_quotes(word, home.quote) for word in words]
     decorators = ["@settings(derandomize=True, deadline=None)", *_wrapped("@given", words, width)]
     types = [_type_of(text) for text in holds.given.values()]
     if home.typed and None in types:
@@ -83,7 +90,7 @@ def draft_of(subject: Subject, holds: Property, home: Home, width: int) -> Draft
     )
 
 
-def source_of(holds: Property) -> tuple[str, str]:
+def property_source(holds: Property) -> tuple[str, str]:
     """The name of a test of it, and its text: for trying it."""
     words = ", ".join(f"{name}={text}" for name, text in holds.given.items())
     head = ["@settings(derandomize=True, deadline=None)", f"@given({words})"]

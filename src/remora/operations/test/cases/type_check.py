@@ -4,19 +4,21 @@ import ast
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.sample_values import ALIASES
-from remora.operations.test.target import Subject
+from remora.operations.test.target import TestTarget
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "complex": (int, float, complex), "str": (str,),
     "bytes": (bytes,), "bool": (bool,), "list": (list,), "tuple": (tuple,), "set": (set,),
     "dict": (dict,), "None": (type(None),),
 }  # fmt: skip
-_LOOSE = frozenset({"Iterable", "Sequence", "Collection", "Iterator", "SupportsInt", "AbstractSet"})
+_PROTOCOL_NAMES = frozenset(
+    {"Iterable", "Sequence", "Collection", "Iterator", "SupportsInt", "AbstractSet"}
+)
 """What more types are than it is an alias of."""
 _DEEPEST = 4
 
 
-def contradicts(subject: Subject, call: str) -> bool:
+def contradicts(subject: TestTarget, call: str) -> bool:
     """Whether a literal in it is of another type than its parameter's; of what no annotation tells,
     None where the function says nothing of None."""
     tree = parse_text(call)
@@ -30,18 +32,18 @@ def contradicts(subject: Subject, call: str) -> bool:
         *zip(named, one.value.args, strict=False),
         *((by_name[w.arg], w.value) for w in one.value.keywords if w.arg in by_name),
     ]
-    return any(_is_against(subject, arg, value) for arg, value in pairs)
+    return any(_contradicts_annotation(subject, arg, value) for arg, value in pairs)
 
 
-def _is_against(subject: Subject, arg: ast.arg, given: ast.expr) -> bool:
+def _contradicts_annotation(subject: TestTarget, arg: ast.arg, given: ast.expr) -> bool:
     try:
         value = ast.literal_eval(given)
     except (ValueError, TypeError, SyntaxError):
         return False
     if arg.annotation is None:
-        return value is None and not _speaks_of_none(subject)
+        return value is None and not _mentions_none(subject)
     by_default = value is None and arg.arg in _none_by_default(subject.parameters)
-    return not by_default and not _allows(arg.annotation, value, _meanings(subject), 0)
+    return not by_default and not _allows(arg.annotation, value, _type_aliases(subject), 0)
 
 
 def _none_by_default(args: ast.arguments) -> set[str]:
@@ -55,7 +57,7 @@ def _none_by_default(args: ast.arguments) -> set[str]:
     }
 
 
-def _speaks_of_none(subject: Subject) -> bool:
+def _mentions_none(subject: TestTarget) -> bool:
     """In its code, its defaults or its docstring."""
     return any(
         isinstance(one, ast.Constant)
@@ -64,7 +66,7 @@ def _speaks_of_none(subject: Subject) -> bool:
     )
 
 
-def _meanings(subject: Subject) -> dict[str, ast.expr]:
+def _type_aliases(subject: TestTarget) -> dict[str, ast.expr]:
     """What the module's own names for types stand for."""
     found: dict[str, ast.expr] = {}
     for one in ast.walk(subject.source.tree):
@@ -94,7 +96,7 @@ def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], 
     if name in meanings and depth < _DEEPEST:
         return _allows(meanings[name], value, meanings, depth + 1)
     types = _TYPES.get(ALIASES.get(name, name))
-    return types is None or name in _LOOSE or isinstance(value, types)
+    return types is None or name in _PROTOCOL_NAMES or isinstance(value, types)
 
 
 def _allows_generic(

@@ -19,7 +19,7 @@ from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import SAFE_LEVEL, best_level
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import PATH, Command
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 from remora.workspaces.rooted_files import RootedFiles
 
 CHILD = Path(__file__).with_name("child")
@@ -47,7 +47,7 @@ class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
     zone: str
 
 
-TWICE = (
+CIRCUMSTANCES = (
     Circumstances(hash_seed=1, shift=0, zone="UTC"),
     Circumstances(hash_seed=20_011, shift=SHIFT, zone="XYZ-7"),
 )
@@ -56,28 +56,28 @@ TWICE = (
 Order = dict[str, Any]
 
 
-class _Test(msgspec.Struct, omit_defaults=True):
+class _TestResult(msgspec.Struct, omit_defaults=True):
     outcome: str = ""
     message: str = ""
     ms: int = 0
 
 
-class _Entered(msgspec.Struct):
+class _TracedTest(msgspec.Struct):
     """What one test entered, as `seen.py` reads it."""
 
     codes: list[tuple[str, int, str]] = []
     calls: list[tuple[int, int, int]] = []
 
 
-class _Told(msgspec.Struct, omit_defaults=True):
+class _ChildResult(msgspec.Struct, omit_defaults=True):
     """All that may stand in a result, of an order or of a call; what else stands there is left out."""
 
     problem: str = ""
     code: int | None = None
-    tests: dict[str, _Test] = {}
+    tests: dict[str, _TestResult] = {}
     failed: list[str] = []
     lines: list[int] = []
-    seen: dict[str, _Entered] = {}
+    seen: dict[str, _TracedTest] = {}
     effects: list[str] = []
     imported: bool = False
     how: str = ""
@@ -111,13 +111,16 @@ class Results:
         return f"{order}-late" in self._files
 
 
-def carry_out(
-    place: Place, paths: Sequence[str], orders: Sequence[Order], under: Circumstances = TWICE[0]
+def run_in_child(
+    place: ToolTree,
+    paths: Sequence[str],
+    orders: Sequence[Order],
+    under: Circumstances = CIRCUMSTANCES[0],
 ) -> Results:
     """`paths` are folders of the tree that modules are imported from. Without orders it is only seen
     whether there is a pytest. Raises HostError where no code of the project may be run, or its
     interpreter cannot be."""
-    python = permitted(place.python)
+    python = require_permission(place.python)
     needed = sum(order["seconds"] for order in orders) + _GRACE
     root = place.seen
     with temporary_folder("remora-proving-") as private:
@@ -139,7 +142,7 @@ def carry_out(
             folder=place.tree,
             seconds=min(needed, place.left()),
             confinement=Confinement(
-                read=(*_readable(python), program),
+                read=(*_readable_paths(python), program),
                 write=(private / "out",),
                 scratch=(place.tree,),
             ),
@@ -154,7 +157,7 @@ def carry_out(
         finished = run_command(
             command, output_limit=_RESULT_LIMIT, stdin=json.dumps(asked).encode()
         )
-        place.ran_under(finished.isolation)
+        place.note_isolation(finished.isolation)
         results = _read(private / "out", orders)
     if "pytest" in results:
         raise HostError(
@@ -168,7 +171,7 @@ def carry_out(
     return Results(results)
 
 
-def permitted(python: ProjectPython | None) -> ProjectPython:
+def require_permission(python: ProjectPython | None) -> ProjectPython:
     """The interpreter, if code of the project may be run at all. Raises HostError."""
     if python is None:
         raise HostError("code of the project is not run here")
@@ -177,7 +180,7 @@ def permitted(python: ProjectPython | None) -> ProjectPython:
     return python
 
 
-def _readable(python: ProjectPython) -> list[Path]:
+def _readable_paths(python: ProjectPython) -> list[Path]:
     """What the interpreter needs, but for the sources that the tree is a copy of: where an editable
     installation names them, nothing may be imported from there."""
     found = interpreter_paths(python.python, trusted=python.trusted or python.activated)
@@ -196,18 +199,18 @@ def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
     files = RootedFiles(out)
     found: dict[str, dict[str, Any]] = {}
     left = _ALL_RESULTS
-    for name in _names(orders):
+    for name in _result_names(orders):
         try:
             content = files.read_bytes(f"{name}.json", limit=min(_RESULT_LIMIT, left))
             left -= len(content)
-            told = msgspec.json.decode(content, type=_Told)
+            told = msgspec.json.decode(content, type=_ChildResult)
         except (HostError, msgspec.DecodeError, RecursionError):
             continue
         found[name] = msgspec.to_builtins(told)
     return found
 
 
-def _names(orders: Sequence[Order]) -> Iterator[str]:
+def _result_names(orders: Sequence[Order]) -> Iterator[str]:
     yield from ("pytest", "done")
     for number, order in enumerate(orders):
         yield from (str(number), f"{number}-late")
