@@ -1,4 +1,4 @@
-"""The formats of `trace export` that are a stream of bytes: runs with their agents go in."""
+"""Export formats of `trace export` that are byte streams."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -25,14 +25,14 @@ from remora.trace.trace_folder import TraceFolder
 
 Format = Literal["transcript", "otel", "inspect", "sft", "functiongemma", "preference"]
 Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
-"""What to export, from the beginning each time it is called; a damaged run stands as its error."""
+"""Returns an iterator over what to export; a damaged run is represented by its error."""
 _Item = TypeVar("_Item")
 _PLAIN = "functiongemma"
 _WHOLE = frozenset({ModelRequest.type, ModelResponse.type})
 
 
 class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file shall be: `markdown` concerns transcripts, `content` spans."""
+    """Options of an export: `markdown` applies to transcripts, `content` to spans."""
 
     format: Format
     version: str
@@ -43,11 +43,11 @@ class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
 def export_chunks(
     folder: TraceFolder, groups: Groups, wish: ExportOptions, tally: ExportCounts
 ) -> Iterator[bytes]:
-    """The file's bytes, in memory that one agent's stream bounds (of preferences: one node's).
+    """Yield the file's bytes in memory bounded by one agent's stream (preferences: one node's).
 
-    Of a run or of everything, an agent that cannot be read is passed over and counted in `tally`;
-    of a single agent its StreamDamaged or NotFound is raised. Nothing is given of a stream in
-    which a line does not carry its hash.
+    Of a run or of everything, an agent that cannot be read is skipped and counted in `tally`;
+    of a single agent its StreamDamaged or NotFound is raised. Nothing is exported of a
+    stream with an invalid hash.
     """
     if wish.format in ("sft", "preference"):
         tally.plain = _all_plain(folder, groups)
@@ -69,7 +69,7 @@ def export_chunks(
 def span_requests(
     folder: TraceFolder, groups: Groups, wish: ExportOptions, tally: ExportCounts
 ) -> Iterator[tuple[dict[str, object], int]]:
-    """The requests of `--format otel`, to be sent, with the number of spans in each."""
+    """Yield the requests of `--format otel` with the number of spans in each."""
     for group in _undamaged(groups, tally):
         yield from request_documents(group_spans(folder, group, wish, tally), wish.version)
 
@@ -77,7 +77,7 @@ def span_requests(
 def group_spans(
     folder: TraceFolder, group: RunBundle, wish: ExportOptions, tally: ExportCounts
 ) -> Iterator[Span]:
-    """An agent's spans after another's; the run's own last, where the run was asked for."""
+    """Yield the spans of each agent, then the run's own if the run was requested."""
     has_run = group.whole and group.path is not None
     tell = partial(
         agent_spans,
@@ -101,7 +101,7 @@ def map_agents(
     tally: ExportCounts,
     tell: Callable[[AgentSummary, Attempt], Iterable[_Item]],
 ) -> Iterator[_Item]:
-    """What `tell` says of each agent of a group, in order."""
+    """Yield the results of `tell` for each agent of a group, in order."""
     for agent_id in group.agents:
         try:
             path = folder.existing_agent(agent_id)
@@ -157,7 +157,7 @@ def _transcripts(
 
 
 def _with_blobs(event: Event, folder: TraceFolder) -> Event:
-    """Requests and answers are told whole; an output of any size stays in its blob."""
+    """Load blobs of requests and responses; outputs stay in their blobs."""
     if event.type not in _WHOLE or not may_contain_reference(event.data):
         return event
     data = msgspec.json.encode(resolved_data(event, folder.blobs))
@@ -183,7 +183,7 @@ class _Start(msgspec.Struct):
 
 
 def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
-    """Whether every agent was asked by plain prompts: one file's rows are of one kind."""
+    """True if every agent used plain prompts: all rows of a file are of one kind."""
     found = False
     for group in _undamaged(groups, ExportCounts()):
         for agent_id in group.agents:

@@ -1,4 +1,4 @@
-"""Where an export goes: a file that is whole or not there, for its owner's eyes alone."""
+"""Atomic output file with mode 0600."""
 
 import os
 import secrets
@@ -13,9 +13,9 @@ from remora.trace.content.private_files import FILE_MODE, disk_errors
 
 @contextmanager
 def replace_when_done(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to that takes the place of `path` when all went well, and else is removed.
+    """Open a file that replaces `path` on success and is removed on failure.
 
-    A link is followed. What is no regular file (a pipe, a device) is written to as it is.
+    A link is followed. A pipe or device is written to directly.
     Raises DiskError, and UsageError for a folder.
     """
     with disk_errors(path):
@@ -31,8 +31,9 @@ def replace_when_done(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """A free name beside `path` with the same ending, for who opens files itself; the file takes
-    the place of `path` when all went well. Raises as `replace_when_done` does."""
+    """Yield a free name beside `path` with the same suffix; the file replaces `path` on success.
+
+    Raises as `replace_when_done` does."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="name a file")
     target = Path(os.path.realpath(path))

@@ -1,4 +1,4 @@
-"""Which streams are exported together: a run, its agents in order, and what people said of them."""
+"""Streams exported together: a run, its agents in order, and their reviews."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of a job as its run's stream names it; `verdict` is the last one, if any."""
+    """One attempt of a job in its run's stream; `verdict` is the last one, if any."""
 
     agent_id: str
     operation: str = ""
@@ -23,10 +23,10 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
-    """A run and those of its agents that were asked for.
+    """A run and the requested agents.
 
-    `path` is the run's own stream, null where it is gone. `attempts` are all of the run by agent,
-    in the order in which they began. `whole` tells whether the run itself was asked for.
+    `path` is the run's own stream, None if it was deleted. `attempts` are all of the run by agent,
+    in start order. `whole` is True if the run itself was requested.
     """
 
     run_id: str
@@ -39,15 +39,15 @@ class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = True
 
     def of_agent(self, agent_id: str) -> Attempt:
-        """What the run says of an agent; an attempt without a verdict where it says nothing."""
+        """Return the run's attempt of an agent, without a verdict if the run has none."""
         return self.attempts.get(agent_id) or Attempt(agent_id=agent_id)
 
 
 def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
-    """One agent, with its run's words about it. Raises NotFound, StreamDamaged."""
+    """Return one agent with its run's review. Raises NotFound, StreamDamaged."""
     first = next(read_events(folder.existing_agent(agent_id)), None)
     if first is None:
-        raise NotFound(f"{agent_id} has an empty stream", hint="it was killed as it began")
+        raise NotFound(f"{agent_id} has an empty stream", hint="it was killed at its start")
     try:
         run = bundle_of_run(folder, first.run_id)
     except NotFound:  # it expired, or the agent ran without one
@@ -58,7 +58,7 @@ def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
 
 
 def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
-    """A run and every agent of it that has a stream. Raises NotFound, StreamDamaged."""
+    """Return a run and its agents that have a stream. Raises NotFound, StreamDamaged."""
     path = folder.existing_run(run_id)
     attempts: dict[str, Attempt] = {}
     start, began, head = None, "", Head()
@@ -86,9 +86,9 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
 
 
 def all_bundles(folder: TraceFolder) -> Iterator[RunBundle | StreamDamaged]:
-    """Every run by name, then agents that no run names; for a damaged stream its error.
+    """Yield every run by name, then agents without a run; for a damaged stream its error.
 
-    The agents of a damaged run are left out: what people said of them cannot be known.
+    The agents of a damaged run are left out: their reviews are unknown.
     """
     seen: set[str] = set()
     damaged: set[str] = set()

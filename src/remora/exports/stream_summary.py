@@ -1,4 +1,4 @@
-"""What only the whole of an agent's stream tells: who acted, how it ended, that no line was changed."""
+"""Summary of an agent's stream, with its hashes verified."""
 
 from collections.abc import Iterator
 from itertools import dropwhile
@@ -23,14 +23,13 @@ from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import decode_part, stream_status
 from remora.trace.read.verified_reader import verified_events
 
-HINT = "`remora trace verify` tells what happened"
+HINT = "run `remora trace verify` for details"
 
 
 class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent as its stream tells it from beginning to end.
+    """An agent's start, end and totals from its stream.
 
-    `verified` is null where nothing was submitted; `failed_checks` names the checks that said no.
-    Tokens are as the servers counted them, summed.
+    `verified` is None if nothing was submitted. Tokens are the servers' counts, summed.
     """
 
     start: AgentStart
@@ -52,7 +51,7 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of the agent's definition; the operation where it has none."""
+        """The name of the agent's definition, else the operation."""
         return str(self.start.definition.get("name") or self.operation)
 
     @property
@@ -115,7 +114,7 @@ class _Answered(msgspec.Struct):
 
 
 class _SummaryBuilder:
-    """Collects from one event after another; a resumed turn's later word counts."""
+    """Collects facts event by event; later events of a resumed turn win."""
 
     def __init__(self, first: Event) -> None:
         self.last = first

@@ -1,4 +1,4 @@
-"""Carries an export out: into a file, to a receiver of spans, or into Inspect logs."""
+"""Targets of an export: a file, an OTLP receiver, or Inspect logs."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -61,7 +61,7 @@ def export_inspect_logs(
     """
     check_inspect()
     if not several and path.suffix != ".eval":
-        raise UsageError(f"{path.name} does not end in .eval", hint="Inspect knows logs by that")
+        raise UsageError(f"{path.name} does not end in .eval", hint="Inspect logs need this ending")
     if several:
         with disk_errors(path):
             path.mkdir(mode=FOLDER_MODE, exist_ok=True)

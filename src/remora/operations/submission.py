@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 class RunInTree(Protocol):
     """Runs work on the changed tree, where the project's own code may be started.
 
-    Raises HostError where it may not.
+    Raises HostError if it may not.
     """
 
     def __call__(self, work: Callable[[ToolTree], Result], /) -> Result:

@@ -1,4 +1,4 @@
-"""What a tool's script says, as one record whatever form it came in."""
+"""Tool result contract: one record for every form of a script's value."""
 
 from typing import Any, Literal, TypedDict
 
@@ -50,10 +50,10 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_result(value: Any) -> ToolResult:
-    """The result in what a script gave (as `ScriptRun.value` has it).
+    """Return the result for a script's value (`ScriptRun.value`).
 
-    Besides the contract's dict, a dict with `_summary` and any other value are taken, without
-    a summary of their own. What breaks the contract is an outcome `error` that says how.
+    A dict with `_summary` and any other value are accepted too. A violation of the contract becomes
+    the outcome `error`.
     """
     problem = contract_problem(value)
     if problem is not None:
@@ -72,12 +72,12 @@ def as_result(value: Any) -> ToolResult:
 
 
 def is_contract(value: Any) -> bool:
-    """Whether a value is meant as the contract's dict."""
+    """True if a value is meant as the contract's dict."""
     return isinstance(value, dict) and "result" in value and not _CONTRACT.isdisjoint(value)
 
 
 def contract_problem(value: Any) -> str | None:
-    """How a contract's dict breaks the contract, in one line; null where it does not."""
+    """Return in one line how a dict violates the contract; None if it does not."""
     if not is_contract(value):
         return None
     unknown = [key for key in value if key not in ToolResult.__struct_fields__]
@@ -104,11 +104,11 @@ def _default_outcome(value: Any) -> Outcome:
 
 
 def _error_text(value: Any) -> str:
-    """What is said to be an error, as text."""
+    """Return an error value as text."""
     try:
         return str(value)
     except (ValueError, RecursionError):  # thousands of digits, or of levels
-        return f"an error of type {type(value).__name__}, too large to be told"
+        return f"an error of type {type(value).__name__}, too large to show"
 
 
 def _clip_summary(text: str | None) -> str | None:

@@ -36,7 +36,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run gave, in the contract's words and as it came.
+    """Result of a tool run, converted and raw.
 
     `isolation` is the weakest that a subprocess ran under, `none` where none was started;
     `error_kind` is null or one of syntax, typing, runtime, limit, crashed, contract, denied.
@@ -98,10 +98,9 @@ def replay_tool(
     seed: int,
     limits: Limits = _DEFAULT_LIMITS,
 ) -> ToolRun:
-    """A recorded run once more: nothing of the machine is touched, every call is answered from
-    the record. The same script, arguments, clock, seed and limits give the same result.
+    """Repeat a recorded run; every host call is answered from the record. The same script, arguments, clock, seed and limits give the same result.
 
-    Raises ReplayMismatch where the script calls something else than is recorded.
+    Raises ReplayMismatch if the script makes a different call.
     """
     run = replay(tool.script, args, host_calls, limits=limits, clock=clock, seed=seed)
     if isinstance(run.error, ReplayMismatch):
@@ -110,7 +109,7 @@ def replay_tool(
 
 
 def failed_load(name: str, error: ScriptError, *, clock: datetime, seed: int) -> ToolRun:
-    """What is told of a tool whose script cannot be loaded."""
+    """Return the run of a tool whose script cannot be loaded."""
     run = ScriptRun(value=None, printed="", host_calls=(), error=error, duration_ms=0)
     return _tool_run(name, run, clock, seed, NO_SUBPROCESS)
 

@@ -156,7 +156,7 @@ class _SampleBuilder:
         self.events[-1]["metadata"] |= _pick(request, "renderer", "packet_sha256", "decoding")
 
     def _calling(self, event: Event, call: Mapping[str, Any]) -> Json:
-        """The decision, and who made it: nobody shall mistake a rule's for the model's."""
+        """Return the decision and who made it, a rule or the model."""
         decided = {
             "id": f"{event.agent_id}.{event.seq}",
             "function": str(call.get("tool")),
@@ -207,7 +207,7 @@ class _SampleBuilder:
 
 
 def _scores(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[str, Json]]:
-    """`verified`: what the checks said; `review`: what a person said. Without a word no score."""
+    """Yield `verified` (the checks) and `review` (a person's verdict) as far as they exist."""
     if survey.verified is not None:
         why = ", ".join(survey.failed_checks)
         yield "verified", {"value": _letter(right=survey.verified), "explanation": why or None}

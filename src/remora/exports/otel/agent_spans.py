@@ -121,7 +121,7 @@ class _SpanBuilder:
             self._fail(event)
 
     def unfinished(self) -> Iterator[Span]:
-        """What was begun and never came to an end: it ends where it began."""
+        """Give unfinished spans zero duration."""
         if self._request is not None:
             yield self._chat(self._request, None)
         if self._call is not None:

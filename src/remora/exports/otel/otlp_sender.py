@@ -1,4 +1,4 @@
-"""Sends spans to an OpenTelemetry receiver: OTLP over HTTP, in protobuf's form."""
+"""OTLP sender: spans to an OpenTelemetry receiver over HTTP, as protobuf."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ _TIMEOUT_S = 30.0
 def traces_url(endpoint: str) -> str:
     """The address that takes spans: `/v1/traces` is added to one that does not end in it.
 
-    Raises UsageError for what is no http(s) address, or holds a password.
+    Raises UsageError if it is not an http(s) address or contains a password.
     """
     try:
         parts = urlsplit(endpoint)
@@ -30,7 +30,7 @@ def traces_url(endpoint: str) -> str:
     if not usable:
         raise UsageError(
             # a password may stand before an @
-            f"{endpoint.rpartition('@')[2]!r} is no address of a receiver",
+            f"{endpoint.rpartition('@')[2]!r} is not the address of a receiver",
             hint="such as http://127.0.0.1:4318",
         )
     if parts.username or parts.password:
@@ -54,8 +54,8 @@ def send_spans(
 ) -> Iterator[int]:
     """Post each request; yields how many spans the receiver took of it.
 
-    A receiver that is busy (429, 502, 503, 504) or cannot be reached is asked up to four times.
-    Raises OutsideError where it refuses, or takes only a part.
+    A receiver that is busy (429, 502, 503, 504) or unreachable is tried up to four times.
+    Raises OutsideError if it refuses any of them.
     """
     import httpx2
 
@@ -110,7 +110,7 @@ def _wait_s(retry_after: str | None, attempt: int) -> float:
 
 
 def _check_all_taken(url: str, answer: Any, count: int) -> None:
-    """A receiver may take some spans and refuse others, and say so in its answer."""
+    """Raise OutsideError if the response reports refused spans."""
     if "protobuf" not in answer.headers.get("Content-Type", ""):
         return
     try:

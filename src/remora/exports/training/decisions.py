@@ -1,4 +1,4 @@
-"""Every question that a model was asked, with its answer, the call it led to and what came of it."""
+"""Model decisions of a stream: request, response, tool call and result."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -32,16 +32,16 @@ _KEPT = frozenset(
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What a call came to; the output itself stays where it is."""
+    """Outcome of a tool call, without its output."""
 
     outcome: str = "success"
     error: Any = None
 
 
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with the event that holds it, and the packet that was folded up to it.
+    """A request with its event and the packet at that point.
 
-    What is absent is null: a model that never answered, an answer that was no call.
+    Absent parts are None: the model did not answer, or the answer was not a call.
     """
 
     event: Event
@@ -58,8 +58,10 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.request.decoding.get("strategy", ""))
 
     def shown(self) -> DecisionPacket:
-        """The packet as the request shows it. Raises StreamDamaged where the fold gives another
-        than the one that the request names."""
+        """Return the packet as the request shows it.
+
+        Raises StreamDamaged if its hash differs from the recorded one.
+        """
         packet = trim(self.packet, self.request.trim)
         if canonical_sha256(packet) != self.request.packet_sha256:
             raise StreamDamaged(
@@ -70,10 +72,9 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
-    """The questions of a stream in order, each once it is known what became of it.
+    """Yield the decisions of a stream in order, each when its result is known.
 
-    A turn that was cut off and decided again gives two. Holds one turn at a time.
-    Raises StreamDamaged for what cannot be folded or decoded.
+    An interrupted and repeated turn yields two. Holds one turn at a time. Raises StreamDamaged.
     """
     packet = DecisionPacket()
     current: ModelDecision | None = None

@@ -30,7 +30,7 @@ def functiongemma_rows(
     """One row for each answered request: `prompt` and `completion` are strings.
 
     Where the request was FunctionGemma's, both are the bytes that were sent and came back. Where
-    it was another renderer's, the prompt is rendered anew from the packet that it shows,
+    it was another renderer's, the prompt is rendered again from its packet,
     `completion` is the call that was taken, and `rendered` is true; an answer that led to no call
     has no such row. `<bos>` is left to the tokenizer, as it is left to the server.
     """

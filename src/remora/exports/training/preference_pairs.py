@@ -143,7 +143,7 @@ def _is_plain(side: _AnswerSide) -> bool:
 
 
 def _saw_feedback(one: ModelDecision) -> bool:
-    """Whether the packet held a person's feedback."""
+    """True if the packet held a person's feedback."""
     return not PINNED.isdisjoint(one.packet.knowledge)
 
 

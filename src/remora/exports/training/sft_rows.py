@@ -1,4 +1,4 @@
-"""Training rows (`sft`): a request byte for byte as it was sent, and what became of its answer."""
+"""Training rows (`sft`): the exact request, and the result of its answer."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
 Row = dict[str, Any]
-OTHER_KIND = "asked by plain prompt, which cannot stand beside conversations"
+OTHER_KIND = "asked by plain prompt, which cannot be mixed with conversations"
 
 
 def sft_rows(
@@ -64,7 +64,7 @@ def answer_message(one: ModelDecision) -> Row:
 
 
 def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
-    """Where a row comes from and what became of it.
+    """Return the origin and result of a row.
 
     Each column has one type, so that any reader of tables takes them; values of any form stand as
     JSON text. None has a name that trainers give a meaning of their own, such as `messages`

@@ -1,4 +1,4 @@
-"""Words that people wrote about a node: other docstrings, call sites, comments."""
+"""Texts about a node in other docstrings, call sites and comments."""
 
 import ast
 import re
@@ -33,11 +33,8 @@ class ParameterText(msgspec.Struct, frozen=True):
 
 
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one file says.
-
-    Described parameters, summaries of methods by class, which functions raise what, and the
-    constants that calls pass.
-    """
+    """Texts of one file: parameter descriptions, method summaries by class, the functions that raise
+    each exception, base classes, and constants passed by calls."""
 
     parameters: tuple[ParameterText, ...] = ()
     methods: Mapping[tuple[str, str], str] = {}
@@ -46,13 +43,15 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     constants: Mapping[tuple[str, str], tuple[str, ...]] = {}
 
     def bases_of(self, owner: str) -> list[str]:
-        """The classes that a class of that name names as its bases."""
+        """Return the base classes of the class with this name."""
         return [base for base, below in self.subclasses.items() if owner in below]
 
 
 class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """`own`: of the node's file, `near`: of the files around it, `callers`: of those that the Hub
-    says call it. `owner` is the class around the node."""
+    """Texts of the node's file (`own`), of files in the same folder (`near`) and of its callers.
+
+    `owner` is the class around the node.
+    """
 
     own: FileTexts = FileTexts()
     near: tuple[FileTexts, ...] = ()
@@ -61,7 +60,7 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def collect_texts(source: Source) -> FileTexts:
-    """Everything that a file tells of any node."""
+    """Return all texts of a file."""
     parameters: list[ParameterText] = []
     methods: dict[tuple[str, str], str] = {}
     raisers: dict[str, list[str]] = {}
@@ -93,7 +92,7 @@ def _frozen(lists: Mapping[_Key, list[str]]) -> dict[_Key, tuple[str, ...]]:
 
 
 def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[DefinitionNode, str]]:
-    """Those at a file's margin and in its classes, with the class that each stands in."""
+    """Yield top-level definitions and those in classes, with the class of each."""
     for node in body:
         if isinstance(node, DEFINITIONS):
             yield node, owner
@@ -114,7 +113,7 @@ def _calls(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def _constants(calls: Iterable[ast.Call]) -> dict[tuple[str, str], list[str]]:
-    """By function and keyword: strings and numbers that are given."""
+    """Return strings and numbers passed, by function and keyword."""
     found: dict[tuple[str, str], list[str]] = {}
     for call in calls:
         for keyword in call.keywords:
@@ -134,16 +133,16 @@ def _is_quotable_constant(value: object) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
 
 
-def majority_text(told: Sequence[str], *, least: int) -> str:
-    """What most say, where that is at least `least` and three of five."""
-    best = Counter(told).most_common(1)
-    if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(told):
+def majority_text(texts: Sequence[str], *, least: int) -> str:
+    """Return the most common text if at least `least` and 60 % of all agree; else an empty text."""
+    best = Counter(texts).most_common(1)
+    if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(texts):
         return best[0][0]
     return ""
 
 
 def comment_above(node: DefinitionNode | ast.Module, source: Source) -> str:
-    """The sentence of a comment right above a definition, or at the top of a module."""
+    """Return the first sentence of the comment directly above a definition or at the top of a module."""
     lines = source.utf8.decode("utf-8", "replace").split("\n")
     if isinstance(node, ast.Module):
         first = node.body[0].lineno - 1 if node.body else len(lines)
@@ -162,13 +161,13 @@ def _contiguous(lines: Sequence[str]) -> list[str]:
 
 
 def _sentence(lines: Sequence[str]) -> str:
-    """The first sentence, where all lines are of one comment that is written for readers."""
-    told = [line.strip() for line in lines if line.strip()]
-    if not told or not all(line.startswith("#") for line in told):
+    """Return the first sentence if all lines are one prose comment."""
+    stripped = [line.strip() for line in lines if line.strip()]
+    if not stripped or not all(line.startswith("#") for line in stripped):
         return ""
-    if any(_NOT_A_COMMENT.match(line) for line in told) or _LEGAL.search(" ".join(told)):
+    if any(_NOT_A_COMMENT.match(line) for line in stripped) or _LEGAL.search(" ".join(stripped)):
         return ""
-    text = " ".join(line.lstrip("#: ").strip() for line in told).strip()
+    text = " ".join(line.lstrip("#: ").strip() for line in stripped).strip()
     first = re.split(r"(?<=[a-z0-9)`][.!?])\s+(?=[A-Z`])", text)[0]
     fit = first[:1].isupper() and len(first.split()) > 2 and first.isprintable()
     return first if fit and "=" not in first and first.endswith(".") else ""

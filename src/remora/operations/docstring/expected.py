@@ -1,4 +1,4 @@
-"""What a node's docstring may describe, read from its code."""
+"""Parts that a node's docstring may describe, read from its code."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
 
 
 def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
-    """Of a function, a class or a module."""
+    """Return the describable parts of a function, a class or a module."""
     if isinstance(node, ast.Module):
         return Describable()
     if isinstance(node, ast.ClassDef):
@@ -28,7 +28,7 @@ def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
 
 
 def source_of(node: ast.expr | None) -> str | None:
-    """An expression on one line; a string annotation is what it holds."""
+    """Return an expression on one line; a string annotation without its quotes."""
     if node is None:
         return None
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -65,13 +65,13 @@ def _parameters(args: ast.arguments) -> Iterator[Parameter]:
 
 
 def _names(args: ast.arguments) -> list[str]:
-    """All that the body is given."""
+    """Return all parameter names."""
     given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     return [each.arg for each in given if each is not None]
 
 
 def _attributes(node: ast.ClassDef) -> Iterator[Parameter]:
-    """The annotated ones of the class's own body, but for constants of the class."""
+    """Yield annotated attributes of the class body, except class constants."""
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             name, annotation = statement.target.id, source_of(statement.annotation)

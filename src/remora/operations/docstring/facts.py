@@ -1,6 +1,6 @@
-"""What the code itself says of a node: first lines and descriptions that state facts.
+"""First lines and descriptions that state facts of the code.
 
-A first line made of the name's own words says nothing, so none is made.
+No first line is made from the words of a name: it would add nothing.
 """
 
 import ast
@@ -154,8 +154,10 @@ def _parameter(parameter: Parameter, node: FunctionNode | None, evidence: Relate
 
 
 def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
-    """What other docstrings say of a parameter of that name: those of its class agree, or most of
-    those that stand around it."""
+    """Return the description of this parameter name in other docstrings.
+
+    All of its class or most of the surrounding ones must agree.
+    """
     files = (evidence.own, *evidence.near)
     told = [each for file in files for each in file.parameters if each.name == parameter.name]
     of_class = [each.text for each in told if evidence.owner and each.owner == evidence.owner]
@@ -165,7 +167,7 @@ def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
 
 
 def _choices(parameter: Parameter, node: FunctionNode) -> str:
-    """The constants that the body compares it with."""
+    """Return the constants that the body compares the parameter with."""
     found: dict[str, None] = {}
     compared = [each for each in own_nodes(node.body) if isinstance(each, ast.Compare)]
     for each in sorted(compared, key=lambda each: (each.lineno, each.col_offset)):
@@ -185,7 +187,7 @@ def _strings(operator: ast.cmpop, value: ast.expr) -> Iterator[str]:
 
 
 def _fallback(parameter: Parameter, node: FunctionNode) -> str:
-    """What is taken where it is None: `if x is None: x = …`, `x = x or …`."""
+    """Return the replacement of None: `if x is None: x = …`, `x = x or …`."""
     if parameter.default != "None":
         return ""
     known = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
@@ -220,7 +222,7 @@ def _is(node: ast.AST, parameter: Parameter) -> bool:
 
 
 def _called(parameter: Parameter, node: FunctionNode) -> str:
-    """With what the body calls it."""
+    """Return the arguments that the body calls the parameter with."""
     known = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
     for each in own_nodes(node.body):
         if isinstance(each, ast.Call) and _is(each.func, parameter) and not each.keywords:
@@ -231,7 +233,7 @@ def _called(parameter: Parameter, node: FunctionNode) -> str:
 
 
 def _examples(parameter: Parameter, node: FunctionNode, evidence: RelatedTexts) -> str:
-    """Constants that calls give it."""
+    """Return constants that calls pass for the parameter."""
     places = (evidence.own, *evidence.callers)
     key = (node.name, parameter.name)
     found = dict.fromkeys(text for each in places for text in each.constants.get(key, ()))
@@ -240,7 +242,7 @@ def _examples(parameter: Parameter, node: FunctionNode, evidence: RelatedTexts) 
 
 
 def _noted(attribute: Parameter, node: DefinitionNode, source: Source) -> str:
-    """The comment on an attribute's line."""
+    """Return the comment on an attribute's line."""
     for each in node.body:
         if isinstance(each, ast.AnnAssign) and getattr(each.target, "id", "") == attribute.name:
             line = source.line(each.end_lineno or each.lineno)[each.end_col_offset or 0 :]
@@ -251,7 +253,7 @@ def _noted(attribute: Parameter, node: DefinitionNode, source: Source) -> str:
 
 
 def _outcome(node: FunctionNode, made_of: Describable) -> str:
-    """Return what its `return` statements say, without a full stop; perhaps nothing."""
+    """Return a description of the returned value without a full stop; empty if there is none."""
     if made_of.outcome != "returns":
         return ""
     known = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
@@ -319,7 +321,7 @@ def _is_bool(node: FunctionNode) -> bool:
 
 
 def _none_if(body: Sequence[ast.stmt], known: Collection[str]) -> str:
-    """The condition of the one `return None`, where it stands at the function's own margin."""
+    """Return the condition of the only `return None` if it is at the function's top level."""
     reasons: list[str] = []
     for number, each in enumerate(body):
         if isinstance(each, ast.If) and len(each.body) == 1 and _returns_none(each.body[0]):

@@ -1,4 +1,4 @@
-"""Host functions of the docstring agent: what a node's docstring should say, and writing it."""
+"""Host functions of the docstring agent: plan a docstring and write it."""
 
 import functools
 import re
@@ -53,13 +53,13 @@ def docstring_plan(
     style: str | None = None,
     callers: list[str] | None = None,
 ) -> dict[str, Any]:
-    """What the docstring of a node (by qualname) lacks, and what the code itself suggests for it.
+    """Return what the docstring of a node (by qualname) lacks and what the code suggests.
 
-    `state` is `missing`, `inherited`, `outdated` or `current`; `parts` says in lines what there is to describe
-    or to put right. `suggested_summaries` are first lines, the best first; `texts` what is known of
-    `parameters`, `attributes`, `outcome` and `raises`; `open` the parts of which nothing is known;
-    `renames` pairs of a documented parameter that is gone and one that may be the same; `room` the
-    longest summary that fits. `callers` are paths of files that call it.
+    `state` is `missing`, `inherited`, `outdated` or `current`; `parts` are lines of what to describe
+    or to correct. `suggested_summaries` are first lines, the best first; `texts` the known
+    descriptions of `parameters`, `attributes`, `outcome` and `raises`; `open` the parts without one;
+    `renames` pairs of a removed parameter and a likely new name; `room` the maximum length of the
+    summary. `callers` are paths of files that call the node.
     """
     found = find_documented(path, place.read(path), node)
     made_of = describable_parts(found.node)
@@ -98,12 +98,11 @@ def docstring_plan(
 def write_docstring(
     place: ToolTree, path: str, node: str, texts: dict[str, Any], style: str | None = None
 ) -> dict[str, Any]:
-    """Write the docstring of a node that has none, or mend its outdated one, as `texts` says.
+    """Write a missing docstring from `texts`, or update an outdated one.
 
     `texts`: `summary`, `outcome`, and `parameters`, `attributes`, `raises`, `renames` by name.
-    Sections that the project's own lint rules would not like are left out. Raises HostError, and
-    writes nothing, where a text is not one line, or the file would not be the same but for the
-    docstring, or would have more findings. Says which `lines` changed.
+    Sections that would violate the project's lint rules are left out. Raises HostError and writes
+    nothing if a text is not one line or the file would have more findings.
     """
     found = find_documented(path, place.read(path), node)
     manner = _format_for(place, path, style)
@@ -116,7 +115,7 @@ def write_docstring(
         if not extra:
             place.write(path, content)
             return {"path": path, "state": "added" if found.text is None else "mended"}
-    raise HostError(f"{path}: it would add {extra[0]['code']}: {extra[0]['message']}")
+    raise HostError(f"{path}: the docstring would add {extra[0]['code']}: {extra[0]['message']}")
 
 
 def _validated_texts(
@@ -129,12 +128,12 @@ def _validated_texts(
     if found.text is None:
         room = _summary_width(found, manner)
         if len(texts.summary) > room:
-            raise HostError(f"the summary has {len(texts.summary)} characters, {room} fit")
+            raise HostError(f"the summary has {len(texts.summary)} characters (maximum {room})")
     for text in _text_values(texts):
         if text != text.strip() or not text.isprintable() or len(text) > TEXT_LIMIT:
-            raise HostError(f"a text is one line of at most {TEXT_LIMIT} characters")
+            raise HostError(f"a text must be one line of at most {TEXT_LIMIT} characters")
         if '"""' in text or "'''" in text:
-            raise HostError("a text holds no quotes that would end the docstring")
+            raise HostError("a text must not contain triple quotes")
     made: DocstringTexts = msgspec.convert(
         _quote_code(msgspec.to_builtins(texts), manner.tick), DocstringTexts
     )
@@ -154,7 +153,7 @@ def _quote_code(value: Any, tick: str) -> Any:
 
 
 def _are_similar(old: str, new: str) -> bool:
-    """Whether a new parameter may be the old one: a word of its name is the same, or nearly all."""
+    """True if the names share a word or are nearly equal: the parameter may have been renamed."""
     shared = {*_WORD.findall(old.lower())} & {*_WORD.findall(new.lower())}
     return bool(shared) or SequenceMatcher(None, old, new).ratio() >= _MIN_SIMILARITY
 
@@ -165,17 +164,18 @@ def _summary_width(found: DocumentedNode, manner: DocstringFormat) -> int:
 
 
 def _differences(found: DocumentedNode) -> Iterator[str]:
-    """How an outdated docstring differs from the code."""
+    """Yield the differences between the docstring and the code."""
     other = found.differences
     yield from (
-        f"parameter {name} is documented, and gone" for name in sorted(other.unknown_parameters)
+        f"parameter {name} is documented but no longer exists"
+        for name in sorted(other.unknown_parameters)
     )
     yield from (f"parameter {name} is not documented" for name in other.undocumented_parameters)
     if other.no_value:
-        yield "a result is documented, and there is none"
-    yield from (f"{name} is documented, and never raised" for name in sorted(other.never_raised))
+        yield "a result is documented but not returned"
+    yield from (f"{name} is documented but never raised" for name in sorted(other.never_raised))
     yield from (
-        f"{name} is raised, and not documented" for name in sorted(other.undocumented_exceptions)
+        f"{name} is raised but not documented" for name in sorted(other.undocumented_exceptions)
     )
 
 
@@ -190,7 +190,7 @@ def _describable_lines(made_of: Describable) -> Iterator[str]:
 
 
 def _missing_texts(made_of: Describable, texts: DocstringTexts) -> Iterator[str]:
-    """Parts without a text: `parameters.NAME`, `outcome`, `raises.NAME`."""
+    """Yield parts without a text: `parameters.NAME`, `outcome`, `raises.NAME`."""
     for each in made_of.parameters:
         if each.name not in texts.parameters:
             yield f"parameters.{each.name}"
@@ -201,7 +201,7 @@ def _missing_texts(made_of: Describable, texts: DocstringTexts) -> Iterator[str]
 
 def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringFormat:
     if style is not None and style not in STYLES:
-        raise HostError(f"{style!r} is no style: there is {', '.join(STYLES)}")
+        raise HostError(f"{style!r} is not a docstring style; use {', '.join(STYLES)}")
     chosen: Style | None = style or convention_of(place, path)  # type: ignore[assignment]
     own = _texts_of_content(place.read(path))
     habits = [own[1], *(found[1] for found in _sibling_files(place, path))] if own else []
@@ -232,7 +232,7 @@ _FileSummary = tuple[FileTexts, StyleCounts]
 
 
 def _sibling_files(place: ToolTree, path: str) -> list[_FileSummary]:
-    """Of the files in the same folder."""
+    """Return the texts of other files in the same folder."""
     folder = path.rpartition("/")[0]
     pattern = f"{folder}/*.py" if folder else "*.py"
     others = [each for each in place.files.glob(pattern) if each != path][:_MAX_SIBLINGS]
@@ -242,7 +242,7 @@ def _sibling_files(place: ToolTree, path: str) -> list[_FileSummary]:
 def _texts_of_file(place: ToolTree, path: str) -> _FileSummary | None:
     try:
         return _texts_of_content(place.read(path))
-    except HostError:  # gone, or too large: it tells nothing
+    except HostError:  # deleted or too large
         return None
 
 

@@ -1,4 +1,4 @@
-"""Where in a file's bytes a docstring stands, or would stand; every other byte stays."""
+"""Position of a docstring in a file's bytes; every other byte stays."""
 
 import ast
 import codecs
@@ -18,9 +18,9 @@ _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
 class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes `start` to `end` of the file's text, which the docstring's lines replace.
+    """Bytes `start` to `end` of the file's text that the docstring's lines replace.
 
-    `indent` is a statement's there; `before` and `after` go around the lines.
+    `indent` is the indentation of statements; `before` and `after` surround the lines.
     """
 
     start: int
@@ -31,7 +31,7 @@ class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileBytes:
-    """A file's bytes without byte order mark, its lines and how they end."""
+    """A file's bytes without byte order mark, its lines and its line ending."""
 
     def __init__(self, source: Source) -> None:
         self.mark = codecs.BOM_UTF8 if source.raw.startswith(codecs.BOM_UTF8) else b""
@@ -43,11 +43,11 @@ class FileBytes:
         self.newline = self._ending(self.lines[0]) if self.lines else "\n"
 
     def offset(self, line: int, column: int) -> int:
-        """Where a place of the tree is."""
+        """Return the byte offset of a line (from 1) and column."""
         return self.starts[line - 1] + column
 
     def with_lines(self, spot: InsertionPoint, lines: Sequence[str]) -> bytes:
-        """The file's bytes with the lines in their place."""
+        """Return the file's bytes with the lines inserted."""
         text = spot.before + "\n".join(lines) + spot.after
         made = text.replace("\n", self.newline).encode()
         return self.mark + self.raw[: spot.start] + made + self.raw[spot.end :]
@@ -58,7 +58,7 @@ class FileBytes:
 
 
 def existing_docstring_point(node: DefinitionNode | ast.Module, body: FileBytes) -> InsertionPoint:
-    """That of the docstring that is there."""
+    """Return the position of the existing docstring."""
     literal = node.body[0].value  # type: ignore[attr-defined]
     start = body.offset(literal.lineno, literal.col_offset)
     end = body.offset(literal.end_lineno, literal.end_col_offset)
@@ -72,7 +72,7 @@ def existing_docstring_point(node: DefinitionNode | ast.Module, body: FileBytes)
 def new_docstring_point(
     node: DefinitionNode | ast.Module, source: Source, body: FileBytes
 ) -> InsertionPoint:
-    """That of a docstring to come."""
+    """Return the position for a new docstring."""
     if isinstance(node, ast.Module):
         return _module_point(node, source, body)
     first = node.body[0]
@@ -94,7 +94,7 @@ def new_docstring_point(
 
 
 def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoint:
-    """The body stands behind the colon: it gets a line of its own."""
+    """Return the position for a body on the header's line, which moves to its own line."""
     first = node.body[0]
     at = body.offset(first.lineno, first.col_offset)
     colon = body.raw[:at].rstrip()
@@ -111,7 +111,7 @@ def _is_placeholder(node: DefinitionNode) -> bool:
 
 
 def _indent_step(body: FileBytes) -> str:
-    """What the file's blocks are indented by: that of its first indented line."""
+    """Return the file's indentation step: the margin of its first indented line."""
     for line in body.lines:
         margin = re.match(rb"(\t| +)\S", line)
         if margin and margin[1] != b" " and not line.lstrip().startswith(b"#"):
@@ -120,7 +120,7 @@ def _indent_step(body: FileBytes) -> str:
 
 
 def _header_end(node: DefinitionNode, body: FileBytes) -> int:
-    """How many lines come up to the colon's line, and that one."""
+    """Return the number of lines up to and including the header's last line."""
     text = b"".join(body.lines[node.lineno - 1 :]).decode()
     depth = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -132,7 +132,7 @@ def _header_end(node: DefinitionNode, body: FileBytes) -> int:
 
 
 def _module_point(node: ast.Module, source: Source, body: FileBytes) -> InsertionPoint:
-    """Behind the comments at the top, before everything else."""
+    """Return the position after the comments at the top of the module."""
     stop = start_line(node.body[0], source) - 1 if node.body else len(body.lines)
     number = 0
     while number < stop and _COMMENT.match(body.lines[number]):

@@ -1,4 +1,4 @@
-"""A docstring's lines in Google's, NumPy's or reST's style."""
+"""Docstring layout in Google, NumPy or reST style."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ STEP = "    "
 def docstring_lines(
     texts: DocstringTexts, made_of: Describable, manner: DocstringFormat, indent: str
 ) -> list[str]:
-    """The lines between the quotes, the first without its indentation; one line where that is all."""
+    """Return the lines between the quotes, the first without indentation."""
     sections = list(_sections(texts, made_of))
     body: list[str] = []
     for kind, entries in sections:
@@ -42,11 +42,11 @@ def docstring_lines(
 
 
 Entry = tuple[Parameter, str]
-"""What is described, and its description; an outcome has no name."""
+"""A part and its description; an outcome has no name."""
 
 
 def _sections(texts: DocstringTexts, made_of: Describable) -> Iterator[tuple[Kind, list[Entry]]]:
-    """Only with all parameters described are they listed: a list of some would be outdated."""
+    """Yield the sections. A section with an undescribed entry is left out: it would be outdated."""
     for kind, listed, said in (
         ("parameters", made_of.parameters, texts.parameters),
         ("attributes", made_of.attributes, texts.attributes),
@@ -64,7 +64,7 @@ def _sections(texts: DocstringTexts, made_of: Describable) -> Iterator[tuple[Kin
 def section_lines(
     kind: Kind, entries: Sequence[Entry], manner: DocstringFormat, indent: str
 ) -> Iterator[str]:
-    """A section with its title, every line indented."""
+    """Yield a section with its title, every line indented."""
     google, numpy = _TITLES[kind]
     if manner.style == "rest":
         for entry in entries:
@@ -81,7 +81,7 @@ def section_lines(
 
 
 def item_lines(kind: Kind, entry: Entry, manner: DocstringFormat, margin: str) -> list[str]:
-    """One entry of a section, at its margin."""
+    """Return one entry of a section, indented by `margin`."""
     what, text = entry
     name = what.kind.replace("*", "\\*" if manner.style == "rest" else "*") + what.name
     if manner.style == "numpy":

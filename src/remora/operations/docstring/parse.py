@@ -1,4 +1,4 @@
-"""A docstring read into sections and items, with the lines on which each of them stands."""
+"""Docstring parser: sections and items with their line numbers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ _NAMED = ("parameters", "raises", "attributes")
 
 
 def parse_docstring(text: str) -> ParsedDocstring:
-    """The docstring's parts; its style is that of most of its sections."""
+    """Parse a docstring; its style is the one with most sections."""
     lines = text.split("\n")
     found: dict[Style, list[Section]] = {
         "google": list(_google(lines)),
@@ -89,7 +89,7 @@ def _item(kind: Kind, lines: Sequence[str], first: int, last: int, pattern: obje
 
 
 def _rest(lines: Sequence[str]) -> Iterator[Section]:
-    """Every field is a section of its own."""
+    """Yield each field as a section."""
     for number, line in enumerate(lines):
         field = REST_FIELD.fullmatch(line.expandtabs())
         kind = FIELDS.get(field[1]) or _TYPES.get(field[1]) if field else None
@@ -107,7 +107,7 @@ def _rest(lines: Sequence[str]) -> Iterator[Section]:
 
 
 def _deeper(lines: Sequence[str], number: int, margin: int, *, blank: bool = True) -> int:
-    """The last line after `number` that is indented beyond `margin`, with nothing else between."""
+    """Return the last line of the block after `number` that is indented more than `margin`."""
     last = number
     for index in range(number + 1, len(lines)):
         if not lines[index].strip():
@@ -121,7 +121,7 @@ def _deeper(lines: Sequence[str], number: int, margin: int, *, blank: bool = Tru
 
 
 def _filled(lines: Sequence[str], first: int, last: int) -> int:
-    """The last line from `first` to `last` that is not blank."""
+    """Return the last non-blank line from `first` to `last`."""
     while last > first and not lines[last].strip():
         last -= 1
     return last

@@ -1,4 +1,4 @@
-"""Pieces of code as a description quotes them: short, on one line, and nothing private."""
+"""Code quoted in descriptions: short, on one line, without private names."""
 
 import ast
 import builtins
@@ -24,10 +24,10 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def code_text(node: ast.AST | None, names: Collection[str] | None = None) -> str:
-    """The source of an expression between backticks; empty where it is not fit to be quoted.
+    """Return an expression's source in backticks; empty if it is unsuitable.
 
-    With `names`, only where whoever calls the function knows every name in it: those, Python's own,
-    and what begins with a capital.
+    With `names`, every name in it must be known to callers: one of `names`, a builtin, or
+    capitalized.
     """
     if node is None or (names is not None and not _is_known(node, names)):
         return ""
@@ -60,7 +60,7 @@ def _is_bound(name: ast.Name) -> bool:
 
 
 def negate(test: ast.expr) -> ast.expr:
-    """The opposite of a condition, in the shortest way to write it."""
+    """Return the negation of a condition in its shortest form."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return test.operand
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -69,7 +69,7 @@ def negate(test: ast.expr) -> ast.expr:
 
 
 def message_text(raised: ast.expr | None, names: Collection[str]) -> str:
-    """What an exception is told when it is made, where that is a text; its fields in backticks."""
+    """Return the literal message of a raised exception, with its fields in backticks."""
     first = raised.args[0] if isinstance(raised, ast.Call) and raised.args else None
     text = _literal_text(first, names)
     fit = len(text.split()) > 1 and len(text) <= 120 and text.isprintable()
@@ -96,5 +96,5 @@ def _part(piece: ast.expr, names: Collection[str]) -> str:
 
 
 def _without_code(text: str) -> str:
-    """Without the code that was put into it."""
+    """Return the text without its quoted code."""
     return re.sub(r"`[^`]*`", "", text)

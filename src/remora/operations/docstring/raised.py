@@ -1,4 +1,4 @@
-"""Which exceptions come out of a body's own `raise` statements, and on what condition."""
+"""Exceptions raised by a body's own `raise` statements, and their conditions."""
 
 import ast
 import re
@@ -15,8 +15,11 @@ _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class _Context(NamedTuple):
-    """`caught`: names that a `try` around it takes; `reason`: on what condition one comes here, in
-    terms of `names`, which callers know."""
+    """Surroundings of a statement.
+
+    `caught` are exception names that an enclosing `try` handles; `reason` is the condition under
+    which the statement runs, in terms of `names`, which callers know.
+    """
 
     caught: tuple[str, ...] = ()
     reason: str = ""
@@ -24,9 +27,9 @@ class _Context(NamedTuple):
 
 
 def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[Raise, ...]:
-    """Each exception once, in the order of the source; the reasons of one, joined by `or`.
+    """Return each exception once, in source order, with its reasons joined by `or`.
 
-    `names` are the parameters: nothing else of a body means anything to who calls it.
+    `names` are the parameters: callers know no other names of a body.
     """
     reasons: dict[str, list[str]] = {}
     for name, reason in _raises_in_body(body, _Context(names=frozenset(names))):
@@ -37,7 +40,7 @@ def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[R
 
 
 def _join_reasons(reasons: Sequence[str]) -> str:
-    """`if A or if B`; nothing where one of them is not known, or there are too many."""
+    """`if A or if B`; empty if one of them is unknown or there are more than two."""
     if not all(reasons) or len(reasons) > 2:
         return ""
     if len(reasons) > 1 and not all(reason.startswith("if ") for reason in reasons):
@@ -46,7 +49,7 @@ def _join_reasons(reasons: Sequence[str]) -> str:
 
 
 def _raises_in_body(body: Sequence[Any], where: _Context) -> Iterator[tuple[str, str]]:
-    passed: list[ast.If] = []  # what one comes past only on some condition
+    passed: list[ast.If] = []  # earlier `if` statements that always leave
     for statement in body:
         alone = isinstance(statement, ast.Raise) and passed
         yield from _raises_in_statement(
@@ -90,7 +93,7 @@ def _raise_statement(statement: ast.Raise, where: _Context) -> Iterator[tuple[st
 
 
 def _reason(statement: ast.Raise, where: _Context) -> str:
-    """The condition; where that is but a name, what the exception itself says tells more."""
+    """Return the condition, or the exception's message if the condition is only a name."""
     message = message_text(statement.exc, where.names)
     weak = re.fullmatch(r"if `(?:not )?\w+`", where.reason) is not None
     return message if message and (weak or not where.reason) else where.reason
@@ -115,7 +118,7 @@ def _caught_names(kind: ast.expr | None) -> Iterator[str]:
 
 
 def _suppressed_names(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
-    """What a `with suppress(…)` takes."""
+    """Return the exceptions that `with suppress(…)` handles."""
     calls = [item.context_expr for item in statement.items]
     return tuple(
         unqualified_name(argument)
@@ -126,7 +129,7 @@ def _suppressed_names(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
 
 
 def _if_body_raises(body: Sequence[ast.stmt], kind: ast.expr | None, where: _Context) -> str:
-    """`if `int(text)` raises `ValueError``, where the block does one thing."""
+    """`if `int(text)` raises `ValueError``, if the block is one statement."""
     value = getattr(body[0], "value", None) if len(body) == 1 else None
     tried = code_text(value, where.names) if isinstance(value, ast.Call | ast.Subscript) else ""
     error = code_text(kind) if kind is not None else ""
@@ -146,7 +149,7 @@ def _if_false(test: ast.expr, where: _Context) -> str:
 
 
 def _reached_after(passed: Sequence[ast.If], where: _Context) -> str:
-    """Why one comes behind an `if` that always leaves; nothing where that is not all of it."""
+    """Return the condition for passing an `if` that always leaves; empty if there are others."""
     if where.reason or len(passed) != 1 or passed[0].orelse:
         return ""
     return _if_false(passed[0].test, where)

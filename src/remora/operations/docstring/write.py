@@ -74,7 +74,7 @@ def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
 def write(found: DocumentedNode, texts: DocstringTexts, manner: DocstringFormat) -> bytes:
     """The file's bytes with a docstring for a node that has none, or an outdated one mended.
 
-    Raises HostError where that would not leave a docstring that is right, and everything else as
+    Raises HostError if that would not leave a docstring that is right, and everything else as
     it was.
     """
     made_of = describable_parts(found.node)

@@ -1,4 +1,4 @@
-"""Mutants of a function: copies of its file with one planted fault, to see whether a test minds."""
+"""Mutants of a function: copies of its file with one planted fault."""
 
 import ast
 import copy
@@ -39,12 +39,11 @@ _OTHER_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 }
 _T = TypeVar("_T")
 _Change = Callable[[ast.AST], ast.AST]
-"""From a copy of the node that the fault was found for to what is planted in its place."""
+"""Returns the replacement of a node."""
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """`text` is the whole file; comments and layout are gone. `what` says in a few words where the
-    fault is, and which."""
+    """`text` is the whole file without comments and layout; `what` describes the fault."""
 
     what: str
     line: int
@@ -52,9 +51,9 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutant]:
-    """Faults of every kind, in the order of the source, no kind before each other had its turn.
+    """Return mutants in source order, chosen from all kinds of faults in turn.
 
-    None where there is no such function. Every mutant parses, and its syntax tree is another one.
+    Empty if there is no such function. Every mutant parses and has a different syntax tree.
     """
     read = read_source("", source)
     if isinstance(read, Unreadable):
@@ -78,7 +77,7 @@ def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutan
 
 
 def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
-    """The function or method that a node key calls so."""
+    """Return the function or method with this qualname."""
     for each in find_definitions(tree, ""):
         if each.qualname == qualname and isinstance(each.node, FunctionNode):
             return each.node
@@ -86,21 +85,21 @@ def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
 
 
 class _Replace(ast.NodeTransformer):
-    """Puts what `change` makes of one node in its place."""
+    """Replaces one node by the result of `change`."""
 
     def __init__(self, node: ast.AST, change: _Change) -> None:
         self._node = node
         self._change = change
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """Look for it."""
+        """Replace the node if it is the one."""
         return self._change(node) if node is self._node else self.generic_visit(node)
 
 
 def _plant_fault(
     tree: ast.Module, function: FunctionNode, number: int, change: _Change
 ) -> tuple[str, str] | None:
-    """The dump and the text of a copy of the file; None where it is no Python any more."""
+    """Return the dump and the text of the mutated file; None if it is not valid Python."""
     whole = copy.deepcopy(tree)
     place = next(
         one
@@ -117,14 +116,14 @@ def _plant_fault(
 
 
 def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:
-    """The first of each kind, then the second of each, and so on."""
+    """Yield the first of each kind, then the second of each, and so on."""
     for index in range(max(map(len, kinds), default=0)):
         yield from (kind[index] for kind in kinds if index < len(kind))
 
 
 def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
-    """The function and all nodes of its body in the order of the source, but for its docstring and
-    what is nested in it."""
+    """Return the function and the nodes of its body in source order, without docstring and nested
+    definitions."""
     found: list[ast.AST] = [function]
     waiting: list[ast.AST] = list(reversed(_without_docstring(function)))
     while waiting:
@@ -146,7 +145,7 @@ def _without_docstring(function: FunctionNode) -> list[ast.stmt]:
 
 
 def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
-    """Kind, what is said of it, and how it is planted."""
+    """Yield kind, description and replacement of each fault."""
     if isinstance(node, ast.expr):
         yield from _faults_in_expression(node)
     match node:
@@ -217,7 +216,7 @@ def _negate(node: ast.AST) -> ast.AST:
 
 
 def _double_negate(node: ast.AST) -> ast.AST:
-    """Twice is as good as never."""
+    """Negate again, which removes a `not`."""
     assert isinstance(node, ast.expr)
     return ast.UnaryOp(op=ast.Not(), operand=node)
 
@@ -229,7 +228,7 @@ def _swap(node: ast.AST) -> ast.AST:
 
 
 def _remove(node: ast.AST) -> ast.AST:
-    """Nothing happens in its place."""
+    """Return `pass` in its place."""
     return ast.copy_location(ast.Pass(), node)
 
 
@@ -238,7 +237,7 @@ def _is_none(value: ast.expr) -> bool:
 
 
 def _is_text(node: ast.BinOp) -> bool:
-    """Whether it formats or joins a constant text: another operator is no fault but nonsense."""
+    """True if it formats or joins constant text, where another operator is a type error."""
     return any(
         isinstance(side, ast.JoinedStr)
         or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))

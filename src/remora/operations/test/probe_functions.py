@@ -1,4 +1,4 @@
-"""Host functions of the test agent that find out: what a function comes to, and what a test of it can say."""
+"""Host functions of the test agent that call a function to find assertions."""
 
 import ast
 from collections.abc import Mapping
@@ -14,25 +14,25 @@ from remora.operations.test.cases.type_check import contradicts
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.runner.trials import TrialResults, cases_of, killed_by, try_calls
 from remora.operations.test.subject import callers_of, names_hypothesis, target_at, test_files
-from remora.operations.test.target import TestTarget
+from remora.operations.test.target import TargetFunction
 from remora.operations.test.test_location import locate_test
 from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 40
 _NONE_SPELLED = "'None'"
 _MIN_KILLED_SHARE = 0.25
-"""A test that notices fewer of the faults than this part is not worth keeping."""
+"""Minimum share of mutants that a test must kill."""
 
 
 def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
-    """What a test of a function (by qualname) could assert.
+    """Return the assertions that a test of a function (by qualname) could make.
 
-    It is called with values from examples, from the project's own calls, by type and by use, twice in
-    different circumstances, and once with each of its mutants. `cases` are the calls that together
-    tell most mutants apart: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of
-    `all_lines`, and the same in `of_values` for those that raise nothing, in `of_property` for the
-    property (its lines are not counted). `holds` is a property that was tried with Hypothesis, where the project's environment
-    has it, and that notices `holds_killed` of the mutants; `prefer_holds`: no fewer than the cases do.
+    The function is called with values from examples, from the project's calls, by type and by use,
+    twice in different circumstances, and once with each mutant. `cases` are the calls that
+    together kill most mutants: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of
+    `all_lines`, and the same in `of_values` for cases that do not raise, in `of_property` for
+    the property (without lines). `holds` is a property tested with Hypothesis, if the project's
+    environment has it; it kills `holds_killed` mutants. `prefer_holds`: no fewer than the cases do.
     `state` is `open`, or `unfit` with a `reason`.
     """
     subject = target_at(place, path, node)
@@ -49,7 +49,7 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         return _unfit(error.message)
     cases = [case for case in found.cases if _is_intended_use(subject, case)] if found else []
     if found is None or not (cases or found.held):
-        why = "no call with values that are known comes to something that a test can say"
+        why = "no call with known values has a result that a test can assert"
         return _unfit(why, calls=len(calls))
     faults = mutants(place.read(path), node)
     said = frozenset(literal_calls(subject.function, [subject.source.tree, *others]))
@@ -78,9 +78,9 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
 
 def _case_worth(
-    subject: TestTarget, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
+    subject: TargetFunction, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
 ) -> dict[str, int]:
-    """What a test of these cases notices and runs."""
+    """Return the killed mutants and executed lines of a test of these cases."""
     return {
         "killed": len(_killed_mutants(cases, killed)),
         "mutants": faults,
@@ -93,19 +93,17 @@ def _property_worth(killed: int, faults: int) -> dict[str, int]:
 
 
 def _killed_mutants(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> frozenset[int]:
-    """The mutants that any of the cases notices."""
+    """Return the mutants that any of the cases kills."""
     return frozenset[int]().union(*(killed[case.call] for case in cases))
 
 
-def _is_intended_use(subject: TestTarget, case: Case) -> bool:
-    """Whether it may be what the function is for: not by an argument that its annotations do not allow,
-    nor where None comes out spelled."""
+def _is_intended_use(subject: TargetFunction, case: Case) -> bool:
+    """False if an argument contradicts the annotations, or the result is the text `None`."""
     return bool(case.raises) or not (contradicts(subject, case.call) or case.value == _NONE_SPELLED)
 
 
 class _Ranking(NamedTuple):
-    """The best cases and the best property, which mutants each call and how many the property notices,
-    and why the cases are not worth a test."""
+    """The best cases and property, the mutants that they kill, and why the cases are not worth a test."""
 
     chosen: list[Case]
     by_call: Mapping[str, frozenset[int]]
@@ -116,7 +114,7 @@ class _Ranking(NamedTuple):
 
 def _rank(
     place: ToolTree,
-    subject: TestTarget,
+    subject: TargetFunction,
     found: TrialResults,
     faults: list[Mutant],
     said: frozenset[str],
@@ -128,9 +126,9 @@ def _rank(
     holds, told = best if best is not None else (None, frozenset())
     why = ""
     if not chosen:
-        why = "no fault in it would change what the calls come to, or they come to nothing"
+        why = "no planted fault changes the results, or the results are trivial"
     elif not _kills_enough(len(dead), faults):
-        why = f"only {len(dead)} of {len(faults)} faults in it would change what the calls come to"
+        why = f"only {len(dead)} of {len(faults)} planted faults change the results"
     return _Ranking(chosen, killed.by_call, holds, len(told), why)
 
 
@@ -142,8 +140,8 @@ def _unfit(reason: str, **more: int) -> dict[str, Any]:
     return {"state": "unfit", "reason": reason, "cases": [], **more}
 
 
-def _line_counts(subject: TestTarget, chosen: list[Case]) -> dict[str, int]:
-    """How many lines of the function the chosen cases run, and how many there are to run."""
+def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
+    """Return the number of executed lines of the function, and of all its lines."""
     body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
     body -= {subject.function.lineno}
     said = subject.function.body[0]
@@ -154,8 +152,10 @@ def _line_counts(subject: TestTarget, chosen: list[Case]) -> dict[str, int]:
 
 
 def observe_calls(place: ToolTree, path: str, node: str, calls: list[str]) -> list[dict[str, Any]]:
-    """What calls of a function come to, as source text over names of its module: `value` or `raises`;
-    neither where it is not the same twice, or nothing that a test could say."""
+    """Return results of calls as source text over names of the module: `value` or `raises`.
+
+    Neither is set if the result differs between two runs or cannot be asserted.
+    """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         raise HostError(f"{node}: {subject}")

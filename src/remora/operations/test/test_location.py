@@ -1,4 +1,4 @@
-"""Where the test of a function goes, as the project's other tests do."""
+"""Location and style of a new test, following the project's other tests."""
 
 import ast
 import re
@@ -9,16 +9,18 @@ from typing import Literal
 import msgspec
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.target import TestTarget, import_name
+from remora.operations.test.target import TargetFunction, import_name
 
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class TestLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """A test file: `exists`, or is to be made. `imports_from`: how it names the subject's module.
-    `quote` and `typed` (`-> None`) are as in the tests around. `table`: where those have tables of
-    cases, whether their columns are named in one `text` or by `names`."""
+class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
+    """A test file that `exists` or will be created. `imports_from` is the target's module as imported.
+
+    `quote` and `typed` (`-> None`) follow the surrounding tests. `table` says how parametrized tests
+    name their columns: in one `text` or by `names`.
+    """
 
     path: str
     exists: bool
@@ -29,9 +31,9 @@ class TestLocation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def locate_test(
-    subject: TestTarget, tests: Mapping[str, str], exists: Callable[[str], bool]
-) -> TestLocation:
-    """`tests` are the project's test files by path."""
+    subject: TargetFunction, tests: Mapping[str, str], exists: Callable[[str], bool]
+) -> InsertLocation:
+    """Return the location of a new test. `tests` are the texts of test files by path."""
     stem = _module_stem(subject)
     named = [path for path in sorted(tests) if _is_test_of_module(path, stem)]
     importing = [path for path in named if subject.module.rpartition(".")[2] in tests[path]]
@@ -40,7 +42,7 @@ def locate_test(
     if path is None:
         path = _new_path(subject, stem, tests, exists)
     relative = _is_relative(path, tests)
-    return TestLocation(
+    return InsertLocation(
         path=path,
         exists=path in tests,
         imports_from=_import_text(subject, path, exists, relative=relative),
@@ -50,7 +52,7 @@ def locate_test(
     )
 
 
-def _module_stem(subject: TestTarget) -> str:
+def _module_stem(subject: TargetFunction) -> str:
     name = subject.path.removesuffix(".py").rpartition("/")[2]
     if name == "__init__":
         name = subject.module.rpartition(".")[2]
@@ -62,9 +64,9 @@ def _is_test_of_module(path: str, stem: str) -> bool:
 
 
 def _new_path(
-    subject: TestTarget, stem: str, tests: Mapping[str, str], exists: Callable[[str], bool]
+    subject: TargetFunction, stem: str, tests: Mapping[str, str], exists: Callable[[str], bool]
 ) -> str:
-    """Beside most of the other tests; in the folder that mirrors the module's, if there is one."""
+    """Return a path beside most other tests, or in the folder that mirrors the module's."""
     folders = Counter(path.rpartition("/")[0] for path in tests)
     near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
     pool = {folder: folders[folder] for folder in near or folders}
@@ -79,7 +81,7 @@ def _new_path(
 
 
 def _parent_prefix(folder: str) -> str:
-    """What a folder of tests lies in, as a prefix of paths."""
+    """Return the parent of a test folder as a path prefix."""
     above = folder.rpartition("/")[0]
     return f"{above}/" if above else ""
 
@@ -91,7 +93,7 @@ def _is_relative(path: str, tests: Mapping[str, str]) -> bool:
 
 
 def _import_text(
-    subject: TestTarget, path: str, exists: Callable[[str], bool], *, relative: bool
+    subject: TargetFunction, path: str, exists: Callable[[str], bool], *, relative: bool
 ) -> str:
     root, name = import_name(path, exists)
     here, there = name.split(".")[:-1], subject.module.split(".")
@@ -109,7 +111,7 @@ def _quote_style(around: Mapping[str, str]) -> str:
 
 
 def _table_style(tests: Mapping[str, str]) -> Literal["", "text", "names"]:
-    """As most of the project's tables are; one column alone is a text anyhow."""
+    """Return the style of most parametrized tests; empty if there are none."""
     found = [match[1] for text in tests.values() for match in _PARAMETRIZED.finditer(text)]
     as_text = sum(each.endswith(",") for each in found)
     as_names = sum(each in "([" for each in found)

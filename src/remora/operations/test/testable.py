@@ -1,4 +1,4 @@
-"""Which functions a test is written for, as far as the function itself tells."""
+"""Functions that a test can be written for, by their definition alone."""
 
 import ast
 
@@ -20,8 +20,8 @@ _UNFIT = (
 
 
 def needs_test(module: Module, node: Node) -> bool:
-    """Whether a function is one that a test may call by its name: public, of a module or of a class,
-    no property, no coroutine, and none of the project's tests."""
+    """True for public functions and methods that a test can call by name: no properties, coroutines
+    or tests."""
     parts = node.qualname.split(".")
     return (
         node.node_type == "function"
@@ -38,7 +38,7 @@ def needs_test(module: Module, node: Node) -> bool:
 
 
 def _is_importable(module: Module, node: Node) -> bool:
-    """Whether it is no function's own."""
+    """True if it is not nested in a function."""
     around = find_node(module, node.parent) if node.parent is not None else None
     return around is not None and around.node_type != "function"
 
@@ -55,7 +55,7 @@ def _is_excluded_file(path: str) -> bool:
 
 
 def is_empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether it does nothing yet."""
+    """True if it is not implemented yet."""
     return all(
         isinstance(one, ast.Pass)
         or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))

@@ -12,8 +12,8 @@ from remora.operations.test.cases.test_source import Draft, case_drafts, propert
 from remora.operations.test.insert.added_tests import with_tests
 from remora.operations.test.runner.proof import failure_reason, prove, run_tests_once
 from remora.operations.test.subject import callers_of, target_at, test_files
-from remora.operations.test.target import TestTarget
-from remora.operations.test.test_location import TestLocation, locate_test
+from remora.operations.test.target import TargetFunction
+from remora.operations.test.test_location import InsertLocation, locate_test
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text, with_sorted_imports
 from remora.tools.host.style_config import width_of
@@ -31,11 +31,13 @@ def write_test(
     cases: list[dict[str, Any]],
     holds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write a test of a function that asserts the cases, or that a property `holds`, into the file where
-    the project would have it: several cases of one shape as a table, what is refused beside it.
+    """Write a test of a function for the cases, or for a property that `holds`.
 
-    Raises HostError, and writes nothing, where the file would have new findings, or the names that
-    the test needs mean something else there. Says `path`, `name` and `id` (of the first).
+    It goes into the file that the project's conventions suggest. Similar cases become one
+    parametrized test, exceptions a second test.
+
+    Raises HostError and writes nothing if the file would have new findings or names conflict.
+    Returns `path`, `name` and `id` of the first test.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
@@ -53,7 +55,7 @@ def write_test(
         drafts = case_drafts(subject, given, home, width, tables=tables)
         try:
             return _written(place, home, drafts, known, width)
-        except HostError:  # the project's rules may not like a table's names
+        except HostError:  # lint rules may reject the names in a parametrized test
             if not tables:
                 raise
     raise AssertionError
@@ -66,28 +68,32 @@ def _cases(cases: list[dict[str, Any]]) -> list[Case]:
         raise HostError(f"cases: {error}") from None
     unsound = [case.call for case in given if not is_valid_case(case)]
     if unsound:
-        raise HostError(f"cases: {unsound[0]} is no call that comes to a literal, or raises")
+        raise HostError(f"cases: {unsound[0]} is not a call with a literal result or an exception")
     return given
 
 
 def _property(
-    place: ToolTree, subject: TestTarget, holds: dict[str, Any], home: TestLocation, width: int
+    place: ToolTree,
+    subject: TargetFunction,
+    holds: dict[str, Any],
+    home: InsertLocation,
+    width: int,
 ) -> Draft:
-    """Nothing but what could have been found out is written."""
+    """Return the draft of a property test; only known properties are written."""
     try:
         wanted = msgspec.convert(holds, Property)
     except msgspec.ValidationError as error:
         raise HostError(f"holds: {error}") from None
     if not is_known_property(wanted, properties_of(subject, callers_of(place, subject))):
-        raise HostError("holds: this is no property that could be known of the function")
+        raise HostError("holds: not a known property of the function")
     draft = property_draft(subject, wanted, home, width)
     if draft is None:
-        raise HostError("the property fits no line, or has no plain types")
+        raise HostError("the property does not fit a line, or its types are unknown")
     return draft
 
 
 def _written(
-    place: ToolTree, home: TestLocation, drafts: list[Draft], known: dict[str, str], width: int
+    place: ToolTree, home: InsertLocation, drafts: list[Draft], known: dict[str, str], width: int
 ) -> dict[str, Any]:
     if not drafts:
         raise HostError("no case fits a line")
@@ -101,7 +107,7 @@ def _written(
     return {"path": home.path, "name": name, "id": f"{home.path}::{name}"}
 
 
-def _text_of(place: ToolTree, home: TestLocation) -> Text:
+def _text_of(place: ToolTree, home: InsertLocation) -> Text:
     """The file as it is; empty where it is to be made."""
     text = decode(home.path, place.read(home.path) if home.exists else b"")
     if "\r" in text.body:
@@ -109,7 +115,7 @@ def _text_of(place: ToolTree, home: TestLocation) -> Text:
     return text
 
 
-def _liked(place: ToolTree, home: TestLocation, content: bytes) -> bytes:
+def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """The file as the project's lint rules would have its imports. Raises HostError for other new
     findings."""
     found = check_text(place, home.path, place.read(home.path)) if home.exists else []
@@ -174,7 +180,7 @@ def _told(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _own_imports(subject: TestTarget, home: TestLocation) -> dict[str, str]:
+def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str]:
     """By name, where a test imports it from: what the module itself defines."""
     return {
         one.name: home.imports_from

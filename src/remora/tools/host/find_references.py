@@ -24,7 +24,7 @@ def find_references(place: ToolTree, name: str, pattern: str | None = None) -> l
     """
     wanted = normalize("NFKC", name)  # as Python reads it
     if not wanted.isidentifier():
-        raise HostError(f"{name!r} is no name: `parse` is one, `json.parse` is two")
+        raise HostError(f"{name!r} is not a name; use e.g. parse instead of json.parse")
     found: list[dict[str, Any]] = []
     for path in _python_files(place, pattern):
         place.left()

@@ -1,4 +1,4 @@
-"""The host function that says what stands in a Python file."""
+"""Host function that lists the definitions of a Python file."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from remora.tools.tree import ToolTree
 
 
 def parse_python(place: ToolTree, path: str) -> dict[str, Any]:
-    """Whether a file is Python (`ok`, else `error` and its `line`), and its nodes.
+    """True if a file is Python (`ok`, else `error` and its `line`), and its nodes.
 
     A node: `key, qualname, node_type, signature, docstring, line_start, line_end`.
     """

@@ -1,4 +1,4 @@
-"""What a project's configuration says of how text looks: how long a line is, how docstrings are written."""
+"""Line length and docstring convention from a project's configuration."""
 
 import tomllib
 from collections.abc import Iterator

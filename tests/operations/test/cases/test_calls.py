@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from remora.operations.test.cases.arguments import candidate_calls
-from remora.operations.test.target import TestTarget, find_target
+from remora.operations.test.target import TargetFunction, find_target
 
 EXAMPLE = '''
 def f(text, times=1):
@@ -19,9 +19,9 @@ def f(text, times=1):
 '''
 
 
-def subject(source: str, node: str = "f", path: str = "pkg/mod.py") -> TestTarget:
+def subject(source: str, node: str = "f", path: str = "pkg/mod.py") -> TargetFunction:
     found = find_target(path, source.encode(), node, {"pkg/__init__.py"}.__contains__)
-    assert isinstance(found, TestTarget), found
+    assert isinstance(found, TargetFunction), found
     return found
 
 
@@ -135,5 +135,5 @@ def test_what_no_test_is_written_for(source: str, why: str) -> None:
 def test_what_it_is_imported_as(path: str, expected: tuple[str, str]) -> None:
     there = {"pkg/__init__.py", "src/pkg/__init__.py"}
     found = find_target(path, b"def f():\n    return 1\n", "f", there.__contains__)
-    assert isinstance(found, TestTarget)
+    assert isinstance(found, TargetFunction)
     assert (found.import_root, found.module) == expected

@@ -12,7 +12,7 @@ from remora.operations.test.cases.property_guesses import (
     properties_of,
 )
 from remora.operations.test.cases.type_check import contradicts
-from remora.operations.test.target import TestTarget, find_target
+from remora.operations.test.target import TargetFunction, find_target
 
 PAIR = """
 def encode(text: str) -> bytes:
@@ -41,9 +41,9 @@ class Shelf:
 """
 
 
-def subject(source: str, node: str) -> TestTarget:
+def subject(source: str, node: str) -> TargetFunction:
     found = find_target("mod.py", source.encode(), node, lambda _: False)
-    assert isinstance(found, TestTarget), found
+    assert isinstance(found, TargetFunction), found
     return found
 
 

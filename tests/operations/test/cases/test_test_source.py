@@ -5,8 +5,8 @@ import pytest
 from remora.operations.test.cases.best_cases import Case
 from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.cases.test_source import case_drafts, property_draft
-from remora.operations.test.target import TestTarget, find_target
-from remora.operations.test.test_location import TestLocation
+from remora.operations.test.target import TargetFunction, find_target
+from remora.operations.test.test_location import InsertLocation
 
 SOURCE = """
 def f(text: str, times: int = 1, *, loud: bool = False, mode=object()) -> str:
@@ -20,13 +20,13 @@ THREE = [
 REFUSED = Case(call="f('x')", raises="ValueError", origin="builtins")
 
 
-def subject(source: str = SOURCE) -> TestTarget:
+def subject(source: str = SOURCE) -> TargetFunction:
     found = find_target("mod.py", source.encode(), "f", lambda _: False)
-    assert isinstance(found, TestTarget), found
+    assert isinstance(found, TargetFunction), found
     return found
 
 
-def home(**more: object) -> TestLocation:
+def home(**more: object) -> InsertLocation:
     said = {
         "path": "test_mod.py",
         "exists": False,
@@ -34,7 +34,7 @@ def home(**more: object) -> TestLocation:
         "quote": '"',
         "typed": False,
     }
-    return TestLocation(**{**said, **more})  # type: ignore[arg-type]
+    return InsertLocation(**{**said, **more})  # type: ignore[arg-type]
 
 
 def test_three_cases_of_one_shape_are_a_table() -> None:

@@ -12,8 +12,8 @@ from remora.operations.test.insert.added_tests import (
     merge_added_tests,
     with_tests,
 )
-from remora.operations.test.target import TestTarget, find_target
-from remora.operations.test.test_location import TestLocation, locate_test
+from remora.operations.test.target import TargetFunction, find_target
+from remora.operations.test.test_location import InsertLocation, locate_test
 from remora.operations.test.test_location import test_name as name_for
 
 NEIGHBOUR = (
@@ -21,10 +21,10 @@ NEIGHBOUR = (
 )
 
 
-def home(path: str, tests: Mapping[str, str], module: str = "pkg/mod.py") -> TestLocation:
+def home(path: str, tests: Mapping[str, str], module: str = "pkg/mod.py") -> InsertLocation:
     there = {"pkg/__init__.py", "pkg/tests/__init__.py", *tests}
     found = find_target(module, b"def f():\n    return 1\n", "f", there.__contains__)
-    assert isinstance(found, TestTarget)
+    assert isinstance(found, TargetFunction)
     made = locate_test(found, tests, there.__contains__)
     assert made.path == path
     return made

@@ -1,4 +1,4 @@
-"""Calls of a function that a test could make, as source text, the most telling first."""
+"""Candidate calls of a function as source text, the most informative first."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.inverse_functions import inverse_functions, single_argument
 from remora.operations.test.cases.sample_values import constructor_call, values_of
 from remora.operations.test.cases.type_check import contradicts
-from remora.operations.test.target import TestTarget
+from remora.operations.test.target import TargetFunction
 
 MAX_CALLS = 40
 _LONGEST = 120
@@ -19,11 +19,11 @@ _MOST_TRIPS = 4
 _EXAMPLE = re.compile(r"^\s*>>>\s*(.+)$", re.MULTILINE)
 
 
-def candidate_calls(subject: TestTarget, others: Iterable[ast.Module]) -> list[str]:
-    """Examples of its docstring, calls with constants in `others` (files of the project), then values by
-    type and use; last what its annotations do not allow.
+def candidate_calls(subject: TargetFunction, others: Iterable[ast.Module]) -> list[str]:
+    """Return docstring examples, constant calls in `others` (project files), then values by type and
+    use; calls that contradict annotations come last.
 
-    Expressions over names of its module; at most `MAX_CALLS`.
+    They are expressions over names of the module; at most `MAX_CALLS`.
     """
     trees = [subject.source.tree, *others]
     receivers = list(_receivers(subject, trees))
@@ -42,13 +42,13 @@ def candidate_calls(subject: TestTarget, others: Iterable[ast.Module]) -> list[s
 
 
 def literal_calls(function: FunctionNode, trees: Iterable[ast.Module]) -> list[str]:
-    """Calls with literals alone: those in the function's docstring, then those in `trees`."""
+    """Return calls with literals only: from the function's docstring, then from `trees`."""
     given = [*_docstring_examples(function), *_constant_arguments(function.name, trees)]
     return [f"{function.name}({words})" for words in given]
 
 
-def _round_trips(subject: TestTarget) -> Iterator[str]:
-    """Calls of the function within one that undoes it, or around one that it undoes."""
+def _round_trips(subject: TargetFunction) -> Iterator[str]:
+    """Yield nested calls of the function and its inverse, in both orders."""
     if "." in subject.qualname:
         return
     for partner in inverse_functions(subject.function.name, subject.source.tree):
@@ -59,8 +59,8 @@ def _round_trips(subject: TestTarget) -> Iterator[str]:
                 yield from (f"{outer.name}({inner.name}({value}))" for value in values)
 
 
-def _receivers(subject: TestTarget, trees: list[ast.Module]) -> Iterator[str]:
-    """What stands before the arguments."""
+def _receivers(subject: TargetFunction, trees: list[ast.Module]) -> Iterator[str]:
+    """Yield the callable expressions, before the arguments."""
     owner = subject.owner
     if owner is None:
         yield subject.qualname
@@ -73,7 +73,7 @@ def _receivers(subject: TestTarget, trees: list[ast.Module]) -> Iterator[str]:
 
 
 def _docstring_examples(function: FunctionNode) -> Iterator[str]:
-    """Arguments in the examples of its docstring."""
+    """Yield the arguments of docstring examples."""
     for line in _EXAMPLE.findall(ast.get_docstring(function) or ""):
         tree = parse_text(line)
         if isinstance(tree, ast.Module):
@@ -81,7 +81,7 @@ def _docstring_examples(function: FunctionNode) -> Iterator[str]:
 
 
 def _constant_arguments(name: str, trees: Iterable[ast.Module]) -> list[str]:
-    """Arguments of calls by that name, where all are constants."""
+    """Return the arguments of calls by that name with constants only."""
     found: dict[str, None] = {}
     for tree in trees:
         for node in ast.walk(tree):
@@ -110,8 +110,8 @@ def _is_constant(node: ast.Call) -> bool:
     return True
 
 
-def _calls_from_types(subject: TestTarget) -> Iterator[str]:
-    """From types, defaults and use: everything required at its best, then one other at a time."""
+def _calls_from_types(subject: TargetFunction) -> Iterator[str]:
+    """Yield arguments from types, defaults and use: the best values first, then one change at a time."""
     classes, args = _classes(subject), subject.parameters
     positional = [*args.posonlyargs, *args.args][subject.implied :]
     first_default = len(positional) - len(args.defaults)
@@ -150,5 +150,5 @@ def _combinations(values: dict[str, list[str]], required: list[str]) -> Iterator
             yield {**base, **several}
 
 
-def _classes(subject: TestTarget) -> dict[str, ast.ClassDef]:
+def _classes(subject: TargetFunction) -> dict[str, ast.ClassDef]:
     return {one.name: one for one in subject.source.tree.body if isinstance(one, ast.ClassDef)}

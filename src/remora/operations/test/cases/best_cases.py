@@ -1,4 +1,4 @@
-"""Which calls show what a function does, and how a test says it."""
+"""Choice of the most informative calls, and their assertions."""
 
 import ast
 import io
@@ -22,8 +22,10 @@ _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A call, and what it comes to: `value` as source text, or the name of the exception that it
-    `raises`, which is `origin`'s (a module). `listed`: it yields, and these are the items."""
+    """A call and its result: `value` as source text, or the exception that it `raises`.
+
+    `origin` is the exception's module. With `listed` the call returns an iterator of the items.
+    """
 
     call: str
     value: str = ""
@@ -39,9 +41,11 @@ def case_of(
     is_raised: Callable[[str, int], bool],
     private: str,
 ) -> Case | None:
-    """The case, where the call came to the same in all circumstances, and to something that a test
-    can say. `is_raised(path, line)`: the project raises on purpose there; `private`: a path that is
-    only this machine's."""
+    """Return the case if the result is the same in all circumstances and can be asserted.
+
+    `is_raised(path, line)` is True if the project has a `raise` there; `private` is a path of this
+    machine that must not be in the result.
+    """
     first = seen[0]
     if first is None or any(_comparable(each) != _comparable(first) for each in seen):
         return None
@@ -65,7 +69,7 @@ def _number(told: Mapping[str, Any]) -> int:
 
 
 def _comparable(told: Mapping[str, Any] | None) -> Any:
-    """What must be the same twice; sets are compared as sets."""
+    """Return the part of a result that must be the same twice; sets are compared as sets."""
     if told is None or told.get("how") not in ("value", "raised"):
         return object()
     if told["how"] == "value":
@@ -74,7 +78,7 @@ def _comparable(told: Mapping[str, Any] | None) -> Any:
 
 
 def canonical_literal(text: str) -> str | None:
-    """A literal in one way of writing it; None for anything that is not one, or not equal to itself."""
+    """Return a literal in canonical form; None if it is not a literal or not equal to itself."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -107,10 +111,12 @@ def best_cases(
     killed: Mapping[str, frozenset[int]],
     said: frozenset[str] = frozenset(),
 ) -> list[Case]:
-    """Those that together tell most mutants apart (`killed`, by call), first of those that people wrote
-    (`said`), last of those with texts like '.'; then those that run most lines; of equal ones one that
-    comes to something else than it was given, then the first. Two at least, where another comes to
-    something else. None where no mutant is told apart, or all come to nothing."""
+    """Return the cases that together kill most mutants (`killed`, by call), then run most lines.
+
+    Calls that people wrote (`said`) come first, calls with texts like '.' last; of equal cases, one
+    whose result differs from its input. At least two if another has a different result. Empty if no
+    mutant is killed or all results are trivial.
+    """
     chosen: list[Case] = []
     told: set[int] = set()
     run: set[int] = set()
@@ -138,7 +144,7 @@ def best_cases(
 
 
 def _contrasting_case(cases: Sequence[Case], one: Case) -> list[Case]:
-    """One more that comes to something else: with two it is seen what the difference makes."""
+    """Return one more case with a different result."""
     apart = (
         case for case in cases if _differs_from_input(case) and not _has_symbol_text(case.call)
     )
@@ -146,7 +152,7 @@ def _contrasting_case(cases: Sequence[Case], one: Case) -> list[Case]:
 
 
 def _has_symbol_text(call: str) -> bool:
-    """Whether a text in it has neither letter nor digit."""
+    """True if a text in the call has neither letter nor digit."""
     tree = parse_text(call)
     return isinstance(tree, ast.Module) and any(
         isinstance(part, ast.Constant)
@@ -162,12 +168,12 @@ def _differs_from_input(case: Case) -> bool:
 
 
 def _is_informative(case: Case) -> bool:
-    """Whether it comes to something: that nothing comes of nothing shows nobody what is done."""
+    """True if the result is non-trivial (empty in, empty out proves nothing)."""
     return bool(case.raises) or case.value not in _EMPTY_VALUES
 
 
 def case_statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
-    """The body of a test, without indentation; cases that do not fit a line are left out."""
+    """Return the body of a test without indentation; cases that exceed the width are left out."""
     found: list[str] = []
     for case in cases:
         call = with_quotes(f"list({case.call})" if case.listed else case.call, quote)
@@ -181,7 +187,7 @@ def case_statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
 
 
 def is_valid_case(case: Case) -> bool:
-    """Whether it is a call of something by name, and a literal or a name that it comes to."""
+    """True if it is a call with a literal result or the name of an exception."""
     tree = parse_text(case.call)
     body = tree.body if isinstance(tree, ast.Module) else []
     one = body[0] if len(body) == 1 else None
@@ -197,7 +203,7 @@ def _compared(value: str) -> str:
 
 
 def expected_literal(value: str) -> str:
-    """As a test expects it: a number with many digits nearly so."""
+    """Return the expected value; `pytest.approx` for a number with many digits."""
     number = ast.literal_eval(value)
     if (
         isinstance(number, float)
@@ -209,7 +215,7 @@ def expected_literal(value: str) -> str:
 
 
 def names_in(lines: Sequence[str]) -> set[str]:
-    """What the statements read by name."""
+    """Return the names that the statements use."""
     tree = parse_text("\n".join(lines))
     if not isinstance(tree, ast.Module):
         return set()
@@ -217,7 +223,7 @@ def names_in(lines: Sequence[str]) -> set[str]:
 
 
 def with_quotes(text: str, quote: str) -> str:
-    """The expression with its texts between these quotes, where nothing needs to be escaped."""
+    """Return the expression with these quotes around its texts if nothing needs escaping."""
     if quote == "'":
         return text
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""Functions that by their names undo each other."""
+"""Pairs of functions that are inverse by their names."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ _CONVERSION = re.compile(r"(.+?)(_to_|_2_|2|_as_)(.+)")
 
 
 def inverse_functions(name: str, module: ast.Module) -> Iterator[ast.FunctionDef]:
-    """Functions of the module that by their names do the opposite."""
+    """Yield functions of the module that are the inverse by name."""
     wanted = set(_opposites(name))
     for one in module.body:
         if isinstance(one, ast.FunctionDef) and one.name in wanted and one.name != name:
@@ -42,7 +42,7 @@ def _opposites(name: str) -> Iterator[str]:
 
 
 def single_argument(function: FunctionNode) -> str | None:
-    """The first parameter, where a call can give that alone."""
+    """Return the first parameter if a call needs no other; else None."""
     args = function.args
     positional = [*args.posonlyargs, *args.args]
     alone = len(positional) - len(args.defaults) <= 1 and None not in args.kw_defaults

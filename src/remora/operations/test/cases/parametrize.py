@@ -1,4 +1,4 @@
-"""Cases of one shape as the rows of a table: the columns are what differs from call to call."""
+"""Parametrized tests: similar cases as rows, differing arguments as columns."""
 
 import ast
 import builtins
@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.best_cases import Case, expected_literal, with_quotes
-from remora.operations.test.target import TestTarget
-from remora.operations.test.test_location import TestLocation
+from remora.operations.test.target import TargetFunction
+from remora.operations.test.test_location import InsertLocation
 
 _MOST_COLUMNS = 3
 _RESERVED_NAMES = frozenset({"expected", "request", "pytest", *dir(builtins)})
 
 
 class Table(NamedTuple):
-    """`columns` are parameters, `types` theirs and that of what is expected; each row ends with what
-    is expected, and `claim` says of all rows that it comes out."""
+    """`columns` are parameters, `types` theirs and the expected value's; each row ends with the
+    expected value; `claim` is the assertion of all rows."""
 
     columns: list[str]
     types: list[str]
@@ -25,7 +25,7 @@ class Table(NamedTuple):
 
 
 class _ParsedCall(NamedTuple):
-    """A call by parameter, and which of them stand by their place."""
+    """Arguments by parameter, and which are positional."""
 
     given: dict[str, str]
     by_place: frozenset[str]
@@ -33,9 +33,9 @@ class _ParsedCall(NamedTuple):
 
 
 def table_of(
-    subject: TestTarget, cases: Sequence[Case], home: TestLocation, width: int
+    subject: TargetFunction, cases: Sequence[Case], home: InsertLocation, width: int
 ) -> Table | None:
-    """None where the calls are not of one shape, or a row would say less than a line of its own."""
+    """Return the table; None if the calls are not similar enough."""
     calls = [_parse_call(subject, case) for case in cases]
     made = [call for call in calls if call is not None]
     defaults = _defaults(subject)
@@ -70,7 +70,7 @@ def table_of(
     return Table(columns, types, list(dict.fromkeys(fitting)), claim)
 
 
-def _parse_call(subject: TestTarget, case: Case) -> _ParsedCall | None:
+def _parse_call(subject: TargetFunction, case: Case) -> _ParsedCall | None:
     tree = parse_text(case.call)
     one = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None
     if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
@@ -88,7 +88,7 @@ def _parse_call(subject: TestTarget, case: Case) -> _ParsedCall | None:
 def _call_arguments(
     columns: Sequence[str], calls: Sequence[_ParsedCall], positional: set[str]
 ) -> list[str]:
-    """By place as long as no call gives it by name."""
+    """Return arguments, positional until a call passes one by name."""
     words: list[str] = []
     by_place = True
     for name in columns:
@@ -98,17 +98,17 @@ def _call_arguments(
     return words
 
 
-def _positional(subject: TestTarget) -> list[str]:
+def _positional(subject: TargetFunction) -> list[str]:
     args = subject.parameters
     return [arg.arg for arg in (*args.posonlyargs, *args.args)][subject.implied :]
 
 
-def _names(subject: TestTarget) -> list[str]:
+def _names(subject: TargetFunction) -> list[str]:
     return [*_positional(subject), *(arg.arg for arg in subject.parameters.kwonlyargs)]
 
 
-def _defaults(subject: TestTarget) -> dict[str, str]:
-    """Those that a row can spell."""
+def _defaults(subject: TargetFunction) -> dict[str, str]:
+    """Return constant defaults."""
     args = subject.parameters
     placed = [*args.posonlyargs, *args.args]
     pairs: list[tuple[ast.arg, ast.expr | None]] = [
@@ -121,7 +121,7 @@ def _defaults(subject: TestTarget) -> dict[str, str]:
 
 
 def _type(texts: list[str]) -> str:
-    """What all are; empty where they are not all of one plain type."""
+    """Return the plain type of all texts; empty if there is none."""
     found = {type(_value(text)).__name__ for text in texts}
     if found == {"int", "float"}:
         return "float"

@@ -1,4 +1,4 @@
-"""What may hold of a function whatever it is given: guesses from names and types, to be judged by running."""
+"""Guessed properties of a function, from names and types; running decides."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from remora.code.syntax.definitions import FunctionNode
 from remora.operations.test.cases.arguments import literal_calls
 from remora.operations.test.cases.inverse_functions import inverse_functions, single_argument
 from remora.operations.test.cases.strategies import DOMAIN_COUNT, given_kinds, strategy_for
-from remora.operations.test.target import TestTarget
+from remora.operations.test.target import TargetFunction
 
 _TYPE = "type"
 _MOST_CLAIMS = 3
@@ -18,8 +18,8 @@ _PLAIN = frozenset({"int", "str", "bytes", "float", "list", "dict", "tuple", "se
 
 
 class Property(msgspec.Struct, frozen=True, kw_only=True):
-    """`ending` is what the test is called after the function; `given`: a strategy by parameter;
-    `claims`: what is asserted. `says` tells it from others."""
+    """`ending` is the suffix of the test's name; `given` has a strategy per parameter; `claims` are the
+    assertions."""
 
     ending: str
     given: dict[str, str]
@@ -27,14 +27,16 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def says(self) -> str:
-        """In one line."""
+        """The property in one line."""
         words = ", ".join(f"{name} of {text}" for name, text in self.given.items())
         return f"{' and '.join(self.claims)}, {words}"
 
 
-def properties_of(subject: TestTarget, others: Iterable[ast.Module]) -> list[list[Property]]:
-    """For each thing that may hold the same with ever narrower domains, the widest first; what is no
-    round trip with the widest alone: that html keeps its length without tags is nothing to hold on to."""
+def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list[list[Property]]:
+    """Return groups of one property each, with ever narrower domains, the widest first.
+
+    Only round trips have narrower domains: other properties would hold by accident.
+    """
     if "." in subject.qualname:
         return []
     trees = [subject.source.tree, *others]
@@ -50,8 +52,10 @@ def properties_of(subject: TestTarget, others: Iterable[ast.Module]) -> list[lis
 def best_property(
     held: Sequence[Property], killed: Sequence[frozenset[int]]
 ) -> tuple[Property, frozenset[int]] | None:
-    """Of those that hold the one that notices most mutants, with what others of the same domain notice
-    beside it; and which those are. That it is of a type is nothing by itself."""
+    """Return the property that kills most mutants, and the mutants killed.
+
+    Properties of the same domain that kill others are merged in. A type check alone is not enough.
+    """
     pairs = [pair for pair in zip(held, killed, strict=True) if pair[1]]
     alone = [pair for pair in pairs if pair[0].ending != _TYPE]
     if not alone:
@@ -65,7 +69,7 @@ def best_property(
 
 
 def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
-    """Whether it is made of these: nothing else is ever written."""
+    """True if it is made of properties in `groups`; nothing else is written."""
     known = [one for group in groups for one in group if one.given == holds.given]
     claims = {claim for one in known for claim in one.claims}
     endings = {one.ending for one in known}
@@ -73,7 +77,7 @@ def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> 
 
 
 def _properties_in_domain(
-    subject: TestTarget, trees: list[ast.Module], number: int
+    subject: TargetFunction, trees: list[ast.Module], number: int
 ) -> Iterator[Property]:
     function, module = subject.function, subject.source.tree
     given = _argument_domains(subject, function, trees, number)
@@ -93,7 +97,7 @@ def _properties_in_domain(
 def _single_function_properties(
     function: FunctionNode, given: dict[str, str]
 ) -> Iterator[Property]:
-    """What may hold of a function by itself."""
+    """Yield properties that involve one function only."""
     first, *rest = given
     call = f"{function.name}({', '.join(given)})"
     returned, taken = _name_of(function.returns), given[first]
@@ -116,9 +120,9 @@ def _single_function_properties(
 
 
 def _argument_domains(
-    subject: TestTarget, function: FunctionNode, trees: list[ast.Module], number: int
+    subject: TargetFunction, function: FunctionNode, trees: list[ast.Module], number: int
 ) -> dict[str, str] | None:
-    """A domain for each parameter that must be given; None where one is not known, or there is none."""
+    """Return a strategy for each required parameter; None if one is unknown or there is none."""
     args = function.args
     if args.vararg is not None or None in args.kw_defaults:
         return None
@@ -136,7 +140,7 @@ def _argument_domains(
 
 
 def _may_be_idempotent(function: FunctionNode, first: str) -> bool:
-    """Whether what comes out may go in again."""
+    """True if the result may be passed to the function again."""
     arg = next((one for one in function.args.args if one.arg == first), None)
     taken = ast.unparse(arg.annotation) if arg is not None and arg.annotation else ""
     returned = ast.unparse(function.returns) if function.returns else ""

@@ -1,4 +1,4 @@
-"""Values that a parameter may be given, as source text: from its type, its default, its use."""
+"""Sample arguments as source text, from type, default and use of a parameter."""
 
 import ast
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ _KINDS_BY_CALL = {
     "int": "range abs chr hex round",
 }
 _GIVEN_TO = {name: kinds for kinds, names in _KINDS_BY_CALL.items() for name in names.split()}
-"""By function, what it may be given."""
+"""By function: kinds of its argument."""
 _UNKNOWN = ("'abc'", "3", "[3, 1, 2]", "''", "0", "{'a': 1}", "b'abc'", "None")
 MAX_VALUES = 9
 _DEEPEST = 2
@@ -48,7 +48,7 @@ _DEEPEST = 2
 def values_of(
     arg: ast.arg, default: ast.expr | None, function: FunctionNode, classes: dict[str, ast.ClassDef]
 ) -> list[str]:
-    """The best first; at most `MAX_VALUES`."""
+    """Return sample values, the best first; at most `MAX_VALUES`."""
     used = ParameterUse(arg.arg, function)
     found = list(used.compared)
     if arg.annotation is not None:
@@ -65,7 +65,7 @@ def values_of(
 def values_of_type(
     annotation: ast.expr, classes: dict[str, ast.ClassDef], depth: int = 0
 ) -> Iterator[str]:
-    """Values of an annotated type; none for one that is not understood."""
+    """Yield values of an annotated type; none for an unknown type."""
     match annotation:
         case ast.Constant(value=str(text)):
             try:
@@ -89,7 +89,7 @@ def values_of_type(
 def constructor_call(
     owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int = 0
 ) -> Iterator[str]:
-    """A call of a class whose fields, or whose `__init__`, say what they take."""
+    """Yield a constructor call with sample values for fields or `__init__` parameters."""
     init = next(
         (one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"),
         None,
@@ -108,7 +108,7 @@ def constructor_call(
 def _for_init(
     init: ast.FunctionDef, classes: dict[str, ast.ClassDef], depth: int
 ) -> list[str] | None:
-    """One value for each required parameter; None where one of them has none."""
+    """Return one value per required parameter; None if one has none."""
     required = init.args.args[1 : len(init.args.args) - len(init.args.defaults)]
     if depth >= _DEEPEST or None in init.args.kw_defaults:
         return None
@@ -119,7 +119,7 @@ def _for_init(
 def _for_fields(
     owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int
 ) -> list[str] | None:
-    """The same for the fields of a record."""
+    """Return one value per required field; None if one has none."""
     words: list[str] = []
     for each in owner.body:
         if isinstance(each, ast.AnnAssign) and each.value is None:
@@ -162,7 +162,7 @@ def _of_generic(
 
 
 class ParameterUse:
-    """How a function uses one of its parameters: what it may be, and with what it is compared."""
+    """Use of a parameter in its function: possible kinds and compared constants."""
 
     def __init__(self, name: str, function: FunctionNode) -> None:
         self._name = name

@@ -1,9 +1,9 @@
-"""From what a parameter may be to where Hypothesis takes its values from, as source text."""
+"""Hypothesis strategies of parameters, as source text."""
 
 import ast
 
 from remora.operations.test.cases.sample_values import ALIASES, ParameterUse, kind_of
-from remora.operations.test.target import TestTarget
+from remora.operations.test.target import TargetFunction
 
 _WORD = "st.text('abcdefghijklmnopqrstuvwxyz', min_size=1)"
 _OF_KIND: dict[str, tuple[str, ...]] = {
@@ -25,10 +25,13 @@ _ANY = ("st.text()", "st.binary()", "st.integers()")
 _OF_ITEMS = {"list": "lists", "set": "sets"}
 
 
-def strategy_for(subject: TestTarget, arg: ast.arg, seen: str | None, number: int) -> str | None:
-    """Values of a parameter: of its annotated type, else of the kind that calls give it (`seen`), else
-    by its use, else one thing after the other. None for a type that is not understood; domain 0 is the
-    widest."""
+def strategy_for(
+    subject: TargetFunction, arg: ast.arg, seen: str | None, number: int
+) -> str | None:
+    """Return a strategy by annotated type, else by the kind that calls pass (`seen`), else by use.
+
+    None for an unknown type. Domain 0 is the widest.
+    """
     if arg.annotation is not None:
         return _of_type(arg.annotation, number)
     used = ParameterUse(arg.arg, subject.function).kinds
@@ -37,7 +40,7 @@ def strategy_for(subject: TestTarget, arg: ast.arg, seen: str | None, number: in
 
 
 def given_kinds(calls: list[str]) -> list[str | None]:
-    """By position, what kind of literal calls give."""
+    """Return the kind of literal that calls pass, by position."""
     found: list[str | None] = []
     for call in calls:
         body = ast.parse(call, mode="eval").body
@@ -65,7 +68,7 @@ def _of_type(annotation: ast.expr, number: int) -> str | None:
 
 
 def _first(left: ast.expr, right: ast.expr, number: int) -> str | None:
-    """Of a union: both where they are known; None, which says little, last."""
+    """Return the strategy of a union; None if both sides are unknown."""
     sides = [s for s in (_of_type(left, number), _of_type(right, number)) if s is not None]
     return " | ".join(sides) if sides else None
 

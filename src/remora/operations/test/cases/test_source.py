@@ -1,4 +1,4 @@
-"""Test functions before they have a place: what cases and properties come to as source text."""
+"""Source text of test functions for cases and properties."""
 
 from collections.abc import Sequence
 
@@ -7,15 +7,15 @@ import msgspec
 from remora.operations.test.cases.best_cases import Case, case_statements, with_quotes
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.target import TestTarget
-from remora.operations.test.test_location import TestLocation, test_name
+from remora.operations.test.target import TargetFunction
+from remora.operations.test.test_location import InsertLocation, test_name
 
 _TYPES = {
     "st.integers": "int", "st.floats": "float", "st.text": "str", "st.binary": "bytes",
     "st.booleans": "bool",
 }  # fmt: skip
 _ENOUGH = 3
-"""So many cases of one shape are a table, whatever the other tests look like."""
+"""Minimum number of similar cases for a parametrized test if the project has none."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,9 +29,9 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def case_drafts(
-    subject: TestTarget,
+    subject: TargetFunction,
     cases: Sequence[Case],
-    home: TestLocation,
+    home: InsertLocation,
     width: int,
     *,
     tables: bool = True,
@@ -50,7 +50,7 @@ def case_drafts(
     return [*found, Draft(name=f"{wanted}_raises", body=refused)] if refused else found
 
 
-def _tabular(table: Table, name: str, home: TestLocation) -> Draft:
+def _tabular(table: Table, name: str, home: InsertLocation) -> Draft:
     columns = [*table.columns, "expected"]
     if home.table == "text":
         heads = f"{home.quote}{', '.join(columns)}{home.quote}"
@@ -68,10 +68,9 @@ def _tabular(table: Table, name: str, home: TestLocation) -> Draft:
 
 
 def property_draft(
-    subject: TestTarget, holds: Property, home: TestLocation, width: int
+    subject: TargetFunction, holds: Property, home: InsertLocation, width: int
 ) -> Draft | None:
-    """A property test; None where a line would be too long, or the tests around say what each
-    parameter is and that is not known."""
+    """Return a property test; None if a line is too long or a required type is unknown."""
     words = [f"{name}={text}" for name, text in holds.given.items()]
     words = [with_quotes(word, home.quote) for word in words]
     decorators = ["@settings(derandomize=True, deadline=None)", *_wrapped("@given", words, width)]
@@ -91,7 +90,7 @@ def property_draft(
 
 
 def property_source(holds: Property) -> tuple[str, str]:
-    """The name of a test of it, and its text: for trying it."""
+    """Return name and text of a test that tries the property."""
     words = ", ".join(f"{name}={text}" for name, text in holds.given.items())
     head = ["@settings(derandomize=True, deadline=None)", f"@given({words})"]
     body = [f"    assert {claim}" for claim in holds.claims]

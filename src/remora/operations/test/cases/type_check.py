@@ -1,10 +1,10 @@
-"""Whether a call gives a function what its annotations allow."""
+"""Check of call arguments against annotations."""
 
 import ast
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.sample_values import ALIASES
-from remora.operations.test.target import TestTarget
+from remora.operations.test.target import TargetFunction
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "complex": (int, float, complex), "str": (str,),
@@ -14,13 +14,15 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _PROTOCOL_NAMES = frozenset(
     {"Iterable", "Sequence", "Collection", "Iterator", "SupportsInt", "AbstractSet"}
 )
-"""What more types are than it is an alias of."""
+"""Names that cover more types than the one in ALIASES."""
 _DEEPEST = 4
 
 
-def contradicts(subject: TestTarget, call: str) -> bool:
-    """Whether a literal in it is of another type than its parameter's; of what no annotation tells,
-    None where the function says nothing of None."""
+def contradicts(subject: TargetFunction, call: str) -> bool:
+    """True if a literal contradicts its parameter's annotation.
+
+    Without an annotation, None contradicts if the function never mentions None.
+    """
     tree = parse_text(call)
     one = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None
     if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
@@ -35,7 +37,7 @@ def contradicts(subject: TestTarget, call: str) -> bool:
     return any(_contradicts_annotation(subject, arg, value) for arg, value in pairs)
 
 
-def _contradicts_annotation(subject: TestTarget, arg: ast.arg, given: ast.expr) -> bool:
+def _contradicts_annotation(subject: TargetFunction, arg: ast.arg, given: ast.expr) -> bool:
     try:
         value = ast.literal_eval(given)
     except (ValueError, TypeError, SyntaxError):
@@ -57,8 +59,8 @@ def _none_by_default(args: ast.arguments) -> set[str]:
     }
 
 
-def _mentions_none(subject: TestTarget) -> bool:
-    """In its code, its defaults or its docstring."""
+def _mentions_none(subject: TargetFunction) -> bool:
+    """True if code, defaults or docstring mention None."""
     return any(
         isinstance(one, ast.Constant)
         and (one.value is None or (isinstance(one.value, str) and "None" in one.value))
@@ -66,8 +68,8 @@ def _mentions_none(subject: TestTarget) -> bool:
     )
 
 
-def _type_aliases(subject: TestTarget) -> dict[str, ast.expr]:
-    """What the module's own names for types stand for."""
+def _type_aliases(subject: TargetFunction) -> dict[str, ast.expr]:
+    """Return the module's type aliases."""
     found: dict[str, ast.expr] = {}
     for one in ast.walk(subject.source.tree):
         match one:
@@ -79,7 +81,7 @@ def _type_aliases(subject: TestTarget) -> dict[str, ast.expr]:
 
 
 def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], depth: int) -> bool:
-    """True also for what is not understood."""
+    """True if the annotation allows the value or is unknown."""
     match annotation:
         case ast.Constant(value=str(text)):
             tree = parse_text(text)

@@ -1,4 +1,4 @@
-"""What a test file imports, and one more import put where a sorter would have it."""
+"""Imports of a test file, and sorted insertion of one more."""
 
 import ast
 import sys
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from remora.code.syntax.source import parse_text
 
 _THIRD_PARTY = frozenset({"hypothesis"})
-"""Packages of others, which stand with pytest."""
+"""Third-party packages, which are grouped with pytest."""
 _STANDARD = sys.stdlib_module_names
 
 
@@ -20,14 +20,14 @@ class Imported(NamedTuple):
     bound: str
 
     def statement(self) -> str:
-        """As source text."""
+        """Return the import as source text."""
         what = self.name or self.module
         alias = what if what == self.bound else f"{what} as {self.bound}"
         return f"from {self.module} import {alias}" if self.name else f"import {alias}"
 
 
 def imported_names(tree: ast.Module) -> Iterator[Imported]:
-    """All at the top of a file."""
+    """Yield all top-level imports."""
     for one in tree.body:
         if isinstance(one, ast.ImportFrom):
             module = "." * one.level + (one.module or "")
@@ -39,7 +39,7 @@ def imported_names(tree: ast.Module) -> Iterator[Imported]:
 
 
 def top_level_names(tree: ast.Module) -> set[str]:
-    """Names of the file's own, at its top."""
+    """Return names bound at the top level."""
     found = {one.bound.partition(".")[0] for one in imported_names(tree)}
     for one in tree.body:
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -50,8 +50,10 @@ def top_level_names(tree: ast.Module) -> set[str]:
 
 
 def with_import(text: str, wanted: Imported, width: int) -> str:
-    """One more import: in the line that imports from there, else at the end of the imports; a
-    plain one before those that name a module to import from."""
+    """Return the text with one more import: in the line of the same module, else after the imports.
+
+    A plain `import` goes before `from` imports.
+    """
     tree = parse_text(text)
     assert isinstance(tree, ast.Module)
     lines, module = text.splitlines(), wanted.module if wanted.name else ""
@@ -79,7 +81,7 @@ def with_import(text: str, wanted: Imported, width: int) -> str:
 def _extend_import(
     lines: list[str], found: Sequence[ast.stmt], wanted: Imported, width: int
 ) -> bool:
-    """Whether the line that imports from the module took the name, too."""
+    """Add the name to an existing import line of its module; True if that worked."""
     for one in found:
         line = lines[one.lineno - 1]
         if (
@@ -102,7 +104,7 @@ def _extend_import(
 
 
 def _insert_third_party(lines: list[str], found: Sequence[ast.stmt], new: str) -> None:
-    """With the packages of others that are there, else above the last block, which is the project's."""
+    """Insert after other third-party imports, else above the last block, the project's."""
     others = [one for one in found if _is_third_party(one)]
     if others:
         at = others[-1].end_lineno or 0
@@ -122,7 +124,7 @@ def _insert_third_party(lines: list[str], found: Sequence[ast.stmt], new: str) -
 def _insertion_line(
     found: Sequence[ast.stmt], plain: Sequence[ast.stmt], new: str, module: str
 ) -> int:
-    """How many lines stand before it."""
+    """Return the number of lines before the new import."""
     after = _preceding_import(found, new) if module else None
     last = found[-1]
     if after is None and module and isinstance(last, ast.ImportFrom) and _text(last) > new:
@@ -141,7 +143,7 @@ def _is_third_party(one: ast.stmt) -> bool:
 
 
 def _preceding_import(found: Sequence[ast.stmt], new: str) -> ast.stmt | None:
-    """The last import of the file's last block that sorts before this one."""
+    """Return the last import that sorts before this one."""
     return next(
         (o for o in reversed(found) if isinstance(o, ast.ImportFrom) and _text(o) < new), None
     )
@@ -152,7 +154,7 @@ def _text(one: ast.stmt) -> str:
 
 
 def _import_section(tree: ast.Module) -> Iterator[ast.stmt]:
-    """What stands before the first definition."""
+    """Yield statements before the first definition."""
     for one in tree.body:
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return
@@ -160,6 +162,6 @@ def _import_section(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def _isort_key(name: str) -> tuple[int, str]:
-    """Constants, classes, the rest: as import sorters do."""
+    """Return the sort key of import sorters: constants, classes, the rest."""
     rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
     return rank, name

@@ -1,4 +1,4 @@
-"""What tests were seen to run, in terms of nodes, from what the process that ran them said."""
+"""Nodes that tests executed, from the report of the test process."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,12 +11,11 @@ from remora.errors import HostError
 from remora.tools.tree import ToolTree
 
 MAX_NODES = 400
-"""Nodes of one test, and calls: of a test that runs more nothing is told, rather than a part."""
+"""Maximum nodes of a test, and maximum calls; above it nothing is reported."""
 
 
 class _TracedTest(msgspec.Struct, frozen=True):
-    """One test. A code is its file, its first line and its name; a call the number of the calling
-    code, a line, the number of the called one."""
+    """One test. A code is file, first line and name; a call is the caller's index, line, callee's index."""
 
     codes: list[tuple[str, int, str]]
     calls: list[tuple[int, int, int]]
@@ -32,7 +31,7 @@ class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def observed_run(place: ToolTree, told: Mapping[str, Any]) -> ObservedRun:
-    """`told` by pytest's ids; what is not understood, or is not the tree's, is left out."""
+    """Return the nodes that tests executed. `told` is by pytest id; invalid entries are left out."""
     files = _Files(place)
     tests: dict[str, list[str]] = {}
     calls: dict[tuple[str, str, int], None] = {}
@@ -78,14 +77,14 @@ def _calls(told: _TracedTest, nodes: Sequence[Node | None]) -> Iterator[tuple[st
 
 
 class _Files:
-    """Files of the tree as they are."""
+    """Parsed files of the tree."""
 
     def __init__(self, place: ToolTree) -> None:
         self._place = place
         self._modules: dict[str, Module | None] = {}
 
     def node(self, path: str, line: int, name: str) -> Node | None:
-        """The definition that begins there; of a lambda or comprehension the one around it."""
+        """Return the definition at that line; of a lambda or comprehension, the enclosing one."""
         module = self._module(path)
         if module is None:
             return None
@@ -100,7 +99,7 @@ class _Files:
         )
 
     def hashes(self) -> dict[str, str]:
-        """By spelled path."""
+        """Return the file hashes by spelled path."""
         modules = filter(None, self._modules.values())
         return {
             module.key.removeprefix("node:").rpartition(":")[0]: module.file_hash

@@ -1,4 +1,4 @@
-"""What calls of a function come to, twice in different circumstances, and with faults planted in it."""
+"""Trial calls of a function, in different circumstances and with planted faults."""
 
 import ast
 from collections.abc import Sequence
@@ -14,34 +14,39 @@ from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.cases.test_source import property_source
 from remora.operations.test.mutants import Mutant
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
-from remora.operations.test.target import TestTarget
+from remora.operations.test.target import TargetFunction
 from remora.tools.tree import ToolTree
 
 _CALL_S = 1.0
 _MUTANT_PROPERTY_S = 10.0
 _PROPERTY_S = 30.0
-"""What holds must be found to hold on a busy machine too."""
+"""Long enough for a busy machine."""
 _ALL_CALLS_S = 25.0
 _MUTANT_CALLS_S = 6.0
 _MAX_LATE_CALLS = 3
 _EXAMPLES = 300
-"""For which a property must hold …"""
+"""Hypothesis examples for which a property must hold."""
 _MUTANT_EXAMPLES = 60
-"""… and with which a mutant is tried."""
+"""Hypothesis examples per mutant."""
 
 
 class TrialResults(NamedTuple):
-    """Calls that a test can be made of, and properties that hold."""
+    """Cases for a test, and properties that hold."""
 
     cases: list[Case]
     held: list[Property]
 
 
 def try_calls(
-    place: ToolTree, subject: TestTarget, calls: Sequence[str], groups: Sequence[Sequence[Property]]
+    place: ToolTree,
+    subject: TargetFunction,
+    calls: Sequence[str],
+    groups: Sequence[Sequence[Property]],
 ) -> TrialResults:
-    """Each call in both circumstances; of each group of properties the first that holds. Raises
-    HostError where the module cannot be imported, or is imported from elsewhere."""
+    """Try each call in both circumstances, and find the first property of each group that holds.
+
+    Raises HostError if the module cannot be imported or is imported from elsewhere.
+    """
     plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
     more = {**plain, "seconds": _ALL_CALLS_S + _PROPERTY_S * len(groups)}
     more.update(_properties(groups, _EXAMPLES, _PROPERTY_S))
@@ -58,14 +63,13 @@ def try_calls(
     return TrialResults(_cases(place, subject, calls, seen), _held_properties(runs[0], groups))
 
 
-def cases_of(place: ToolTree, subject: TestTarget, calls: Sequence[str]) -> list[Case]:
-    """Those of the calls that a test can be made of, in their order. Raises as `try_calls`."""
+def cases_of(place: ToolTree, subject: TargetFunction, calls: Sequence[str]) -> list[Case]:
+    """Return the cases for those calls that can be asserted, in order. Raises as `try_calls`."""
     return try_calls(place, subject, calls, []).cases
 
 
 class KilledMutants(NamedTuple):
-    """The numbers of the mutants with which it comes to something else, by call; and with which it
-    does not hold, for each property."""
+    """Numbers of the killed mutants, by call and by property."""
 
     by_call: dict[str, frozenset[int]]
     by_property: list[frozenset[int]]
@@ -73,12 +77,12 @@ class KilledMutants(NamedTuple):
 
 def killed_by(
     place: ToolTree,
-    subject: TestTarget,
+    subject: TargetFunction,
     cases: Sequence[Case],
     held: Sequence[Property],
     faults: Sequence[Mutant],
 ) -> KilledMutants:
-    """All calls and all properties with each of the mutants."""
+    """Try all calls and properties with each mutant."""
     seconds = _MUTANT_CALLS_S + _MUTANT_PROPERTY_S * len(held)
     plain = _order(place, subject, [case.call for case in cases], seconds, 1)
     plain.update(_properties([[one] for one in held], _MUTANT_EXAMPLES, _MUTANT_PROPERTY_S))
@@ -105,7 +109,7 @@ def killed_by(
 
 def _cases(
     place: ToolTree,
-    subject: TestTarget,
+    subject: TargetFunction,
     calls: Sequence[str],
     seen: Sequence[Sequence[dict[str, Any] | None]],
 ) -> list[Case]:
@@ -143,13 +147,13 @@ def _properties(
 def _differs(case: Case, results: Results, fault: int, number: int) -> bool:
     told = results.of(fault, number)
     if told is None:
-        return False  # it was not reached
+        return False  # not reached
     made = case_of(case.call, [told], lambda *_: True, "\0")
     return made is None or (made.value, made.raises) != (case.value, case.raises)
 
 
 def _order(
-    place: ToolTree, subject: TestTarget, calls: Sequence[str], seconds: float, patience: int
+    place: ToolTree, subject: TargetFunction, calls: Sequence[str], seconds: float, patience: int
 ) -> Order:
     return {
         "module": subject.module,
@@ -162,7 +166,7 @@ def _order(
 
 
 class _RaiseLines:
-    """Where files of the tree raise exceptions on purpose."""
+    """Lines of `raise` statements in the tree."""
 
     def __init__(self, place: ToolTree) -> None:
         self._place = place
@@ -170,7 +174,7 @@ class _RaiseLines:
         self._lines: dict[str, frozenset[int]] = {}
 
     def at(self, path: str, line: int) -> bool:
-        """Whether a `raise` stands in that line."""
+        """True if the line has a `raise` statement."""
         if path not in self._lines:
             self._lines[path] = self._find(Path(path))
         return line in self._lines[path]

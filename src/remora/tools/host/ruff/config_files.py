@@ -1,4 +1,4 @@
-"""Which ruff configuration counts for a file of the tree: none from beyond the root."""
+"""Ruff configuration of files in the tree, never from above the root."""
 
 import os
 import re
@@ -17,9 +17,9 @@ _LOWEST = re.compile(r"(?:>=|==|~=|>)\s*3\.(\d+)")
 
 
 def is_configured(place: ToolTree, path: str) -> bool:
-    """Whether ruff finds a configuration for `path` (a file or folder) within the tree.
+    """True if ruff finds a configuration for `path` (a file or folder) within the tree.
 
-    Raises HostError where one of those it would look at leads beyond the root or can't be read.
+    Raises HostError if one of those it would look at leads beyond the root or can't be read.
     """
     folder = path if path == "" or (place.tree / path).is_dir() else path.rpartition("/")[0]
     parts = [part for part in folder.split("/") if part not in ("", ".")]
@@ -30,7 +30,7 @@ def is_configured(place: ToolTree, path: str) -> bool:
 
 
 def has_config_below(place: ToolTree, folder: str) -> bool:
-    """Whether a folder of the tree beneath `folder` has a configuration of its own.
+    """True if a folder of the tree beneath `folder` has a configuration of its own.
 
     Raises HostError as `is_configured` does.
     """
@@ -57,7 +57,7 @@ def target_version(place: ToolTree) -> list[str]:
 
 
 def _has_config(place: ToolTree, folder: str) -> bool:
-    """Whether this very folder holds a configuration; it and all it extends are looked at."""
+    """True if this very folder holds a configuration; it and all it extends are looked at."""
     for name in SETTINGS:
         path = f"{folder}/{name}" if folder else name
         if not os.path.lexists(place.tree / path):

@@ -26,7 +26,7 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
 ) -> dict[str, Any]:
     """Carry out the fix of the one finding `code` at `line` (the first, without `column`).
 
-    Raises HostError where there is no such finding, it has no fix, or the fix is unsafe and
+    Raises HostError if there is no such finding, it has no fix, or the fix is unsafe and
     `unsafe` is not set; with `node` (a qualname) also where the fix would add a finding that no
     safe fix on the node's lines takes away. Nothing is written then. Says how many findings were
     `apply_edits` (1), where, and the fix's message.

@@ -1,4 +1,4 @@
-"""Which findings a change adds, and whether the node it was made for can still put them right."""
+"""Findings that a change adds, and those that no safe fix removes."""
 
 import re
 from collections import Counter

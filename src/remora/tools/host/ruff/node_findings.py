@@ -75,7 +75,7 @@ def _fix_kind(finding: Finding, own: frozenset[int] | None) -> str:
 
 
 def fix_within(fix: dict[str, Any], own: frozenset[int]) -> bool:
-    """Whether a fix touches no line but these."""
+    """True if a fix touches no line but these."""
     return all(_within(edit, own) for edit in fix["edits"])
 
 

@@ -72,7 +72,7 @@ def _rules(select: list[str] | None) -> list[str]:
         return []
     for rule in select:
         if not (rule.isascii() and rule.isalnum()):
-            raise HostError(f"{rule!r} is no rule: `F401` and `F` are")
+            raise HostError(f"{rule!r} is not a rule code; use e.g. F401 or F")
     return ["--select", ",".join(select)] if select else []
 
 
@@ -147,7 +147,7 @@ def _findings(place: ToolTree, finished: ProcessResult, *, unsafe: bool) -> list
     try:
         raw = msgspec.json.decode(finished.stdout or b"[]")
     except msgspec.DecodeError:
-        raise HostError("ruff said what is not JSON") from None
+        raise HostError("ruff's output is not JSON") from None
     return [_finding(item, place.seen, unsafe=unsafe) for item in raw]
 
 

@@ -30,7 +30,7 @@ def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) ->
 
 
 def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
-    """Whether two fixes touch the same characters or insert at the same place.
+    """True if two fixes touch the same characters or insert at the same place.
 
     Fixes whose edits are all the same do not: doing one does the other.
     """
