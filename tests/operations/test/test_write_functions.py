@@ -167,7 +167,7 @@ def test_what_does_not_hold_is_no_property(tree: Path, run: Callable[..., Any]) 
 def test_only_properties_that_could_hold_are_written(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "codec.py").write_text(CODEC)
     evil = {"ending": "round_trip", "given": {"text": "st.text()"}, "claims": ["exit()"]}
-    with pytest.raises(HostError, match="holds: this is no property"):
+    with pytest.raises(HostError, match="holds: not a known property"):
         run("write_test", "codec.py", "escape", [], evil)
 
 
@@ -258,7 +258,7 @@ def f():
             "import _pytest.runner\n_pytest.runner.call_and_report = None\ndef f():\n    return 1\n",
             "x",
         ),
-        ("import os\ndef f():\n    os._exit(0)\n", "did not come to an end"),
+        ("import os\ndef f():\n    os._exit(0)\n", "did not finish"),
         ("def f():\n    return 2\n", "assert 2 == 1"),
         ("import os\ndef f():\n    os.mkdir('made')\n    return 1\n", "os.mkdir"),
         ("import time\ndef f():\n    return 1 if time.time() < 1.8e9 else 2\n", "assert 2 == 1"),
@@ -332,7 +332,7 @@ def test_below_level_two_only_with_consent(
 ) -> None:
     (tree / "mod.py").write_text("def f():\n    return 1\n")
     monkeypatch.setattr("remora.operations.test.runner.parent.best_level", lambda: 1)
-    with pytest.raises(HostError, match="with consent only"):
+    with pytest.raises(HostError, match="isolation level 2 or consent"):
         run("observe_calls", "mod.py", "f", ["f()"])
 
 

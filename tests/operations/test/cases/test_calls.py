@@ -113,8 +113,8 @@ def test_an_object_is_made_first() -> None:
     ("source", "why"),
     [
         ("async def f():\n    return 1\n", "no function that returns"),
-        ("def f():\n    ...\n", "does nothing yet"),
-        ("def f():\n    raise NotImplementedError\n", "does nothing yet"),
+        ("def f():\n    ...\n", "is not implemented yet"),
+        ("def f():\n    raise NotImplementedError\n", "is not implemented yet"),
         ("import os\ndef f():\n    return os.getcwd()\n", "depends on where it runs"),
         ("def f(:\n", "line 1"),
     ],

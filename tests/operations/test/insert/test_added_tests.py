@@ -80,7 +80,7 @@ def test_at_the_end_of_one_that_is_there() -> None:
 
 def test_a_name_that_is_taken() -> None:
     assert "def test_g_2() -> None:" in written(NEIGHBOUR, ONE, wanted="test_g")
-    assert written("f = 1\n", ONE) == "tests/test_mod.py calls something else f"
+    assert written("f = 1\n", ONE) == "tests/test_mod.py uses the name f for something else"
 
 
 @pytest.mark.parametrize(
