@@ -7,17 +7,10 @@ import msgspec
 
 from remora.exports.counts import ExportCounts
 from remora.exports.run_bundles import Attempt
-<<<<<<< HEAD
-from remora.exports.stream_summary import Survey
-from remora.exports.training.decisions import Asked
-from remora.exports.training.sft_rows import Row, answered, provenance
-from remora.memory.prompt.control_tokens import neutralize_control_tokens
-=======
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision
 from remora.exports.training.sft_rows import Row, answered_decisions, provenance
-from remora.memory.prompt.control_tokens import defused
->>>>>>> 42042a11 (refactor(operations): give classes and functions of operations, tools and exports searchable names)
+from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.render import render
 from remora.trace.trace_folder import TraceFolder
 

@@ -112,7 +112,7 @@ def test_an_object_is_made_first() -> None:
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("async def f():\n    return 1\n", "no function that returns"),
+        ("async def f():\n    return 1\n", "is not a plain function"),
         ("def f():\n    ...\n", "is not implemented yet"),
         ("def f():\n    raise NotImplementedError\n", "is not implemented yet"),
         ("import os\ndef f():\n    return os.getcwd()\n", "depends on where it runs"),
