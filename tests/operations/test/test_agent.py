@@ -161,7 +161,7 @@ class TestChecks:
         for name in ("test_passes", "test_kills_mutant"):
             assert said(name, "test_mod.py", ADDED, good) == ""
             assert said(name, "test_mod.py", ADDED, Proof(problem="it fails")) == "it fails"
-            assert "not run here" in said(name, "test_mod.py", ADDED, None)
+            assert "is not permitted" in said(name, "test_mod.py", ADDED, None)
         blind = Proof(survived=("1 became 2",))
         assert said("test_kills_mutant", "test_mod.py", ADDED, blind) == (
             "the test detects none of 1 faults in f"

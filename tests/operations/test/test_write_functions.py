@@ -323,7 +323,7 @@ def test_what_an_environment_names_is_read_where_its_user_is_in_it(
 def test_without_an_interpreter_nothing_is_run(tree: Path) -> None:
     (tree / "mod.py").write_text("def f():\n    return 1\n")
     functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree))
-    with pytest.raises(HostError, match="not run here"):
+    with pytest.raises(HostError, match="is not permitted"):
         functions["observe_calls"]("mod.py", "f", ["f()"])
 
 
