@@ -9,7 +9,7 @@ from remora.code.syntax.docstring_drift import DocstringDrift, find_drift
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
-from remora.ids import MODULE, NodeKey, node_key, escape_path
+from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.operations.docstring.ast_equality import tree_without_docstring
 from remora.operations.docstring.expected import describable_parts
 from remora.operations.docstring.insertion_point import (
