@@ -30,7 +30,9 @@ class Small(ScriptedModel):
 
 def configured(**flags: Any) -> Any:
     dotted = {key.replace("__", "."): value for key, value in flags.items()}
-    return load_config(user_file=None, project_file=None, environ={}, flags=dotted)
+    return load_config(
+        user_file=None, project_file=None, environ={}, flags=dotted, operations=BUILT_IN.settings
+    )
 
 
 def asked(model: ScriptedModel, wish: RunRequest | None = None, **flags: Any) -> QuerySettings:
@@ -82,7 +84,9 @@ def test_the_seed_is_always_recorded() -> None:
 def test_the_nearest_word_on_turns_counts(
     wish: RunRequest, flags: Mapping[str, Any], turns: int
 ) -> None:
-    config = load_config(user_file=None, project_file=None, environ={}, flags=flags)
+    config = load_config(
+        user_file=None, project_file=None, environ={}, flags=flags, operations=BUILT_IN.settings
+    )
     assert max_turns_for(config, load_agents(Path("/nowhere"), BUILT_IN)["lint"], wish) == turns
 
 

@@ -217,7 +217,7 @@ class TestSummarizers:
         assert packet.knowledge["seen"].value == [1, 2, 3]
 
 
-class TestTarget:
+class TargetFunction:
     def test_it_moves_with_its_lines(self) -> None:
         job = a_job("f", "own")
         before = locate_target(job, SOURCE.encode(), None)

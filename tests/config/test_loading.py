@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from remora.bootstrap.operations import BUILT_IN
+from remora.config.known_operations import default_config
 from remora.config.loading import api_key, api_keys, load_config
 from remora.config.schema import Config
 from remora.errors import ConfigError, DiskError
@@ -34,6 +36,7 @@ class Files:
             project_file=write(self.project, project),
             environ=environ or {},
             flags=flags or {},
+            operations=BUILT_IN.settings,
         )
 
     def fault(self, **layers: Any) -> str:
@@ -103,7 +106,9 @@ def test_the_defaults_are_those_of_the_contract(files: Files) -> None:
         "python": None,
         "exclude": [],
         "operations": {
-            name: {"max_turns": None, "style": None} for name in ("lint", "docstring", "test")
+            "lint": {"max_turns": None},
+            "docstring": {"max_turns": None, "style": None},
+            "test": {"max_turns": None},
         },
     }
 
@@ -173,7 +178,7 @@ def test_an_operation_by_environment_and_flag(files: Files) -> None:
 
 def test_foreign_variables_are_not_ours(files: Files) -> None:
     environ = {"REMORA_PERIOD": "x", "REMORA_API_KEY": "k", "PATH": "/bin", "REMORA": "1"}
-    assert files.load(environ=environ) == Config()
+    assert files.load(environ=environ) == default_config(BUILT_IN.settings)
 
 
 def test_a_flag_of_none_was_not_given_and_any_sequence_is_a_list(files: Files) -> None:
@@ -185,7 +190,7 @@ def test_a_flag_of_none_was_not_given_and_any_sequence_is_a_list(files: Files) -
     "text", ["", "# nothing\n", "---\n", "{}", "runner:\nmodel:\n", "\ufeff{}"]
 )
 def test_files_with_nothing_in_them(files: Files, text: str) -> None:
-    assert files.load(project=text, user=text) == Config()
+    assert files.load(project=text, user=text) == default_config(BUILT_IN.settings)
 
 
 def test_an_operation_with_nothing_after_it(files: Files) -> None:
@@ -214,6 +219,9 @@ FAULTS = [
     ("exclude: src", "1:10: exclude: expected a list, got 'src'"),
     ("exclude: [1]", "1:11: exclude.0: expected text, got 1"),
     ("model: fast", "1:8: model: expected a mapping, got 'fast'"),
+    ("operations: {lint: {style: google}}", "1:21: unknown key operations.lint.style (did you mean operations.docstring.style?)"),
+    ("operations: {docstring: {styel: google}}", "1:26: unknown key operations.docstring.styel (did you mean operations.docstring.style?)"),
+    ("operations: {docstring: {style: x}}", "1:33: operations.docstring.style: expected 'google', 'numpy' or 'rest', got 'x'"),
     ("operations: {lint: 3}", "1:20: operations.lint: expected a mapping, got 3"),
     ("operations: {A b: {}}", "1:14: operations.A b is not a valid name"),
     ("- a\n- b\n", "remora.yaml:1:1: expected a mapping of keys"),
@@ -296,10 +304,22 @@ def test_files_that_cannot_be_read(files: Files, tmp_path: Path) -> None:
         Path("/dev/null"): "a device, not a file",
     }.items():
         with pytest.raises(ConfigError) as raised:
-            load_config(user_file=None, project_file=path, environ={}, flags={})
+            load_config(
+                user_file=None,
+                project_file=path,
+                environ={},
+                flags={},
+                operations=BUILT_IN.settings,
+            )
         assert raised.value.message == f"{path}: {kind}"
     with pytest.raises(DiskError, match="too long"):
-        load_config(user_file=None, project_file=tmp_path / ("x" * 999), environ={}, flags={})
+        load_config(
+            user_file=None,
+            project_file=tmp_path / ("x" * 999),
+            environ={},
+            flags={},
+            operations=BUILT_IN.settings,
+        )
 
 
 @given(
@@ -318,11 +338,20 @@ def test_flags_give_a_config_or_an_error(value: object) -> None:
     """Whatever is set, the answer is one of two, and the error says where."""
     for key in ("runner", "model.name", "operations", "exclude", "x.y"):
         try:
-            config = load_config(user_file=None, project_file=None, environ={}, flags={key: value})
+            config = load_config(
+                user_file=None,
+                project_file=None,
+                environ={},
+                flags={key: value},
+                operations=BUILT_IN.settings,
+            )
         except ConfigError as refused:
             assert_names(refused, f"flag {key}: ")
         else:
-            assert Config.model_validate(config.model_dump(mode="json")) == config
+            assert (
+                Config.model_validate(config.model_dump(mode="json"), context=BUILT_IN.settings)
+                == config
+            )
 
 
 def assert_names(refused: ConfigError, place: str) -> None:

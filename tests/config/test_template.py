@@ -7,14 +7,19 @@ import jsonschema
 import yaml
 from pydantic import BaseModel
 
+from remora.bootstrap.operations import BUILT_IN
+from remora.config.known_operations import config_schema, default_config
 from remora.config.loading import load_config
 from remora.config.messages import known_keys
-from remora.config.schema import Config, config_schema
+from remora.config.schema import Config
 from remora.config.template import commented_yaml
 
 
 def uncommented() -> str:
-    return "".join(line.removeprefix("# ") for line in commented_yaml().splitlines(keepends=True))
+    return "".join(
+        line.removeprefix("# ")
+        for line in commented_yaml(BUILT_IN.settings).splitlines(keepends=True)
+    )
 
 
 def sections(model: BaseModel) -> list[BaseModel]:
@@ -24,15 +29,19 @@ def sections(model: BaseModel) -> list[BaseModel]:
 
 def test_as_it_is_written_it_sets_nothing(tmp_path: Path) -> None:
     path = tmp_path / "remora.yaml"
-    path.write_text(commented_yaml())
-    assert yaml.safe_load(commented_yaml()) is None
-    assert load_config(user_file=path, project_file=path, environ={}, flags={}) == Config()
+    path.write_text(commented_yaml(BUILT_IN.settings))
+    assert yaml.safe_load(commented_yaml(BUILT_IN.settings)) is None
+    assert load_config(
+        user_file=path, project_file=path, environ={}, flags={}, operations=BUILT_IN.settings
+    ) == default_config(BUILT_IN.settings)
 
 
 def test_uncommented_it_is_every_default(tmp_path: Path) -> None:
     path = tmp_path / "remora.yaml"
     path.write_text(uncommented())
-    assert load_config(user_file=path, project_file=path, environ={}, flags={}) == Config()
+    assert load_config(
+        user_file=path, project_file=path, environ={}, flags={}, operations=BUILT_IN.settings
+    ) == default_config(BUILT_IN.settings)
     assert dotted(yaml.safe_load(uncommented())) == {
         key
         for key in known_keys(Config)
@@ -51,20 +60,23 @@ def dotted(value: dict[str, Any], before: str = "") -> set[str]:
 def test_every_key_has_a_meaning() -> None:
     missing = [
         f"{type(section).__name__}.{name}"
-        for section in sections(Config())
+        for section in sections(default_config(BUILT_IN.settings))
         for name, field in type(section).model_fields.items()
         if not field.description
     ]
     assert missing == []
-    assert max(map(len, commented_yaml().splitlines())) <= 80
+    assert max(map(len, commented_yaml(BUILT_IN.settings).splitlines())) <= 80
 
 
 def test_the_schema_takes_the_defaults_and_refuses_an_unknown_key() -> None:
-    schema = config_schema()
+    schema = config_schema(BUILT_IN.settings)
     validator = jsonschema.Draft202012Validator(schema)
     validator.check_schema(schema)
     assert validator.is_valid(yaml.safe_load(uncommented()))
     assert validator.is_valid({"runner": {"max_turns": 3}})
+    assert validator.is_valid({"operations": {"docstring": {"style": "numpy"}, "mine": {}}})
+    assert not validator.is_valid({"operations": {"lint": {"style": "numpy"}}})
+    assert not validator.is_valid({"operations": {"A b": {}}})
     for wrong in ("{runer: {}}", "{runner: {max_turns: x}}", "{model: {api_key: x}}"):
         assert not validator.is_valid(yaml.safe_load(wrong))
     assert schema["$defs"]["RunnerConfig"]["properties"]["max_turns"]["description"]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.config.loading import load_config
 from remora.config.schema import Config
 from remora.config.trust import is_loopback
@@ -18,6 +19,7 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         project_file=folder / "remora.yaml",
         environ=environ,
         flags={},
+        operations=BUILT_IN.settings,
     )
 
 

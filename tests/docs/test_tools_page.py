@@ -14,7 +14,7 @@ from remora.tools.contract import ToolResult
 from remora.tools.host.find_references import REFERENCE_LIMIT
 from remora.tools.host.text_files import LIST_LIMIT
 from remora.tools.script_check import check_script
-from remora.tools.tool import Tool, not_run, run_tool
+from remora.tools.tool import Tool, failed_load, run_tool
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/tools.md").read_text(encoding="utf-8")
 CLOCK = datetime(2026, 1, 1, tzinfo=UTC)
@@ -81,7 +81,7 @@ def test_each_example_of_a_kind_is_of_that_kind(tmp_path: Path, kind: str, sourc
         tool = Tool(name="t", description="", script=script)
         made = run_tool(tool, {}, tmp_path, clock=CLOCK, seed=0)
     except ScriptError as error:
-        made = not_run("t", error, clock=CLOCK, seed=0)
+        made = failed_load("t", error, clock=CLOCK, seed=0)
 
     assert (made.error_kind or "null") == kind
 

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from remora.chat import ToolCall, ToolSchema, Usage
-from remora.exports.counts import Tally
-from remora.exports.formats import Wish, pieces
-from remora.exports.run_bundles import RunGroup, all_groups
+from remora.exports.counts import ExportCounts
+from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.run_bundles import RunBundle, all_bundles
 from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.delta import PacketDelta, candidate, new_action
@@ -217,10 +217,10 @@ class Run:
 
 
 def everything(folder: TraceFolder) -> Any:
-    return lambda: all_groups(folder)
+    return lambda: all_bundles(folder)
 
 
-def only(group: RunGroup) -> Any:
+def only(group: RunBundle) -> Any:
     return lambda: (group,)
 
 
@@ -229,10 +229,12 @@ def rows(folder: TraceFolder, form: Any, groups: Any = None) -> list[dict[str, A
     return [json.loads(piece) for piece in exported(folder, form, groups)[0]]
 
 
-def exported(folder: TraceFolder, form: Any, groups: Any = None) -> tuple[list[bytes], Tally]:
-    tally = Tally()
-    wish = Wish(format=form, version="1.2.3")
-    found = list(pieces(folder, groups or everything(folder), wish, tally))
+def exported(
+    folder: TraceFolder, form: Any, groups: Any = None
+) -> tuple[list[bytes], ExportCounts]:
+    tally = ExportCounts()
+    wish = ExportOptions(format=form, version="1.2.3")
+    found = list(export_chunks(folder, groups or everything(folder), wish, tally))
     assert all(piece.endswith(b"\n") and piece.count(b"\n") == 1 for piece in found)
     return found, tally
 

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from remora.errors import StreamDamaged, UsageError
-from remora.exports.counts import Tally
-from remora.exports.formats import Wish
-from remora.exports.run_bundles import group_of_agent, group_of_run
-from remora.exports.targets import to_logs
+from remora.exports.counts import ExportCounts
+from remora.exports.formats import ExportOptions
+from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
+from remora.exports.targets import export_inspect_logs
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, flip, only
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what a library does at import is its own affair
-WISH = Wish(format="inspect", version="1.2.3")
+WISH = ExportOptions(format="inspect", version="1.2.3")
 
 
-def log_of(folder: TraceFolder, path: Path, groups: Any) -> Tally:
-    return to_logs(folder, groups, WISH, path, several=False)
+def log_of(folder: TraceFolder, path: Path, groups: Any) -> ExportCounts:
+    return export_inspect_logs(folder, groups, WISH, path, several=False)
 
 
 def read(path: Path) -> Any:
@@ -49,7 +49,7 @@ def played(folder: TraceFolder) -> TraceFolder:
 
 def test_inspect_reads_a_run(played: TraceFolder, tmp_path: Path) -> None:
     path = tmp_path / "run.eval"
-    tally = log_of(played, path, only(group_of_run(played, "run-1")))
+    tally = log_of(played, path, only(bundle_of_run(played, "run-1")))
     assert (tally.records, tally.streams) == (3, 3)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     log = read(path)
@@ -67,7 +67,7 @@ def test_inspect_reads_a_run(played: TraceFolder, tmp_path: Path) -> None:
 
 def test_a_sample_is_the_agents_story(played: TraceFolder, tmp_path: Path) -> None:
     path = tmp_path / "one.eval"
-    log_of(played, path, only(group_of_agent(played, "lint-b")))
+    log_of(played, path, only(bundle_of_agent(played, "lint-b")))
     (sample,) = read(path).samples
     assert sample.input == "no findings"
     roles = [message.role for message in sample.messages]
@@ -91,7 +91,7 @@ def test_a_sample_is_the_agents_story(played: TraceFolder, tmp_path: Path) -> No
 
 def test_its_events_are_the_streams(played: TraceFolder, tmp_path: Path) -> None:
     path = tmp_path / "one.eval"
-    log_of(played, path, only(group_of_agent(played, "lint-a")))
+    log_of(played, path, only(bundle_of_agent(played, "lint-a")))
     (sample,) = read(path).samples
     model, tool, bad, info, broke = sample.events
     assert [e.event for e in sample.events] == ["model", "tool", "model", "info", "tool"]
@@ -108,7 +108,7 @@ def test_its_events_are_the_streams(played: TraceFolder, tmp_path: Path) -> None
 
 def test_the_golden_run(golden: TraceFolder, tmp_path: Path) -> None:
     """Of everything, one log for each run and for each agent without one, in a folder."""
-    tally = to_logs(golden, everything(golden), WISH, tmp_path / "logs", several=True)
+    tally = export_inspect_logs(golden, everything(golden), WISH, tmp_path / "logs", several=True)
     assert tally.records == 5
     names = sorted(path.name for path in (tmp_path / "logs").iterdir())
     assert names == ["golden-1.eval", "lint-6a78d790e0ce.eval", "own-5ce5dc295fa1.eval"]
@@ -136,7 +136,7 @@ def test_nothing_is_left_where_a_stream_is_damaged(played: TraceFolder, tmp_path
     path.parent.mkdir()
     path.write_text("before")
     with pytest.raises(StreamDamaged):
-        log_of(played, path, only(group_of_agent(played, "lint-a")))
+        log_of(played, path, only(bundle_of_agent(played, "lint-a")))
     assert [p.name for p in path.parent.iterdir()] == ["one.eval"]
     assert path.read_text() == "before"
 
@@ -170,9 +170,9 @@ def test_a_run_that_was_killed_before_it_began_is_told(played: TraceFolder, tmp_
     played.run_stream("run-0").touch()
     path = tmp_path / "run.eval"
     with pytest.raises(StreamDamaged, match="run-0 cannot be an Inspect log"):
-        log_of(played, path, only(group_of_run(played, "run-0")))
+        log_of(played, path, only(bundle_of_run(played, "run-0")))
     assert list(tmp_path.glob("*.eval")) == []
     logs = tmp_path / "logs"
-    tally = to_logs(played, everything(played), WISH, logs, several=True)
+    tally = export_inspect_logs(played, everything(played), WISH, logs, several=True)
     assert [log.name for log in logs.iterdir()] == ["run-1.eval"]
     assert [message.split()[0] for message in tally.damaged] == ["run-0"]

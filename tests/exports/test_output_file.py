@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import DiskError, UsageError
-from remora.exports.output_file import place_for, replaced
+from remora.exports.output_file import replace_when_done, temporary_beside
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def place(tmp_path: Path) -> Path:
 def test_only_its_owner_reads_it(place: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
-        with replaced(place) as file:
+        with replace_when_done(place) as file:
             file.write(b"row\n")
     finally:
         os.umask(before)
@@ -33,7 +33,7 @@ def test_what_was_there_stays_until_all_is_written(place: Path) -> None:
     place.write_bytes(b"before")
 
     def interrupted() -> None:
-        with replaced(place) as file:
+        with replace_when_done(place) as file:
             file.write(b"half")
             file.flush()
             assert place.read_bytes() == b"before"
@@ -50,7 +50,7 @@ def test_a_link_is_followed(place: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to(place)
     for content in (b"first", b"second"):
-        with replaced(link) as file:
+        with replace_when_done(link) as file:
             file.write(content)
         assert place.read_bytes() == content
         assert link.is_symlink()
@@ -62,7 +62,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
     got: list[bytes] = []
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
-    with replaced(pipe) as file:
+    with replace_when_done(pipe) as file:
         file.write(b"row\n")
     reader.join()
     assert got == [b"row\n"]
@@ -70,22 +70,25 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
 
 
 def test_a_folder_and_a_place_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a folder"), replaced(tmp_path):
+    with pytest.raises(UsageError, match="is a folder"), replace_when_done(tmp_path):
         pass
-    with pytest.raises(UsageError, match="is a folder"), place_for(tmp_path):
+    with pytest.raises(UsageError, match="is a folder"), temporary_beside(tmp_path):
         pass
-    with pytest.raises(DiskError, match="nowhere"), replaced(tmp_path / "nowhere" / "file"):
+    with (
+        pytest.raises(DiskError, match="nowhere"),
+        replace_when_done(tmp_path / "nowhere" / "file"),
+    ):
         pass
 
 
 def test_a_full_disk_is_told() -> None:
-    with pytest.raises(DiskError, match="/dev/full"), replaced(Path("/dev/full")) as file:
+    with pytest.raises(DiskError, match="/dev/full"), replace_when_done(Path("/dev/full")) as file:
         file.writelines([b"row\n"] * 10_000)
 
 
 def test_a_library_writes_to_a_name_of_the_same_ending(place: Path) -> None:
     log = place.with_name("run.eval")
-    with place_for(log) as temporary:
+    with temporary_beside(log) as temporary:
         assert temporary.suffix == ".eval"
         temporary.write_bytes(b"log")
         assert not log.exists()

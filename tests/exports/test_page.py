@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from remora.exports.formats import Wish
-from remora.exports.targets import to_file
+from remora.exports.formats import ExportOptions
+from remora.exports.targets import export_to_file
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, rows
 
@@ -37,7 +37,9 @@ def test_its_code_finds_what_a_person_accepted(
     played: TraceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    to_file(played, everything(played), Wish(format="sft", version="1"), Path("rows.jsonl"))
+    export_to_file(
+        played, everything(played), ExportOptions(format="sft", version="1"), Path("rows.jsonl")
+    )
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     found: dict[str, list[dict[str, str]]] = {}
     exec(compile(block, PAGE, "exec"), found)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.counts import Tally
-from remora.exports.formats import Wish, pieces
-from remora.exports.run_bundles import RunGroup, all_groups, group_of_agent, group_of_run
-from remora.exports.stream_summary import surveyed
+from remora.exports.counts import ExportCounts
+from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.run_bundles import RunBundle, all_bundles, bundle_of_agent, bundle_of_run
+from remora.exports.stream_summary import summarize_stream
 from remora.memory.events import Change, Head, ToolResulted
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.compression import compress_stream
@@ -55,32 +55,32 @@ def test_a_damaged_sealed_stream_is_found(played: TraceFolder) -> None:
     data[len(data) // 3] ^= 1
     sealed.write_bytes(data)
     with pytest.raises(StreamDamaged):
-        exported(played, "sft", only(group_of_agent(played, "lint-a")))
+        exported(played, "sft", only(bundle_of_agent(played, "lint-a")))
     found, tally = exported(played, "sft")
     assert {json.loads(line)["agent_id"] for line in found} == {"lint-b"}
     assert len(tally.damaged) == 1
 
 
 def test_agents_stand_in_the_order_in_which_they_began(played: TraceFolder) -> None:
-    assert group_of_run(played, "run-1").agents == ("lint-b", "lint-a")
+    assert bundle_of_run(played, "run-1").agents == ("lint-b", "lint-a")
 
 
 def test_a_run_that_is_gone_leaves_its_agents(played: TraceFolder) -> None:
     """It expired, or was recorded elsewhere: the agents tell their own story, without verdicts."""
     played.run_stream("run-1").unlink()
-    groups = [group for group in all_groups(played) if isinstance(group, RunGroup)]
+    groups = [group for group in all_bundles(played) if isinstance(group, RunBundle)]
     assert [(group.path, group.agents) for group in groups] == [
         (None, ("lint-a",)), (None, ("lint-b",)),
     ]  # fmt: skip
     assert {row["verdict"] for row in rows(played, "sft")} == {None}
-    assert group_of_agent(played, "lint-a").path is None
+    assert bundle_of_agent(played, "lint-a").path is None
 
 
 def test_an_agent_that_is_gone_leaves_its_run(played: TraceFolder) -> None:
     played.agent_stream("lint-b").unlink()
-    assert group_of_run(played, "run-1").agents == ("lint-a",)
+    assert bundle_of_run(played, "run-1").agents == ("lint-a",)
     with pytest.raises(NotFound):
-        group_of_agent(played, "lint-b")
+        bundle_of_agent(played, "lint-b")
 
 
 def test_a_stream_that_was_killed_as_it_began(played: TraceFolder) -> None:
@@ -89,7 +89,7 @@ def test_a_stream_that_was_killed_as_it_began(played: TraceFolder) -> None:
     assert len(found) == 1
     assert tally.left_out == {"with an empty stream": 1}
     with pytest.raises(NotFound, match="empty"):
-        group_of_agent(played, "lint-b")
+        bundle_of_agent(played, "lint-b")
 
 
 def test_a_stream_whose_first_line_was_torn_is_exported(folder: TraceFolder) -> None:
@@ -98,7 +98,7 @@ def test_a_stream_whose_first_line_was_torn_is_exported(folder: TraceFolder) -> 
     play_run(folder)
     first, second = islice(read_events(folder.agent_stream(AGENT)), 2)
     assert (first.type, second.type) == ("recovered", "agent_start")
-    found = surveyed(folder.agent_stream(AGENT), folder.blobs)
+    found = summarize_stream(folder.agent_stream(AGENT), folder.blobs)
     last = last_event(folder.agent_stream(AGENT))
     assert last is not None
     assert found.head == Head(count=last.seq + 1, hash=last.hash)
@@ -109,7 +109,7 @@ def test_a_live_writers_unfinished_line_is_no_damage(folder: TraceFolder) -> Non
     attempt.choose("A")
     with folder.agent_stream("lint-a").open("ab") as file:
         file.write(b'{"v":1,"seq":')
-    survey = surveyed(folder.agent_stream("lint-a"), folder.blobs)
+    survey = summarize_stream(folder.agent_stream("lint-a"), folder.blobs)
     assert survey.status == "running"
     assert survey.head == attempt.writer.head
     assert len(rows(folder, "sft")) == 1
@@ -126,7 +126,7 @@ def test_a_flipped_byte_is_never_exported(folder: TraceFolder, place: int) -> No
     data[place] ^= 1
     path.write_bytes(data)
     with pytest.raises(StreamDamaged, match="does not match its hash"):
-        surveyed(path, folder.blobs)
+        summarize_stream(path, folder.blobs)
 
 
 def test_an_agent_start_that_is_none_is_damage(folder: TraceFolder) -> None:
@@ -135,7 +135,7 @@ def test_an_agent_start_that_is_none_is_damage(folder: TraceFolder) -> None:
     first, *rest = path.read_bytes().splitlines()
     path.write_bytes(rechained([first.replace(b'"packet":{', b'"packet":7,"was":{'), *rest]))
     with pytest.raises(StreamDamaged, match="event 0 is not a valid agent_start"):
-        surveyed(path, folder.blobs)
+        summarize_stream(path, folder.blobs)
     written, tally = exported(folder, "sft")
     assert (written, len(tally.damaged)) == ([], 1)
 
@@ -145,7 +145,7 @@ def test_what_is_no_agents_stream(folder: TraceFolder) -> None:
     run.close()
     folder.run_stream("run-1").rename(folder.agent_stream("lint-a"))
     with pytest.raises(StreamDamaged, match="does not begin with agent_start"):
-        surveyed(folder.agent_stream("lint-a"), folder.blobs)
+        summarize_stream(folder.agent_stream("lint-a"), folder.blobs)
 
 
 def test_a_missing_blob_is_told(folder: TraceFolder, played: TraceFolder) -> None:
@@ -190,8 +190,8 @@ def test_memory_is_bounded_by_a_turn(folder: TraceFolder) -> None:
 
 
 def _told(folder: TraceFolder) -> Any:
-    wish = Wish(format="otel", version="1", content=True)
-    return pieces(folder, lambda: all_groups(folder), wish, Tally())
+    wish = ExportOptions(format="otel", version="1", content=True)
+    return export_chunks(folder, lambda: all_bundles(folder), wish, ExportCounts())
 
 
 def test_a_damaged_stream_of_no_run_is_passed_over(folder: TraceFolder) -> None:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from remora.exports.counts import Tally
-from remora.exports.formats import Wish, pieces
+from remora.exports.counts import ExportCounts
+from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.markdown_transcript import escaped, markdown
-from remora.exports.run_bundles import group_of_agent
+from remora.exports.run_bundles import bundle_of_agent
 from remora.memory.events import AgentEnd, Event, ModelResponse, Payload
 from remora.trace.read.reader import read_events
 from remora.trace.read.transcript import transcript
@@ -42,8 +42,10 @@ def read(text: str) -> list[Token]:
 
 
 def told(folder: TraceFolder, groups: Any = None, *, markdown: bool = False) -> str:
-    wish = Wish(format="transcript", version="1", markdown=markdown)
-    return b"".join(pieces(folder, groups or everything(folder), wish, Tally())).decode()
+    wish = ExportOptions(format="transcript", version="1", markdown=markdown)
+    return b"".join(
+        export_chunks(folder, groups or everything(folder), wish, ExportCounts())
+    ).decode()
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def test_a_terminal_obeys_nothing(text: str) -> None:
 
 
 def test_one_agent_is_told_as_the_transcript_command_tells_it(played: TraceFolder) -> None:
-    group = group_of_agent(played, "lint-a")
+    group = bundle_of_agent(played, "lint-a")
     expected = list(transcript(read_events(played.agent_stream("lint-a"))))
     assert told(played, only(group)).splitlines() == expected
 
@@ -140,7 +142,7 @@ def test_of_several_a_damaged_one_is_passed_over(played: TraceFolder) -> None:
     attempt.choose("A")
     attempt.end()
     flip(played.agent_stream("lint-a"), b"success")
-    wish = Wish(format="transcript", version="1")
-    tally = Tally()
-    list(pieces(played, everything(played), wish, tally))
+    wish = ExportOptions(format="transcript", version="1")
+    tally = ExportCounts()
+    list(export_chunks(played, everything(played), wish, tally))
     assert (tally.streams, len(tally.damaged)) == (1, 1)

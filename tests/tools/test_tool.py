@@ -128,7 +128,7 @@ def test_checking_a_file_warns_of_what_it_will_not_get(tmp_path: Path) -> None:
     bound = check_script(path, ScriptChecks(), [*BUILT_IN.host_functions, "unheard"], grants=[])
 
     assert (free.ok, free.errors) == (True, [])
-    assert free.warnings == ["t.pym:7: nobody offers `unheard`"]
+    assert free.warnings == ["t.pym:7: there is no host function `unheard`"]
     assert bound.warnings == [
         "t.pym:5: `read_text` is not granted",
         "t.pym:7: `unheard` is not granted",

@@ -100,5 +100,6 @@ def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[
         project_file=project if lexists(project) else None,
         environ=invocation.environ,
         flags=invocation.flags,
+        operations=invocation.operations.settings,
         project_table=None if invocation.config_file is not None else read_settings(root),
     )

@@ -39,8 +39,9 @@ def recorded_config(config: Config, start: RunStart) -> Config:
             for key in above:
                 place = place[key]
             place[last] = recorded
+    models = {name: type(settings) for name, settings in config.operations.items()}
     try:
-        begun = Config.model_validate_json(json.dumps(merged))
+        begun = Config.model_validate_json(json.dumps(merged), context=models)
     except pydantic.ValidationError as error:
         raise StreamDamaged(
             f"the configuration that the run recorded cannot be used: {error.errors()[0]['msg']}",

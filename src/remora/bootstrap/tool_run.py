@@ -28,7 +28,7 @@ from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import note_root
 from remora.sandbox.child.rmtree import try_remove_tree
-from remora.tools.tool import Tool, ToolRun, not_run, run_tool
+from remora.tools.tool import Tool, ToolRun, failed_load, run_tool
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.changes import diff
 from remora.workspaces.copy.driver_choice import make_driver, require_driver
@@ -75,7 +75,7 @@ def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
         tool = _tool(project, invocation.folder, request)
     except ScriptError as error:
         return _trial(
-            project, request.name, not_run(request.name, error, clock=utc_now(), seed=_SEED)
+            project, request.name, failed_load(request.name, error, clock=utc_now(), seed=_SEED)
         )
     given = _inputs(tool.script, request.inputs)
     python = (

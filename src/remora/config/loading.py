@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from remora.config.known_operations import OperationModels, default_config
 from remora.config.messages import describe_errors
 from remora.config.schema import Config
 from remora.config.trust import check_escalation, check_project_file
@@ -34,13 +35,14 @@ def load_config(
     project_file: Path | None,
     environ: Mapping[str, str],
     flags: Mapping[str, Any],
+    operations: OperationModels,
     project_table: ParsedYaml | None = None,
 ) -> Config:
     """Return the configuration from all layers. A file of None is skipped; others must exist.
 
     `project_table` is `[tool.remora]` of pyproject.toml, in place of a project's file. `flags`
-    have dotted keys (`runner.max_turns`); a value of None means not given. Raises
-    ConfigError with the position of every error of the first invalid layer, DiskError for an
+    have dotted keys (`runner.max_turns`); a value of None means not given. `operations` are the
+    models of the known operations' settings. Raises ConfigError with the position of every error of the first invalid layer, DiskError for an
     unreadable file.
     """
     config, _ = load_with_places(
@@ -48,6 +50,7 @@ def load_config(
         project_file=project_file,
         environ=environ,
         flags=flags,
+        operations=operations,
         project_table=project_table,
     )
     return config
@@ -59,18 +62,19 @@ def load_with_places(
     project_file: Path | None,
     environ: Mapping[str, str],
     flags: Mapping[str, Any],
+    operations: OperationModels,
     project_table: ParsedYaml | None = None,
 ) -> tuple[Config, dict[KeyPath, str]]:
     """Return what `load_config` returns, and the place of each setting that is not a default."""
-    defaults = Config()
+    defaults = default_config(operations)
     layers = _Layers(defaults.model_dump(), defaults, {}, {})
     if user_file is not None:
         parsed = read_yaml_file(user_file)
-        layers = _add(layers, _without_api_key(parsed), "user")
+        layers = _add(layers, _without_api_key(parsed), "user", operations)
     if project_file is not None or project_table is not None:
         parsed = _project_layer(project_file, project_table)
         check_project_file(parsed)
-        layers = _add(layers, _raised_isolation(parsed, layers.config), "project")
+        layers = _add(layers, _raised_isolation(parsed, layers.config), "project", operations)
     for name, layer in (("environment", _from_environ(environ)), ("flag", _from_flags(flags))):
         if _holds_api_key(layer):
             place = layer.places[_API_KEY]
@@ -78,7 +82,7 @@ def load_with_places(
                 f"{place}: an API key cannot be set here",
                 hint="set REMORA_API_KEY, or model.api_key in the user's file",
             )
-        layers = _add(layers, layer, name)
+        layers = _add(layers, layer, name, operations)
     check_escalation(layers.config, layers.set_by.get(("escalation", "enabled")))
     return layers.config.record_layers(layers.set_by), layers.places
 
@@ -130,16 +134,17 @@ def _key_in(user_file: Path | None) -> str | None:
     return found
 
 
-def _add(layers: _Layers, layer: ParsedYaml, name: str) -> _Layers:
+def _add(layers: _Layers, layer: ParsedYaml, name: str, operations: OperationModels) -> _Layers:
     above = {} if layer.value is None else layer.value
     if not isinstance(above, dict):
         message = f"{layer.places[()]}: expected a mapping of keys, such as `runner:`"
         raise ConfigError(message, hint=_SEE)
     values = _overlay(layers.values, above)
     try:
-        config = Config.model_validate(values)
+        config = Config.model_validate(values, context=operations)
     except ValidationError as error:
-        raise ConfigError("\n".join(describe_errors(error, Config, layer)), hint=_SEE) from error
+        problems = describe_errors(error, Config, layer, operations)
+        raise ConfigError("\n".join(problems), hint=_SEE) from error
     set_by = layers.set_by | dict.fromkeys(layer.places, name)
     return _Layers(values, config, set_by, layers.places | dict(layer.places))
 

@@ -1,8 +1,9 @@
 """Error messages for invalid configuration: position, key, expected value, nearest key."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -10,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from remora.config.yaml_positions import KeyPath, ParsedYaml, place_of
 
+_NO_ENTRIES: Mapping[str, type[BaseModel]] = {}
 _EXPECTED = {
     "missing": "this key",
     "model_type": "a mapping",
@@ -27,37 +29,56 @@ _EXPECTED = {
 
 
 def describe_errors(
-    error: ValidationError, model: type[BaseModel], parsed: ParsedYaml
+    error: ValidationError,
+    model: type[BaseModel],
+    parsed: ParsedYaml,
+    entries: Mapping[str, type[BaseModel]] = _NO_ENTRIES,
 ) -> list[str]:
-    """Return one line per error, in file order: `FILE:LINE:COLUMN: key: what is wrong`."""
+    """Return one line per error, in file order: `FILE:LINE:COLUMN: key: what is wrong`.
+
+    `entries` are models of entries of free mappings, by the entry's name.
+    """
     found: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False, include_context=False):
         path, _ = place_of(parsed, detail["loc"])
         if detail["type"] == "missing":
             path = tuple(detail["loc"])
         found.setdefault(path, []).append(detail)
-    return [_line(path, details, model, parsed) for path, details in found.items()]
+    nearest = partial(nearest_key, model, entries=entries)
+    return [_line(path, details, parsed, nearest) for path, details in found.items()]
 
 
-def nearest_key(model: type[BaseModel], where: Sequence[str | int]) -> str:
+def nearest_key(
+    model: type[BaseModel],
+    where: Sequence[str | int],
+    entries: Mapping[str, type[BaseModel]] = _NO_ENTRIES,
+) -> str:
     """Return the known dotted key most similar to the unknown one at `where`."""
     wanted = ".".join(map(str, where))
-    return max(known_keys(model, where), key=lambda known: (_likeness(wanted, known), known))
+    known = known_keys(model, where, entries)
+    return max(known, key=lambda key: (_likeness(wanted, key), key))
 
 
-def known_keys(model: type[BaseModel], where: Sequence[str | int] = ()) -> Iterator[str]:
-    """Yield every dotted key of `model`; names in free mappings are taken from `where`."""
+def known_keys(
+    model: type[BaseModel],
+    where: Sequence[str | int] = (),
+    entries: Mapping[str, type[BaseModel]] = _NO_ENTRIES,
+) -> Iterator[str]:
+    """Yield every dotted key of `model`.
+
+    Names in free mappings are taken from `where` and from `entries`, which have their own models.
+    """
     for name, field in model.model_fields.items():
         yield name
         inner = _nested(field.annotation)
         if inner is None:
             continue
         rest = where[1:] if where and where[0] == name else ()
-        between = ""
-        if _is_mapping(field.annotation):
-            between, rest = f".{rest[0] if rest else 'NAME'}", rest[1:]
-        for key in known_keys(inner, rest):
-            yield f"{name}{between}.{key}"
+        if not _is_mapping(field.annotation):
+            yield from (f"{name}.{key}" for key in known_keys(inner, rest))
+            continue
+        for entry, entry_model in {str(rest[0]) if rest else "NAME": inner, **entries}.items():
+            yield from (f"{name}.{entry}.{key}" for key in known_keys(entry_model, rest[1:]))
 
 
 def _likeness(wanted: str, known: str) -> float:
@@ -81,13 +102,16 @@ def _is_mapping(annotation: Any) -> bool:
 
 
 def _line(
-    path: KeyPath, details: list[ErrorDetails], model: type[BaseModel], parsed: ParsedYaml
+    path: KeyPath,
+    details: list[ErrorDetails],
+    parsed: ParsedYaml,
+    nearest: Callable[[KeyPath], str],
 ) -> str:
     key = ".".join(map(str, path)) or "the file"
     first = details[0]
     if first["type"] == "extra_forbidden":
         place = parsed.keys.get(path, place_of(parsed, path)[1])
-        return f"{place}: unknown key {key} (did you mean {nearest_key(model, path)}?)"
+        return f"{place}: unknown key {key} (did you mean {nearest(path)}?)"
     place = place_of(parsed, path)[1]
     if first["type"] == "missing":
         return f"{place}: the key {key} is missing"

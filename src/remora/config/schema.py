@@ -1,7 +1,7 @@
 """Configuration schema: frozen records with a description under each key."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -11,7 +11,9 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    SerializeAsAny,
     StrictStr,
+    ValidationInfo,
 )
 
 MAX_COUNT = 1_000_000
@@ -199,20 +201,35 @@ class RedactionConfig(Section):
 
 
 class OperationConfig(Section):
-    """Settings of one operation."""
+    """Settings of every operation. An operation with further settings has a subclass."""
 
     max_turns: Positive | None = None
     """Maximum turns of an agent of this operation; null: runner.max_turns."""
-    style: Literal["google", "numpy", "rest"] | None = None
-    """Docstring style of the docstring operation; null: the project's own style."""
 
 
-def _or_empty(value: object) -> object:
-    """Treat `lint:` without a value as `lint: {}`."""
-    return {} if value is None else value
+class _Entry(NamedTuple):
+    """The settings of the operation `name`, as a file has them."""
+
+    name: str
+    value: object
 
 
-Operation = Annotated[OperationConfig, BeforeValidator(_or_empty)]
+def _with_names(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    return {name: _Entry(name, settings) for name, settings in value.items()}
+
+
+def _validated(entry: _Entry, info: ValidationInfo) -> OperationConfig:
+    """Validate with the operation's own model. `lint:` without a value is `lint: {}`."""
+    models: Mapping[str, type[OperationConfig]] = info.context or {}
+    if isinstance(entry.value, OperationConfig):
+        return entry.value
+    model = models.get(entry.name, OperationConfig)
+    return model.model_validate({} if entry.value is None else entry.value)
+
+
+_Operation = Annotated[SerializeAsAny[OperationConfig], BeforeValidator(_validated)]
 
 
 class Config(Section):
@@ -236,13 +253,8 @@ class Config(Section):
     project's .venv, else the active environment."""
     exclude: Patterns = ()
     """Globs of files to skip, relative to the project's root."""
-    operations: dict[OperationName, Operation] = {
-        "lint": OperationConfig(),
-        "docstring": OperationConfig(),
-        "test": OperationConfig(),
-    }
-    """Settings per operation: max_turns overrides runner.max_turns; docstring also has style (google,
-    numpy or rest). Built-in operations: lint, docstring and test."""
+    operations: Annotated[dict[OperationName, _Operation], BeforeValidator(_with_names)] = {}
+    """Settings per operation: max_turns overrides runner.max_turns."""
     _set_by: Mapping[tuple[str | int, ...], str] = PrivateAttr(default_factory=dict)
 
     def layer_of(self, *where: str) -> str | None:
@@ -264,11 +276,3 @@ class Config(Section):
         return isinstance(other, Config) and self.__dict__ == other.__dict__
 
     __hash__ = Section.__hash__
-
-
-def config_schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of a configuration file."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Config.model_json_schema(),
-    }

@@ -1,12 +1,12 @@
 """Commented `remora.yaml` of `remora init`: every key with description and default."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import yaml
 from pydantic import BaseModel
 
-from remora.config.schema import Config
+from remora.config.known_operations import OperationModels, default_config, describe_operations
 
 _WIDTH = 76
 """Text width: 80 columns minus the two comment marks."""
@@ -17,20 +17,22 @@ _HEAD = """\
 """
 
 
-def commented_yaml() -> str:
+def commented_yaml(operations: OperationModels) -> str:
     """Return all keys with their defaults, commented out; uncommented, it is the default Config."""
-    lines = [f"# {line}".rstrip() for line in _section(Config(), "")]
+    about = {"operations": describe_operations(operations)}
+    section = _section(default_config(operations), "", about)
+    lines = [f"# {line}".rstrip() for line in section]
     return _HEAD + "\n" + "\n".join(lines) + "\n"
 
 
-def _section(section: BaseModel, margin: str) -> Iterator[str]:
+def _section(section: BaseModel, margin: str, described: Mapping[str, str]) -> Iterator[str]:
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
-        about = textwrap.wrap(field.description or "", _WIDTH - len(margin))
+        about = textwrap.wrap(described.get(name) or field.description or "", _WIDTH - len(margin))
         yield from (f"{margin}# {line}" for line in about)
         if isinstance(value, BaseModel):
             yield f"{margin}{name}:"
-            yield from _section(value, f"{margin}  ")
+            yield from _section(value, f"{margin}  ", {})
         else:
             yield f"{margin}{name}: {_flow(section, name)}"
 

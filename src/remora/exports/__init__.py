@@ -1,1 +1,1 @@
-"""Streams in the forms that other tools read: transcripts, spans, Inspect logs, training rows."""
+"""Exports of streams: transcripts, OpenTelemetry spans, Inspect logs, training rows."""

@@ -1,15 +1,15 @@
-"""What an export came to: how much was written, what was left out, and what was damaged."""
+"""Counts of an export: written, left out, damaged."""
 
 import msgspec
 
 from remora.errors import RemoraError
 
 
-class Tally(msgspec.Struct, kw_only=True):
-    """Counts as an export goes. `records` are rows, spans, samples or streams told.
+class ExportCounts(msgspec.Struct, kw_only=True):
+    """Running counts of an export. `records` are rows, spans, samples or transcripts.
 
     `plain`: the rows of this file are plain prompts, not conversations. `left_out` counts by
-    reason; `damaged` holds the messages of streams that could not be read and were passed over.
+    reason; `damaged` holds the messages of streams that could not be read and were skipped.
     """
 
     streams: int = 0
@@ -19,10 +19,10 @@ class Tally(msgspec.Struct, kw_only=True):
     damaged: list[str] = []
 
     def leave_out(self, reason: str, count: int = 1) -> None:
-        """Count what is not in the file, and why."""
+        """Count records left out, by reason."""
         self.left_out[reason] = self.left_out.get(reason, 0) + count
 
     def damage(self, error: RemoraError) -> None:
-        """Note what could not be read, once."""
+        """Record an unreadable stream, once."""
         if error.message not in self.damaged:
             self.damaged.append(error.message)

@@ -1,4 +1,4 @@
-"""The formats of `trace export` that are a stream of bytes: runs with their agents go in."""
+"""Export formats of `trace export` that are byte streams."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -7,13 +7,13 @@ from typing import Literal, TypeVar
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.counts import Tally
+from remora.exports.counts import ExportCounts
 from remora.exports.markdown_transcript import escaped, markdown
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
-from remora.exports.otel.otlp import requests
+from remora.exports.otel.otlp import request_documents
 from remora.exports.otel.span import Span
-from remora.exports.run_bundles import Attempt, RunGroup
-from remora.exports.stream_summary import Survey, surveyed
+from remora.exports.run_bundles import Attempt, RunBundle
+from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.functiongemma_rows import functiongemma_rows
 from remora.exports.training.preference_pairs import score_rows, verdict_rows
 from remora.exports.training.sft_rows import Row, sft_rows
@@ -24,15 +24,15 @@ from remora.trace.read.transcript import transcript
 from remora.trace.trace_folder import TraceFolder
 
 Format = Literal["transcript", "otel", "inspect", "sft", "functiongemma", "preference"]
-Groups = Callable[[], Iterable[RunGroup | StreamDamaged]]
-"""What to export, from the beginning each time it is called; a damaged run stands as its error."""
-_Told = TypeVar("_Told")
+Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
+"""Returns an iterator over what to export; a damaged run is represented by its error."""
+_Item = TypeVar("_Item")
 _PLAIN = "functiongemma"
 _WHOLE = frozenset({ModelRequest.type, ModelResponse.type})
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file shall be: `markdown` concerns transcripts, `content` spans."""
+class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of an export: `markdown` applies to transcripts, `content` to spans."""
 
     format: Format
     version: str
@@ -40,21 +40,25 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     content: bool = False
 
 
-def pieces(folder: TraceFolder, groups: Groups, wish: Wish, tally: Tally) -> Iterator[bytes]:
-    """The file's bytes, in memory that one agent's stream bounds (of preferences: one node's).
+def export_chunks(
+    folder: TraceFolder, groups: Groups, wish: ExportOptions, tally: ExportCounts
+) -> Iterator[bytes]:
+    """Yield the file's bytes in memory bounded by one agent's stream (preferences: one node's).
 
-    Of a run or of everything, an agent that cannot be read is passed over and counted in `tally`;
-    of a single agent its StreamDamaged or NotFound is raised. Nothing is given of a stream in
-    which a line does not carry its hash.
+    Of a run or of everything, an agent that cannot be read is skipped and counted in `tally`;
+    of a single agent its StreamDamaged or NotFound is raised. Nothing is exported of a
+    stream with an invalid hash.
     """
     if wish.format in ("sft", "preference"):
         tally.plain = _all_plain(folder, groups)
-    for group in _sound(groups, tally):
+    for group in _undamaged(groups, tally):
         match wish.format:
             case "transcript":
                 yield from _transcripts(folder, group, tally, as_markdown=wish.markdown)
             case "otel":
-                for document, _ in requests(spans(folder, group, wish, tally), wish.version):
+                for document, _ in request_documents(
+                    group_spans(folder, group, wish, tally), wish.version
+                ):
                     yield _line(document)
             case _:
                 for row in _rows(folder, group, wish.format, tally):
@@ -63,15 +67,17 @@ def pieces(folder: TraceFolder, groups: Groups, wish: Wish, tally: Tally) -> Ite
 
 
 def span_requests(
-    folder: TraceFolder, groups: Groups, wish: Wish, tally: Tally
+    folder: TraceFolder, groups: Groups, wish: ExportOptions, tally: ExportCounts
 ) -> Iterator[tuple[dict[str, object], int]]:
-    """The requests of `--format otel`, to be sent, with the number of spans in each."""
-    for group in _sound(groups, tally):
-        yield from requests(spans(folder, group, wish, tally), wish.version)
+    """Yield the requests of `--format otel` with the number of spans in each."""
+    for group in _undamaged(groups, tally):
+        yield from request_documents(group_spans(folder, group, wish, tally), wish.version)
 
 
-def spans(folder: TraceFolder, group: RunGroup, wish: Wish, tally: Tally) -> Iterator[Span]:
-    """An agent's spans after another's; the run's own last, where the run was asked for."""
+def group_spans(
+    folder: TraceFolder, group: RunBundle, wish: ExportOptions, tally: ExportCounts
+) -> Iterator[Span]:
+    """Yield the spans of each agent, then the run's own if the run was requested."""
     has_run = group.whole and group.path is not None
     tell = partial(
         agent_spans,
@@ -80,7 +86,7 @@ def spans(folder: TraceFolder, group: RunGroup, wish: Wish, tally: Tally) -> Ite
         parent=run_span_id(group.run_id) if has_run else "",
     )
     ended = group.began
-    for span in agents(folder, group, tally, tell):
+    for span in map_agents(folder, group, tally, tell):
         tally.records += 1
         ended = max(ended, span.ended)
         yield span
@@ -89,20 +95,20 @@ def spans(folder: TraceFolder, group: RunGroup, wish: Wish, tally: Tally) -> Ite
         yield run_span(group, ended)
 
 
-def agents(
+def map_agents(
     folder: TraceFolder,
-    group: RunGroup,
-    tally: Tally,
-    tell: Callable[[Survey, Attempt], Iterable[_Told]],
-) -> Iterator[_Told]:
-    """What `tell` says of each agent of a group, in order."""
+    group: RunBundle,
+    tally: ExportCounts,
+    tell: Callable[[AgentSummary, Attempt], Iterable[_Item]],
+) -> Iterator[_Item]:
+    """Yield the results of `tell` for each agent of a group, in order."""
     for agent_id in group.agents:
         try:
             path = folder.existing_agent(agent_id)
             if next(read_events(path), None) is None:
                 tally.leave_out("with an empty stream")
                 continue
-            yield from tell(surveyed(path, folder.blobs), group.of_agent(agent_id))
+            yield from tell(summarize_stream(path, folder.blobs), group.of_agent(agent_id))
             tally.streams += 1
         except (StreamDamaged, NotFound) as error:
             if not group.whole:
@@ -110,7 +116,7 @@ def agents(
             tally.damage(error)
 
 
-def _sound(groups: Groups, tally: Tally) -> Iterator[RunGroup]:
+def _undamaged(groups: Groups, tally: ExportCounts) -> Iterator[RunBundle]:
     for group in groups():
         if isinstance(group, StreamDamaged):
             tally.damage(group)
@@ -118,38 +124,40 @@ def _sound(groups: Groups, tally: Tally) -> Iterator[RunGroup]:
             yield group
 
 
-def _rows(folder: TraceFolder, group: RunGroup, form: Format, tally: Tally) -> Iterator[Row]:
+def _rows(
+    folder: TraceFolder, group: RunBundle, form: Format, tally: ExportCounts
+) -> Iterator[Row]:
     makers = {"sft": sft_rows, "functiongemma": functiongemma_rows, "preference": score_rows}
     make = makers[form]
 
-    def tell(survey: Survey, attempt: Attempt) -> Iterator[Row]:
+    def tell(survey: AgentSummary, attempt: Attempt) -> Iterator[Row]:
         return make(folder, survey, attempt, tally)
 
-    yield from agents(folder, group, tally, tell)
+    yield from map_agents(folder, group, tally, tell)
     if form == "preference":
         yield from verdict_rows(folder, group, tally)
 
 
 def _transcripts(
-    folder: TraceFolder, group: RunGroup, tally: Tally, *, as_markdown: bool
+    folder: TraceFolder, group: RunBundle, tally: ExportCounts, *, as_markdown: bool
 ) -> Iterator[bytes]:
     tell = markdown if as_markdown else transcript
     if group.whole and group.path is not None:
         yield from _titled(f"run {group.run_id}", as_markdown=as_markdown)
         yield from _lines(tell(read_events(group.path)))
 
-    def told(survey: Survey, _: Attempt) -> Iterator[bytes]:
+    def told(survey: AgentSummary, _: Attempt) -> Iterator[bytes]:
         if group.whole or as_markdown:
             yield from _titled(f"agent {survey.agent_id}", as_markdown=as_markdown)
         events = read_events(folder.existing_agent(survey.agent_id))
-        yield from _lines(tell(_whole(event, folder) for event in events))
+        yield from _lines(tell(_with_blobs(event, folder) for event in events))
         tally.records += 1
 
-    yield from agents(folder, group, tally, told)
+    yield from map_agents(folder, group, tally, told)
 
 
-def _whole(event: Event, folder: TraceFolder) -> Event:
-    """Requests and answers are told whole; an output of any size stays in its blob."""
+def _with_blobs(event: Event, folder: TraceFolder) -> Event:
+    """Load blobs of requests and responses; outputs stay in their blobs."""
     if event.type not in _WHOLE or not may_contain_reference(event.data):
         return event
     data = msgspec.json.encode(resolved_data(event, folder.blobs))
@@ -175,9 +183,9 @@ class _Start(msgspec.Struct):
 
 
 def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
-    """Whether every agent was asked by plain prompts: one file's rows are of one kind."""
+    """True if every agent used plain prompts: all rows of a file are of one kind."""
     found = False
-    for group in _sound(groups, Tally()):
+    for group in _undamaged(groups, ExportCounts()):
         for agent_id in group.agents:
             try:
                 first = next(read_events(folder.existing_agent(agent_id)), None)

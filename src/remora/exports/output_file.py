@@ -1,4 +1,4 @@
-"""Where an export goes: a file that is whole or not there, for its owner's eyes alone."""
+"""Atomic output file with mode 0600."""
 
 import os
 import secrets
@@ -12,10 +12,10 @@ from remora.trace.content.private_files import FILE_MODE, disk_errors
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to that takes the place of `path` when all went well, and else is removed.
+def replace_when_done(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that replaces `path` on success and is removed on failure.
 
-    A link is followed. What is no regular file (a pipe, a device) is written to as it is.
+    A link is followed. A pipe or device is written to directly.
     Raises DiskError, and UsageError for a folder.
     """
     with disk_errors(path):
@@ -23,16 +23,17 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
             with path.open("wb") as file:
                 yield file
             return
-    with place_for(path) as temporary:
+    with temporary_beside(path) as temporary:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with open(os.open(temporary, flags, FILE_MODE), "wb") as file:  # noqa: PTH123 (descriptor)
             yield file
 
 
 @contextmanager
-def place_for(path: Path) -> Iterator[Path]:
-    """A free name beside `path` with the same ending, for who opens files itself; the file takes
-    the place of `path` when all went well. Raises as `replaced` does."""
+def temporary_beside(path: Path) -> Iterator[Path]:
+    """Yield a free name beside `path` with the same suffix; the file replaces `path` on success.
+
+    Raises as `replace_when_done` does."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="name a file")
     target = Path(os.path.realpath(path))

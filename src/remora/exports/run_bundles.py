@@ -1,4 +1,4 @@
-"""Which streams are exported together: a run, its agents in order, and what people said of them."""
+"""Streams exported together: a run, its agents in order, and their reviews."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of a job as its run's stream names it; `verdict` is the last one, if any."""
+    """One attempt of a job in its run's stream; `verdict` is the last one, if any."""
 
     agent_id: str
     operation: str = ""
@@ -22,11 +22,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     feedback: str | None = None
 
 
-class RunGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """A run and those of its agents that were asked for.
+class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
+    """A run and the requested agents.
 
-    `path` is the run's own stream, null where it is gone. `attempts` are all of the run by agent,
-    in the order in which they began. `whole` tells whether the run itself was asked for.
+    `path` is the run's own stream, None if it was deleted. `attempts` are all of the run by agent,
+    in start order. `whole` is True if the run itself was requested.
     """
 
     run_id: str
@@ -39,26 +39,26 @@ class RunGroup(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = True
 
     def of_agent(self, agent_id: str) -> Attempt:
-        """What the run says of an agent; an attempt without a verdict where it says nothing."""
+        """Return the run's attempt of an agent, without a verdict if the run has none."""
         return self.attempts.get(agent_id) or Attempt(agent_id=agent_id)
 
 
-def group_of_agent(folder: TraceFolder, agent_id: str) -> RunGroup:
-    """One agent, with its run's words about it. Raises NotFound, StreamDamaged."""
+def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
+    """Return one agent with its run's review. Raises NotFound, StreamDamaged."""
     first = next(read_events(folder.existing_agent(agent_id)), None)
     if first is None:
-        raise NotFound(f"{agent_id} has an empty stream", hint="it was killed as it began")
+        raise NotFound(f"{agent_id} has an empty stream", hint="it was killed at its start")
     try:
-        run = group_of_run(folder, first.run_id)
+        run = bundle_of_run(folder, first.run_id)
     except NotFound:  # it expired, or the agent ran without one
-        return RunGroup(
+        return RunBundle(
             run_id=first.run_id, path=None, agents=(agent_id,), attempts={}, whole=False
         )
     return msgspec.structs.replace(run, agents=(agent_id,), whole=False)
 
 
-def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
-    """A run and every agent of it that has a stream. Raises NotFound, StreamDamaged."""
+def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
+    """Return a run and its agents that have a stream. Raises NotFound, StreamDamaged."""
     path = folder.existing_run(run_id)
     attempts: dict[str, Attempt] = {}
     start, began, head = None, "", Head()
@@ -68,13 +68,13 @@ def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
         if isinstance(said, RunStart):
             start, began = said, event.timestamp
         elif isinstance(said, JobStart):
-            attempts.setdefault(said.agent_id, _begun(said))
+            attempts.setdefault(said.agent_id, _started_attempt(said))
         elif isinstance(said, Review):
             before = attempts.get(said.agent_id) or Attempt(agent_id=said.agent_id)
             attempts[said.agent_id] = msgspec.structs.replace(
                 before, verdict=said.verdict, feedback=said.feedback
             )
-    return RunGroup(
+    return RunBundle(
         run_id=run_id,
         path=path,
         agents=tuple(agent for agent in attempts if folder.find_agent(agent) is not None),
@@ -85,16 +85,16 @@ def group_of_run(folder: TraceFolder, run_id: str) -> RunGroup:
     )
 
 
-def all_groups(folder: TraceFolder) -> Iterator[RunGroup | StreamDamaged]:
-    """Every run by name, then agents that no run names; for a damaged stream its error.
+def all_bundles(folder: TraceFolder) -> Iterator[RunBundle | StreamDamaged]:
+    """Yield every run by name, then agents without a run; for a damaged stream its error.
 
-    The agents of a damaged run are left out: what people said of them cannot be known.
+    The agents of a damaged run are left out: their reviews are unknown.
     """
     seen: set[str] = set()
     damaged: set[str] = set()
     for path in folder.run_streams():
         try:
-            group = group_of_run(folder, stream_id(path))
+            group = bundle_of_run(folder, stream_id(path))
         except StreamDamaged as damage:
             damaged.add(stream_id(path))
             yield damage
@@ -106,7 +106,7 @@ def all_groups(folder: TraceFolder) -> Iterator[RunGroup | StreamDamaged]:
 
 def _without_run(
     folder: TraceFolder, seen: set[str], damaged: set[str]
-) -> Iterator[RunGroup | StreamDamaged]:
+) -> Iterator[RunBundle | StreamDamaged]:
     for path in folder.agent_streams():
         agent_id = stream_id(path)
         if agent_id in seen:
@@ -117,10 +117,10 @@ def _without_run(
             yield damage
             continue
         if first is not None and first.run_id not in damaged:
-            yield RunGroup(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
+            yield RunBundle(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
 
 
-def _begun(said: JobStart) -> Attempt:
+def _started_attempt(said: JobStart) -> Attempt:
     return Attempt(
         agent_id=said.agent_id,
         operation=said.operation,

@@ -1,4 +1,4 @@
-"""What only the whole of an agent's stream tells: who acted, how it ended, that no line was changed."""
+"""Summary of an agent's stream, with its hashes verified."""
 
 from collections.abc import Iterator
 from itertools import dropwhile
@@ -23,14 +23,13 @@ from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import decode_part, stream_status
 from remora.trace.read.verified_reader import verified_events
 
-HINT = "`remora trace verify` tells what happened"
+HINT = "run `remora trace verify` for details"
 
 
-class Survey(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent as its stream tells it from beginning to end.
+class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's start, end and totals from its stream.
 
-    `verified` is null where nothing was submitted; `failed_checks` names the checks that said no.
-    Tokens are as the servers counted them, summed.
+    `verified` is None if nothing was submitted. Tokens are the servers' counts, summed.
     """
 
     start: AgentStart
@@ -52,7 +51,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of the agent's definition; the operation where it has none."""
+        """The name of the agent's definition, else the operation."""
         return str(self.start.definition.get("name") or self.operation)
 
     @property
@@ -66,7 +65,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return self.start.tools
 
 
-def surveyed(path: Path, blobs: ObjectStore) -> Survey:
+def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     """Check the stream's chain and read it once, in bounded memory.
 
     Raises NotFound, StreamDamaged (also for a stream that does not begin as an agent's).
@@ -77,10 +76,10 @@ def surveyed(path: Path, blobs: ObjectStore) -> Survey:
     start = resolved_payload(first, blobs) if first is not None else None
     if first is None or not isinstance(start, AgentStart):
         raise StreamDamaged(f"{path.name} does not begin with agent_start", hint=HINT)
-    found = _Found(first)
+    found = _SummaryBuilder(first)
     for event in events:
         found.take(event)
-    return Survey(
+    return AgentSummary(
         start=start,
         agent_id=first.agent_id,
         run_id=first.run_id,
@@ -114,8 +113,8 @@ class _Answered(msgspec.Struct):
     usage: _Counted = _Counted()
 
 
-class _Found:
-    """Collects from one event after another; a resumed turn's later word counts."""
+class _SummaryBuilder:
+    """Collects facts event by event; later events of a resumed turn win."""
 
     def __init__(self, first: Event) -> None:
         self.last = first

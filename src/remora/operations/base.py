@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from remora.code.syntax.nodes import Module, Node
+    from remora.config.schema import OperationConfig
     from remora.operations.submission import Check
     from remora.tools.host_functions import HostFunction
     from remora.workspaces.apply.transaction import FilePatch
@@ -102,8 +101,8 @@ class Operation:
     """One kind of work: a folder with its `agent.yaml` and scripts, and what they rely on.
 
     `by_default` operations run if `analyze` names none. `load` is called on first use, so commands
-    that only read do not import what runs agents. `settings` validates the operation's keys in the
-    configuration, beside `max_turns`. `checks_run_code` names checks that start the project's
+    that only read do not import what runs agents. `settings` returns the model of the operation's
+    settings if it has others than `max_turns`. `checks_run_code` names checks that start the project's
     interpreter.
     """
 
@@ -112,7 +111,7 @@ class Operation:
     by_default: bool = False
     load: Callable[[], Parts] = Parts
     totals: Totals | None = None
-    settings: "Callable[[], type[BaseModel]] | None" = None
+    settings: "Callable[[], type[OperationConfig]] | None" = None
     checks_run_code: frozenset[str] = frozenset()
 
 
@@ -153,6 +152,15 @@ class Operations:
     def worth_text(self, worth: Codes) -> str:
         """Return what the numbers that a job's tools reported say of its change, or nothing."""
         return next(filter(None, (each.worth_text(worth) for each in self.totals)), "")
+
+    @cached_property
+    def settings(self) -> "Mapping[str, type[OperationConfig]]":
+        """The model of each operation's settings, by the operation's name."""
+        from remora.config.schema import OperationConfig
+
+        return {
+            each.name: each.settings() if each.settings else OperationConfig for each in self.all
+        }
 
     @cached_property
     def needs(self) -> Mapping[str, Need]:

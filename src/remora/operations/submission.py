@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 Findings = Callable[[str], list[dict[str, Any]]]
 """The lint findings of one file (by path) of a tree."""
@@ -14,10 +14,10 @@ Result = TypeVar("Result")
 class RunInTree(Protocol):
     """Runs work on the changed tree, where the project's own code may be started.
 
-    Raises HostError where it may not.
+    Raises HostError if it may not.
     """
 
-    def __call__(self, work: Callable[[Place], Result], /) -> Result:
+    def __call__(self, work: Callable[[ToolTree], Result], /) -> Result:
         """Return what `work` returns."""
 
 

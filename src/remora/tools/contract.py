@@ -1,4 +1,4 @@
-"""What a tool's script says, as one record whatever form it came in."""
+"""Tool result contract: one record for every form of a script's value."""
 
 from typing import Any, Literal, TypedDict
 
@@ -50,40 +50,40 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_result(value: Any) -> ToolResult:
-    """The result in what a script gave (as `ScriptRun.value` has it).
+    """Return the result for a script's value (`ScriptRun.value`).
 
-    Besides the contract's dict, a dict with `_summary` and any other value are taken, without
-    a summary of their own. What breaks the contract is an outcome `error` that says how.
+    A dict with `_summary` and any other value are accepted too. A violation of the contract becomes
+    the outcome `error`.
     """
-    problem = breach(value)
+    problem = contract_problem(value)
     if problem is not None:
         return ToolResult(outcome="error", error=problem)
     if is_contract(value):
         made = _converted(value)
-        return msgspec.structs.replace(made, summary=_cut(made.summary))
-    outcome = _implied(value)
+        return msgspec.structs.replace(made, summary=_clip_summary(made.summary))
+    outcome = _default_outcome(value)
     said = value.get("error") if outcome == "error" else None
-    error = None if said is None else _cut(_spelled(said))
+    error = None if said is None else _clip_summary(_error_text(said))
     if isinstance(value, dict) and isinstance(value.get("_summary"), str):
         rest = {key: item for key, item in value.items() if key != "_summary"}
-        summary = _cut(value["_summary"])
+        summary = _clip_summary(value["_summary"])
         return ToolResult(result=rest, summary=summary, outcome=outcome, error=error)
     return ToolResult(result=value, outcome=outcome, error=error)
 
 
 def is_contract(value: Any) -> bool:
-    """Whether a value is meant as the contract's dict."""
+    """True if a value is meant as the contract's dict."""
     return isinstance(value, dict) and "result" in value and not _CONTRACT.isdisjoint(value)
 
 
-def breach(value: Any) -> str | None:
-    """How a contract's dict breaks the contract, in one line; null where it does not."""
+def contract_problem(value: Any) -> str | None:
+    """Return in one line how a dict violates the contract; None if it does not."""
     if not is_contract(value):
         return None
     unknown = [key for key in value if key not in ToolResult.__struct_fields__]
     if unknown:
         known = ", ".join(ToolResult.__struct_fields__)
-        what = clip(" ".join(_spelled(unknown[0]).split()), _SHOWN)
+        what = clip(" ".join(_error_text(unknown[0]).split()), _SHOWN)
         return f"the tool's result breaks the contract: no key `{what}`; there is {known}"
     try:
         _converted(value)
@@ -95,21 +95,21 @@ def breach(value: Any) -> str | None:
 def _converted(value: dict[str, Any]) -> ToolResult:
     # null is as good as absent
     given = {k: v for k, v in value.items() if v is not None}
-    return msgspec.convert({"outcome": _implied(value), **given}, ToolResult)
+    return msgspec.convert({"outcome": _default_outcome(value), **given}, ToolResult)
 
 
-def _implied(value: Any) -> Outcome:
+def _default_outcome(value: Any) -> Outcome:
     """The outcome of a value that names none."""
     return "error" if isinstance(value, dict) and value.get("error") else "success"
 
 
-def _spelled(value: Any) -> str:
-    """What is said to be an error, as text."""
+def _error_text(value: Any) -> str:
+    """Return an error value as text."""
     try:
         return str(value)
     except (ValueError, RecursionError):  # thousands of digits, or of levels
-        return f"an error of type {type(value).__name__}, too large to be told"
+        return f"an error of type {type(value).__name__}, too large to show"
 
 
-def _cut(text: str | None) -> str | None:
+def _clip_summary(text: str | None) -> str | None:
     return None if text is None else clip(text, SUMMARY_LIMIT)

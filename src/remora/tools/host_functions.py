@@ -16,7 +16,7 @@ from remora.tools.host.ruff.fixes import apply_ruff_fix, apply_safe_fixes
 from remora.tools.host.ruff.node_findings import node_findings
 from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.host.text_files import edit_text, list_files, read_text, write_new_file
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ GENERIC = (
 """Host functions that belong to no operation."""
 
 
-def bind(granted: Iterable[HostFunction], place: Place) -> dict[str, Callable[..., Any]]:
+def bind(granted: Iterable[HostFunction], place: ToolTree) -> dict[str, Callable[..., Any]]:
     """Return the granted functions by name, bound to one tree.
 
     Arguments are checked against the functions' annotations; HostError names the wrong one.
@@ -60,7 +60,7 @@ def bind(granted: Iterable[HostFunction], place: Place) -> dict[str, Callable[..
     return {each.name: functools.partial(_call, each, place) for each in granted}
 
 
-def _call(host: HostFunction, place: Place, /, *args: Any, **kwargs: Any) -> Any:
+def _call(host: HostFunction, place: ToolTree, /, *args: Any, **kwargs: Any) -> Any:
     signature, hints = _shape(host.function)
     try:
         bound = signature.bind(place, *args, **kwargs)

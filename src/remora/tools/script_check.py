@@ -1,4 +1,4 @@
-"""The check of a script file: what is wrong with it, what it asks for that it will not get."""
+"""Check of a script file: errors, and external functions that are missing or not granted."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -24,7 +24,7 @@ def check_script(
     *,
     grants: Iterable[str] | None = None,
 ) -> ScriptCheck:
-    """Check one script. Raises NotFound where there is no such file.
+    """Check one script. Raises NotFound if there is no such file.
 
     `offered` are the externals that exist; without `grants` all of them count as granted.
     """
@@ -43,7 +43,7 @@ def _warnings(script: Script, known: set[str], granted: set[str]) -> list[str]:
     found: list[str] = []
     for spec in script.externals:
         if spec.name not in known:
-            found.append(f"{script.label}:{spec.line}: nobody offers `{spec.name}`")
+            found.append(f"{script.label}:{spec.line}: there is no host function `{spec.name}`")
         elif spec.name not in granted:
             found.append(f"{script.label}:{spec.line}: `{spec.name}` is not granted")
     return found

@@ -11,9 +11,9 @@ from remora.chat import ToolSchema
 from remora.errors import ReplayMismatch, ScriptError
 from remora.pym import HostCall, Limits, Script, ScriptRun, replay
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.contract import ToolResult, as_result, breach
+from remora.tools.contract import ToolResult, as_result, contract_problem
 from remora.tools.host_functions import HostFunction, bind
-from remora.tools.tree import NO_SUBPROCESS, Place
+from remora.tools.tree import NO_SUBPROCESS, ToolTree
 
 _DEFAULT_LIMITS = Limits()
 
@@ -36,7 +36,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run gave, in the contract's words and as it came.
+    """Result of a tool run, converted and raw.
 
     `isolation` is the weakest that a subprocess ran under, `none` where none was started;
     `error_kind` is null or one of syntax, typing, runtime, limit, crashed, contract, denied.
@@ -83,7 +83,7 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     `extra_externals` are functions of the caller's own, granted with the tool's grants.
     Without `python` no code of the project is run.
     """
-    place = Place(tree, python)
+    place = ToolTree(tree, python)
     externals = {**bind(tool.grants, place), **(extra_externals or {})}
     run = tool.script.run(args, externals, limits=limits, clock=clock, seed=seed)
     return _tool_run(tool.name, run, clock, seed, place.isolation)
@@ -98,10 +98,9 @@ def replay_tool(
     seed: int,
     limits: Limits = _DEFAULT_LIMITS,
 ) -> ToolRun:
-    """A recorded run once more: nothing of the machine is touched, every call is answered from
-    the record. The same script, arguments, clock, seed and limits give the same result.
+    """Repeat a recorded run; every host call is answered from the record. The same script, arguments, clock, seed and limits give the same result.
 
-    Raises ReplayMismatch where the script calls something else than is recorded.
+    Raises ReplayMismatch if the script makes a different call.
     """
     run = replay(tool.script, args, host_calls, limits=limits, clock=clock, seed=seed)
     if isinstance(run.error, ReplayMismatch):
@@ -109,14 +108,14 @@ def replay_tool(
     return _tool_run(tool.name, run, clock, seed, NO_SUBPROCESS)
 
 
-def not_run(name: str, error: ScriptError, *, clock: datetime, seed: int) -> ToolRun:
-    """What is told of a tool whose script cannot be loaded."""
+def failed_load(name: str, error: ScriptError, *, clock: datetime, seed: int) -> ToolRun:
+    """Return the run of a tool whose script cannot be loaded."""
     run = ScriptRun(value=None, printed="", host_calls=(), error=error, duration_ms=0)
     return _tool_run(name, run, clock, seed, NO_SUBPROCESS)
 
 
 def _tool_run(name: str, run: ScriptRun, clock: datetime, seed: int, isolation: str) -> ToolRun:
-    result, error_kind = _told(name, run)
+    result, error_kind = _result_and_kind(name, run)
     return ToolRun(
         result=result,
         raw_output=run.value,
@@ -130,10 +129,10 @@ def _tool_run(name: str, run: ScriptRun, clock: datetime, seed: int, isolation: 
     )
 
 
-def _told(name: str, run: ScriptRun) -> tuple[ToolResult, str | None]:
+def _result_and_kind(name: str, run: ScriptRun) -> tuple[ToolResult, str | None]:
     if run.error is not None:
         summary = f"{name} failed"
         failed = ToolResult(summary=summary, outcome="error", error=run.error.message)
         return failed, run.error.kind
-    kind = None if breach(run.value) is None else "contract"
+    kind = None if contract_problem(run.value) is None else "contract"
     return as_result(run.value), kind

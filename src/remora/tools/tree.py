@@ -1,4 +1,4 @@
-"""The tree a tool works on, as its host functions see it."""
+"""Project tree that a tool works on."""
 
 import math
 import time
@@ -17,11 +17,10 @@ NO_SUBPROCESS = "none"
 _PRINTABLE, _DELETE = 0x20, 0x7F
 
 
-class Place:
-    """One tree, the time that a call has left, and the weakest isolation that a subprocess on
-    it ran under so far. Without `python` no code of the project is run.
+class ToolTree:
+    """A tree, the time limit of the current call, and the weakest isolation of a subprocess so far.
 
-    `seen` is the tree's path as commands that work on it have it: they name its files by that.
+    Without `python` no code of the project is run. `seen` is the tree's path inside subprocesses.
     """
 
     def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
@@ -34,7 +33,7 @@ class Place:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Let one call take this long; what it does asks `left` as it goes on."""
+        """Limit one call to these seconds; long work checks `left`."""
         self._seconds, self._ends = seconds, time.monotonic() + seconds
         try:
             yield
@@ -42,14 +41,14 @@ class Place:
             self._seconds = self._ends = math.inf
 
     def left(self) -> float:
-        """Seconds that the call may still take. Raises HostError where there are none."""
+        """Return the remaining seconds. Raises HostError if there are none."""
         left = self._ends - time.monotonic()
         if left <= 0:
             raise HostError(f"not finished within {self._seconds:g} seconds")
         return left
 
-    def ran_under(self, level: str) -> None:
-        """Note the isolation (`L0` weakest) of a subprocess."""
+    def note_isolation(self, level: str) -> None:
+        """Record the isolation (`L0` weakest) of a subprocess."""
         self.isolation = level if self.isolation == NO_SUBPROCESS else min(self.isolation, level)
 
     def read(self, path: str) -> bytes:
@@ -65,14 +64,14 @@ class Place:
         """Write a file that is not there yet. Raises HostError."""
         self._writable(path, content)
         if any(0 < ord(one) < _PRINTABLE or ord(one) == _DELETE for one in path):
-            raise HostError(f"{path!r}: no name of a new file holds control characters")
+            raise HostError(f"{path!r}: a new file's name must not contain control characters")
         self.files.create(path, content)
 
     def _writable(self, path: str, content: bytes) -> None:
         kind = reserved(path)
         if kind == "records":
-            raise HostError(f"{path}: version control and recordings are not for tools to change")
+            raise HostError(f"{path}: tools must not change version control data or recordings")
         if kind == "settings":
-            raise HostError(f"{path}: what agents are and may do is not for tools to change")
+            raise HostError(f"{path}: tools must not change the configuration of agents")
         if len(content) > TEXT_LIMIT:
             raise HostError(f"{path}: would become larger than {TEXT_LIMIT} bytes")

@@ -22,7 +22,7 @@ from remora.errors import ScriptError
 from remora.memory.decode_values import decode_value
 from remora.memory.events import ToolResulted, payload
 from remora.pym import Limits, Script, load, load_source
-from remora.tools.tool import Tool, ToolRun, not_run, replay_tool, run_tool
+from remora.tools.tool import Tool, ToolRun, failed_load, replay_tool, run_tool
 from remora.trace.read.reader import read_events
 from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -78,7 +78,7 @@ def run(path: Path, ground: Ground) -> ToolRun:
     try:
         tool = a_tool(load(path), demands(path).get("grants", ""))
     except ScriptError as error:
-        return not_run(path.stem, error, clock=CLOCK, seed=1)
+        return failed_load(path.stem, error, clock=CLOCK, seed=1)
     meanwhile = swapping(ground) if "swapped" in path.stem else nullcontext()
     with meanwhile:
         return run_tool(tool, {}, ground.tree, clock=CLOCK, seed=1, limits=limits(path))

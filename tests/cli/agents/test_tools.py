@@ -100,7 +100,7 @@ def test_check_tells_of_errors_by_line_and_of_what_will_be_denied(poor: Remora, 
     assert done.code == 1
     assert done.document["ok"] is False
     free, wrong, owned = done.document["scripts"]
-    unheard = ":17: nobody offers `unheard`"
+    unheard = ":17: there is no host function `unheard`"
     assert free == {
         "path": "free.pym",
         "ok": True,

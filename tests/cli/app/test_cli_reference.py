@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.cli_reference import reference
 from remora.cli.app.options import RemoraCommand
 from remora.cli.app.root_group import TopGroup
@@ -43,7 +44,7 @@ def test_every_command_stands_in_it() -> None:
 
 def test_every_key_stands_in_it() -> None:
     text = PAGE.read_text(encoding="utf-8").partition("## Configuration")[2]
-    for key in known_keys(Config):
+    for key in known_keys(Config, entries=BUILT_IN.settings):
         name = key.rpartition(".")[2]
         assert f"{name}:" in text or f" {name}" in text, key
 

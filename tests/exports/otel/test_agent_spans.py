@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from remora.chat import ToolCall
-from remora.exports.counts import Tally
-from remora.exports.formats import Wish, pieces
-from remora.exports.otel.otlp import protobuf, requests
+from remora.exports.counts import ExportCounts
+from remora.exports.formats import ExportOptions, export_chunks
+from remora.exports.otel.otlp import protobuf, request_documents
 from remora.exports.otel.otlp_attributes import any_value
 from remora.exports.otel.span import Span, nanoseconds, span_json
-from remora.exports.run_bundles import group_of_agent, group_of_run
+from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, exported, only
 
@@ -100,7 +100,7 @@ def test_values_of_every_kind(values: dict[str, Any]) -> None:
         run_id="r", span_id="0" * 16, name="n", began="2026-01-02T03:04:05.000006Z",
         ended="", told=values, error=("kind", "é"),
     )  # fmt: skip
-    ((document, count),) = requests([span], "1")
+    ((document, count),) = request_documents([span], "1")
     assert count == 1
     read = ExportTraceServiceRequest.FromString(protobuf(document))
     assert read == json_format.ParseDict(as_protobuf_has_it(document), ExportTraceServiceRequest())
@@ -127,7 +127,7 @@ def test_a_run_is_one_tree(played: TraceFolder) -> None:
 def test_an_agent_alone_has_no_parent_and_the_same_ids(played: TraceFolder) -> None:
     """So a run that is exported later completes what the receiver has."""
     whole = spans_of(exported(played, "otel")[0])
-    alone = spans_of(exported(played, "otel", only(group_of_agent(played, "lint-a")))[0])
+    alone = spans_of(exported(played, "otel", only(bundle_of_agent(played, "lint-a")))[0])
     assert [span["spanId"] for span in alone] == [span["spanId"] for span in whole[:-1]]
     assert "parentSpanId" not in alone[-1]
     assert exported(played, "otel")[0] == exported(played, "otel")[0]
@@ -172,8 +172,8 @@ def test_content_is_the_users_choice(played: TraceFolder) -> None:
     """As the conventions have it: neither prompts nor answers, arguments, outputs, messages."""
     bare = b"".join(exported(played, "otel")[0])
     assert not any(word in bare for word in (b"SECRET", b"no findings", b"fixed", b"not a call"))
-    wish = Wish(format="otel", version="1", content=True)
-    full = list(pieces(played, everything(played), wish, Tally()))
+    wish = ExportOptions(format="otel", version="1", content=True)
+    full = list(export_chunks(played, everything(played), wish, ExportCounts()))
     chat, tool, bad, *_ = map(told, spans_of(full))
     asked = json.loads(chat["gen_ai.input.messages"])
     assert [message["role"] for message in asked] == ["system", "user"]
@@ -196,14 +196,16 @@ def test_a_native_call_is_a_part_of_the_answer(folder: TraceFolder) -> None:
     attempt.answer("", call=ToolCall(tool="fix", args={"line": 2}))
     attempt.act({"line": 2}, choice=1)
     attempt.end()
-    wish = Wish(format="otel", version="1", content=True)
-    chat, *_ = map(told, spans_of(list(pieces(folder, everything(folder), wish, Tally()))))
+    wish = ExportOptions(format="otel", version="1", content=True)
+    chat, *_ = map(
+        told, spans_of(list(export_chunks(folder, everything(folder), wish, ExportCounts())))
+    )
     ((_, call),) = [each["parts"] for each in json.loads(chat["gen_ai.output.messages"])]
     assert call == {"type": "tool_call", "name": "fix", "arguments": {"line": 2}}
 
 
 def test_a_plain_prompt_is_a_text_completion(golden: TraceFolder) -> None:
-    group = group_of_agent(golden, "own-5ce5dc295fa1")
+    group = bundle_of_agent(golden, "own-5ce5dc295fa1")
     names = [span["name"] for span in spans_of(exported(golden, "otel", only(group))[0])]
     assert names.count("text_completion scripted") == 4
 
@@ -236,7 +238,7 @@ def test_requests_are_of_bounded_size(number: int, text: str, counts: list[int])
                 began="2026-01-02T03:04:05Z", ended="2026-01-02T03:04:05Z", told={"t": text},
             )  # fmt: skip
 
-    assert [count for _, count in requests(many(), "1")] == counts
+    assert [count for _, count in request_documents(many(), "1")] == counts
 
 
 def test_a_clock_that_jumped_back_makes_no_negative_span() -> None:
@@ -255,6 +257,6 @@ def test_what_otlp_has_no_number_for_is_told_as_text(value: Any) -> None:
 
 
 def test_of_a_run_the_run_is_told_once(played: TraceFolder) -> None:
-    group = group_of_run(played, "run-1")
+    group = bundle_of_run(played, "run-1")
     names = [span["name"] for span in spans_of(exported(played, "otel", only(group))[0])]
     assert names.count("invoke_workflow remora") == 1

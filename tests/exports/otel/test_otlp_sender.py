@@ -11,21 +11,21 @@ import httpx2
 import pytest
 
 from remora.errors import OutsideError, UsageError
-from remora.exports.counts import Tally
-from remora.exports.formats import Wish
+from remora.exports.counts import ExportCounts
+from remora.exports.formats import ExportOptions
 from remora.exports.otel.otlp import rejected_spans
 from remora.exports.otel.otlp_sender import headers_from, traces_url
-from remora.exports.targets import to_receiver
+from remora.exports.targets import send_to_receiver
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import everything
 from tests.exports.receiver import receiving
 
-WISH = Wish(format="otel", version="1.2.3")
+WISH = ExportOptions(format="otel", version="1.2.3")
 PHOENIX = Path(__file__).parents[3] / ".venv-otlp" / "bin" / "phoenix"
 
 
-def sent(folder: TraceFolder, url: str, **headers: str) -> Tally:
-    return to_receiver(folder, everything(folder), WISH, url, headers)
+def sent(folder: TraceFolder, url: str, **headers: str) -> ExportCounts:
+    return send_to_receiver(folder, everything(folder), WISH, url, headers)
 
 
 def test_everything_arrives(golden: TraceFolder) -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from remora.chat import ToolCall, ToolSchema
 from remora.errors import StreamDamaged
-from remora.exports.run_bundles import group_of_agent
-from remora.exports.training.decisions import asked
+from remora.exports.run_bundles import bundle_of_agent
+from remora.exports.training.decisions import model_decisions
 from remora.exports.training.functiongemma_rows import written_call
 from remora.memory.prompt.render import render
 from remora.models.decoding.functiongemma_calls import parse_functiongemma
@@ -28,7 +28,7 @@ VALUES = st.recursive(
 
 
 def test_recorded_prompts_are_byte_for_byte(golden: TraceFolder) -> None:
-    group = group_of_agent(golden, "own-5ce5dc295fa1")
+    group = bundle_of_agent(golden, "own-5ce5dc295fa1")
     found = rows(golden, "functiongemma", only(group))
     assert [row["turn"] for row in found] == [1, 2, 3, 4]
     events = list(read_events(golden.agent_stream("own-5ce5dc295fa1")))
@@ -67,7 +67,7 @@ def test_a_packet_that_is_not_the_one_named_is_never_rendered(folder: TraceFolde
     attempt.choose("A")
     attempt.end()
     events = list(read_events(folder.agent_stream("lint-a")))
-    (one,) = asked(events, folder.blobs)
+    (one,) = model_decisions(events, folder.blobs)
     lying = msgspec.structs.replace(
         one, request=msgspec.structs.replace(one.request, packet_sha256="0" * 64)
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from remora.exports.run_bundles import group_of_agent
+from remora.exports.run_bundles import bundle_of_agent
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, flip, only, rows
 
@@ -50,7 +50,7 @@ def test_a_retry_that_was_told_why(folder: TraceFolder) -> None:
     assert pair["feedback"] == "leave it"
     assert "leave it" in pair["chosen_prompt"][1]["content"]
     assert "leave it" not in pair["prompt"][1]["content"]
-    (rejected,) = rows(folder, "sft", only(group_of_agent(folder, "lint-first_a")))
+    (rejected,) = rows(folder, "sft", only(bundle_of_agent(folder, "lint-first_a")))
     assert pair["prompt"] == rejected["prompt"], "byte for byte what the first attempt was sent"
 
 
@@ -150,7 +150,7 @@ class TestScores:
 def test_of_one_agent_its_own_pairs(folder: TraceFolder) -> None:
     attempts(folder, first_a="rejected", second_b="accepted", third_a="rejected")
     assert len(rows(folder, "preference")) == 2
-    group = group_of_agent(folder, "lint-third_a")
+    group = bundle_of_agent(folder, "lint-third_a")
     (pair,) = rows(folder, "preference", only(group))
     assert pair["rejected_agent_id"] == "lint-third_a"
 

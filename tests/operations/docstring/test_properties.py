@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from remora.operations.docstring.ast_equality import without_docstring_of
-from remora.operations.docstring.expected import skeleton
-from remora.operations.docstring.parts import STYLES, Manner, Style, Texts
-from remora.operations.docstring.write import find, write
+from remora.operations.docstring.ast_equality import tree_without_docstring
+from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.parts import STYLES, DocstringFormat, DocstringTexts, Style
+from remora.operations.docstring.write import find_documented, write
 
 NAMES = st.sampled_from(["a", "b", "count", "path", "to_file", "x1"])
 WORDS = st.lists(
@@ -69,10 +69,10 @@ def functions(draw: st.DrawFn, docstring: str = "") -> str:
     return text.replace("\n", "\r\n") if draw(st.booleans()) else text
 
 
-def all_texts(source: bytes, node: str, word: str) -> Texts:
+def all_texts(source: bytes, node: str, word: str) -> DocstringTexts:
     """Texts for everything that may be described."""
-    made_of = skeleton(find("a.py", source, node).node)
-    return Texts(
+    made_of = describable_parts(find_documented("a.py", source, node).node)
+    return DocstringTexts(
         summary=word,
         parameters={each.name: word for each in made_of.parameters},
         outcome=word,
@@ -108,13 +108,13 @@ def test_a_new_docstring(text: str, word: str, style: Style) -> None:
     if not parses(text):
         return
     source, node = text.encode(), node_of(text)
-    found = find("a.py", source, node)
-    after = write(found, all_texts(source, node, word), Manner(style=style))
-    now = find("a.py", after, node)
+    found = find_documented("a.py", source, node)
+    after = write(found, all_texts(source, node, word), DocstringFormat(style=style))
+    now = find_documented("a.py", after, node)
     assert now.text is not None
     assert not any(now.differences[1:3]), after
     key = f"node:a.py:{node}"
-    assert without_docstring_of("a.py", source, key) == without_docstring_of("a.py", after, key)
+    assert tree_without_docstring("a.py", source, key) == tree_without_docstring("a.py", after, key)
     assert outside(source, after)
     assert (b"\r\n" in after) == (b"\r\n" in source)
     assert after.replace(b"\r\n", b"").count(b"\n") == source.replace(b"\r\n", b"").count(
@@ -151,13 +151,13 @@ def test_an_outdated_docstring(case: tuple[str, Style, Sequence[str]], word: str
     if not parses(text):
         return
     source, node = text.encode(), node_of(text)
-    found = find("a.py", source, node)
+    found = find_documented("a.py", source, node)
     if not any(found.differences):
         return
-    made_of = skeleton(found.node)
-    said = Texts(parameters={each.name: word for each in made_of.parameters})
-    after = write(found, said, Manner(style=style))
-    now = find("a.py", after, node)
+    made_of = describable_parts(found.node)
+    said = DocstringTexts(parameters={each.name: word for each in made_of.parameters})
+    after = write(found, said, DocstringFormat(style=style))
+    now = find_documented("a.py", after, node)
     assert not any(now.differences)
     kept = {each.name for each in made_of.parameters} & set(names)
     for name in kept:
@@ -166,5 +166,5 @@ def test_an_outdated_docstring(case: tuple[str, Style, Sequence[str]], word: str
     assert "Stays put." in (now.text or "")
     for name in found.differences.unknown_parameters:
         assert f"Old {name} words." not in (now.text or "")
-    again = write(now, said, Manner(style=style))
+    again = write(now, said, DocstringFormat(style=style))
     assert again == after

@@ -7,9 +7,9 @@ import pytest
 
 from remora.code.syntax.source import read_source
 from remora.errors import HostError
-from remora.operations.docstring.parts import Manner, Texts
-from remora.operations.docstring.style import Habits, manner
-from remora.operations.docstring.write import find, write
+from remora.operations.docstring.parts import DocstringFormat, DocstringTexts
+from remora.operations.docstring.style import StyleCounts, docstring_format
+from remora.operations.docstring.write import find_documented, write
 
 FUNCTION = """
 def move(shelf: str, count: int = 1, *, by: Person | None = None) -> bool:
@@ -17,7 +17,7 @@ def move(shelf: str, count: int = 1, *, by: Person | None = None) -> bool:
         raise ValueError(count)
     return shelf.take(count)
 """
-TEXTS = Texts(
+TEXTS = DocstringTexts(
     summary="Move books from a shelf.",
     parameters={
         "shelf": "Where they stand.",
@@ -80,9 +80,11 @@ REST = '''
 '''
 
 
-def written(source: str, node: str = "f", texts: Texts = TEXTS, **said: Any) -> str:
+def written(source: str, node: str = "f", texts: DocstringTexts = TEXTS, **said: Any) -> str:
     """The file after the docstring of `node` was written."""
-    return write(find("a.py", source.encode(), node), texts, Manner(**said)).decode()
+    return write(
+        find_documented("a.py", source.encode(), node), texts, DocstringFormat(**said)
+    ).decode()
 
 
 @pytest.mark.parametrize(
@@ -98,12 +100,14 @@ def test_a_new_docstring(style: Any, expected: str) -> None:
 
 
 def test_a_list_that_would_not_be_whole_is_left_out() -> None:
-    texts = Texts(summary="Move.", parameters={"shelf": "Where."}, raises={"OSError": "Never."})
+    texts = DocstringTexts(
+        summary="Move.", parameters={"shelf": "Where."}, raises={"OSError": "Never."}
+    )
     made = written(FUNCTION, "move", texts)
     assert '    """Move."""\n    if count' in made
 
 
-ONE = Texts(summary="Do it.")
+ONE = DocstringTexts(summary="Do it.")
 LAYOUTS = {
     "a body behind the colon": (
         "def f(): return 1  # why\n",
@@ -156,13 +160,13 @@ def test_a_repeated_name_is_another_node() -> None:
 
 
 def test_a_backslash_makes_it_raw() -> None:
-    made = written("def f(): pass\n", texts=Texts(summary=r"Match `\d`."))
+    made = written("def f(): pass\n", texts=DocstringTexts(summary=r"Match `\d`."))
     assert 'r"""Match `\\d`."""' in made
 
 
 def test_quotes_that_would_end_it_are_refused() -> None:
     with pytest.raises(HostError, match="quotes"):
-        written("def f(): pass\n", texts=Texts(summary='Do """ it.'))
+        written("def f(): pass\n", texts=DocstringTexts(summary='Do """ it.'))
 
 
 MENDED = {
@@ -208,9 +212,11 @@ MENDED = {
 }
 
 
-def mended(source: str, texts: Texts | None = None, node: str = "f") -> str:
+def mended(source: str, texts: DocstringTexts | None = None, node: str = "f") -> str:
     return written(
-        textwrap.dedent(source).strip() + "\n", node, texts or Texts(parameters={"new": "New one."})
+        textwrap.dedent(source).strip() + "\n",
+        node,
+        texts or DocstringTexts(parameters={"new": "New one."}),
     )
 
 
@@ -263,7 +269,7 @@ def test_rest_mended() -> None:
 
 
 def test_a_renamed_parameter_keeps_its_words() -> None:
-    made = mended(REST_BEFORE + "    return a\n", Texts(renames={"gone": "new"}))
+    made = mended(REST_BEFORE + "    return a\n", DocstringTexts(renames={"gone": "new"}))
     assert "    :param new: Was here\n        for long.\n    :type new: str\n" in made
     assert "gone" not in made
 
@@ -279,7 +285,7 @@ def test_what_is_raised_is_added_where_others_are_listed() -> None:
             if a:
                 raise KeyError(a)
     '''
-    made = mended(source, Texts(raises={"KeyError": "If `a`."}))
+    made = mended(source, DocstringTexts(raises={"KeyError": "If `a`."}))
     assert '        TypeError: If odd.\n        KeyError: If `a`.\n    """' in made
 
 
@@ -293,17 +299,17 @@ def test_what_is_raised_is_added_where_others_are_listed() -> None:
 )
 def test_a_literal_whose_lines_are_not_lines_is_left_alone(docstring: str) -> None:
     with pytest.raises(HostError, match="no plain literal"):
-        written(f"def f(a):\n    {docstring}\n", texts=Texts())
+        written(f"def f(a):\n    {docstring}\n", texts=DocstringTexts())
 
 
 def test_habits() -> None:
     sources = [GOOGLE, NUMPY, NUMPY.replace('"""Move', '"""\n    Move').replace("`", "``")]
-    seen = Habits()
+    seen = StyleCounts()
     for text in sources:
         read = read_source("a.py", f"def f():{text}".encode())
         assert not isinstance(read, str)
         seen.see(read)  # type: ignore[arg-type]
-    found = manner([seen], style=None, width=79)
-    assert found == Manner(style="numpy", width=79)
-    assert manner([Habits(), seen], style="rest", width=79).style == "rest"
-    assert manner([], style=None, width=79) == Manner(style="google", width=79)
+    found = docstring_format([seen], style=None, width=79)
+    assert found == DocstringFormat(style="numpy", width=79)
+    assert docstring_format([StyleCounts(), seen], style="rest", width=79).style == "rest"
+    assert docstring_format([], style=None, width=79) == DocstringFormat(style="google", width=79)

@@ -15,13 +15,13 @@ from remora.operations.base import (
 )
 from remora.operations.submission import Submission
 from remora.tools.host_functions import HostFunction
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 HEADER = b"# SPDX-License-Identifier: MIT\n"
 MISSING = "missing license header"
 
 
-def add_license_header(place: Place, path: str) -> str:
+def add_license_header(place: ToolTree, path: str) -> str:
     """Put the license header at the top of a file."""
     place.write(path, HEADER + place.read(path))
     return HEADER.decode()

@@ -149,7 +149,7 @@ def said(name: str, path: str, after: bytes, proof: Proof | None, more: bool = F
 class TestChecks:
     def test_nothing_but_one_test_in_a_test_file(self) -> None:
         assert said("test_only_adds", "tests/test_mod.py", ADDED, None) == ""
-        assert said("test_only_adds", "mod.py", ADDED, None) == "mod.py is no test file"
+        assert said("test_only_adds", "mod.py", ADDED, None) == "mod.py is not a test file"
         assert said("test_only_adds", "test_mod.py", ADDED, None, more=True).startswith("2 files")
         two = ADDED + b"\n\ndef test_g():\n    assert f()\n"
         assert said("test_only_adds", "test_mod.py", two, None) == "there are 2 new tests"
@@ -161,8 +161,8 @@ class TestChecks:
         for name in ("test_passes", "test_kills_mutant"):
             assert said(name, "test_mod.py", ADDED, good) == ""
             assert said(name, "test_mod.py", ADDED, Proof(problem="it fails")) == "it fails"
-            assert "not run here" in said(name, "test_mod.py", ADDED, None)
+            assert "is not permitted" in said(name, "test_mod.py", ADDED, None)
         blind = Proof(survived=("1 became 2",))
         assert said("test_kills_mutant", "test_mod.py", ADDED, blind) == (
-            "it notices none of 1 faults in f"
+            "the test detects none of 1 faults in f"
         )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.operations.test.mutants import MOST, mutants
+from remora.operations.test.mutants import MAX_MUTANTS, mutants
 
 KINDS = {
     "return a < b": {"Lt became LtE", "Lt became GtE", "it returns None"},
@@ -35,7 +35,7 @@ def test_every_kind_of_fault(body: str) -> None:
     assert {mutant.what for mutant in mutants(source(body), "f")} == KINDS[body]
 
 
-@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=12), st.integers(1, MOST))
+@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=12), st.integers(1, MAX_MUTANTS))
 def test_each_is_another_program(lines: list[str], most: int) -> None:
     code = source("\n    ".join(lines))
     found = mutants(code, "f", most)

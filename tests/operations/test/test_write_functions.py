@@ -12,7 +12,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 from tests.held import need
 
 SIZES = '''\
@@ -78,7 +78,7 @@ def run(tree: Path) -> Callable[..., Any]:
     """Calls a host function on `tree`, whose code may be run by our own interpreter."""
     need(2)
     python = ProjectPython(python=Path(sys.executable).absolute(), root=tree.parent / "project")
-    functions = bind(BUILT_IN.host_functions.values(), Place(tree, python))
+    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
     return lambda name, *args: functions[name](*args)
 
 
@@ -167,7 +167,7 @@ def test_what_does_not_hold_is_no_property(tree: Path, run: Callable[..., Any]) 
 def test_only_properties_that_could_hold_are_written(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "codec.py").write_text(CODEC)
     evil = {"ending": "round_trip", "given": {"text": "st.text()"}, "claims": ["exit()"]}
-    with pytest.raises(HostError, match="holds: this is no property"):
+    with pytest.raises(HostError, match="holds: not a known property"):
         run("write_test", "codec.py", "escape", [], evil)
 
 
@@ -258,7 +258,7 @@ def f():
             "import _pytest.runner\n_pytest.runner.call_and_report = None\ndef f():\n    return 1\n",
             "x",
         ),
-        ("import os\ndef f():\n    os._exit(0)\n", "did not come to an end"),
+        ("import os\ndef f():\n    os._exit(0)\n", "did not finish"),
         ("def f():\n    return 2\n", "assert 2 == 1"),
         ("import os\ndef f():\n    os.mkdir('made')\n    return 1\n", "os.mkdir"),
         ("import time\ndef f():\n    return 1 if time.time() < 1.8e9 else 2\n", "assert 2 == 1"),
@@ -311,7 +311,7 @@ def test_what_an_environment_names_is_read_where_its_user_is_in_it(
     executable = tree.parent / "venv" / "bin" / "python"
     executable.symlink_to(Path(sys.executable).resolve())
     python = ProjectPython(python=executable, root=tree.parent / "project", activated=activated)
-    functions = bind(BUILT_IN.host_functions.values(), Place(tree, python))
+    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree, python))
     (tree / "mod.py").write_text("import value\n\n\ndef f():\n    return value.VALUE\n")
     if activated:
         assert functions["observe_calls"]("mod.py", "f", ["f()"])[0]["value"] == "1"
@@ -322,8 +322,8 @@ def test_what_an_environment_names_is_read_where_its_user_is_in_it(
 
 def test_without_an_interpreter_nothing_is_run(tree: Path) -> None:
     (tree / "mod.py").write_text("def f():\n    return 1\n")
-    functions = bind(BUILT_IN.host_functions.values(), Place(tree))
-    with pytest.raises(HostError, match="not run here"):
+    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree))
+    with pytest.raises(HostError, match="is not permitted"):
         functions["observe_calls"]("mod.py", "f", ["f()"])
 
 
@@ -332,7 +332,7 @@ def test_below_level_two_only_with_consent(
 ) -> None:
     (tree / "mod.py").write_text("def f():\n    return 1\n")
     monkeypatch.setattr("remora.operations.test.runner.parent.best_level", lambda: 1)
-    with pytest.raises(HostError, match="with consent only"):
+    with pytest.raises(HostError, match="isolation level 2 or consent"):
         run("observe_calls", "mod.py", "f", ["f()"])
 
 

@@ -307,7 +307,7 @@ class TestUnreadable:
         os.close(file)
         os.close(place)
         try:
-            known = has_tests.Tested(tmp_path)
+            known = has_tests.NodesWithTests(tmp_path)
             assert [known.holds(f"node:a.py:{name}") for name in "fg"] == [True, False]
         finally:
             remove_tree(tmp_path / "d")  # pytest could not

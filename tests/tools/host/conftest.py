@@ -10,7 +10,7 @@ import pytest
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import HostError
 from remora.tools.host_functions import bind
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from tests.workspaces.conftest import skip_without
@@ -34,7 +34,7 @@ def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def call(tree: Path) -> Callable[..., Any]:
     """Calls a host function by name on `tree`."""
-    functions = bind(BUILT_IN.host_functions.values(), Place(tree))
+    functions = bind(BUILT_IN.host_functions.values(), ToolTree(tree))
     return lambda name, *args, **kwargs: functions[name](*args, **kwargs)
 
 

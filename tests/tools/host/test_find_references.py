@@ -49,7 +49,7 @@ def test_a_link_shows_nothing(shop: Path, call: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("name", ["", "a.b", "a b", "1", "-x", "../x", "a\n", "\0"])
 def test_only_a_name_is_looked_for(refusal: Callable[..., str], name: str) -> None:
-    assert "is no name" in refusal("find_references", name)
+    assert "is not a name" in refusal("find_references", name)
 
 
 def test_too_many_places_are_refused(tree: Path, refusal: Callable[..., str]) -> None:

@@ -9,12 +9,12 @@ from remora.errors import HostError
 from remora.tools.host.find_references import find_references
 from remora.tools.host.ruff.ruff_process import ruff_check
 from remora.tools.host.text_files import list_files
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 
 def test_a_call_whose_time_is_over_ends_at_its_next_step(tree: Path) -> None:
     (tree / "a.py").write_text("x = 1\n")
-    place = Place(tree)
+    place = ToolTree(tree)
 
     with place.within(-1.0):  # over before it began
         for call in (
@@ -28,7 +28,7 @@ def test_a_call_whose_time_is_over_ends_at_its_next_step(tree: Path) -> None:
 
 def test_the_next_call_has_its_own_time(tree: Path) -> None:
     (tree / "a.py").write_text("x = 1\n")
-    place = Place(tree)
+    place = ToolTree(tree)
     with pytest.raises(HostError), place.within(-1.0):
         list_files(place, "*")
 

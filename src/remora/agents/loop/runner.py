@@ -59,7 +59,7 @@ from remora.memory.events import (
 from remora.memory.packet import packet_json
 from remora.operations.submission import Result, Submission
 from remora.text import REPORT, bug_report_line
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 _log = logging.getLogger("remora.text")
 _log.addHandler(logging.NullHandler())  # only who asks is shown tracebacks
@@ -315,8 +315,8 @@ class AgentRunner:
             verify(agent.definition.verify, submission, checks, agent.scripts)
         )
 
-    def _in_workspace(self, work: Callable[[Place], Result], /) -> Result:
-        return work(Place(self.dependencies.workspace.tree, self.dependencies.python))
+    def _in_workspace(self, work: Callable[[ToolTree], Result], /) -> Result:
+        return work(ToolTree(self.dependencies.workspace.tree, self.dependencies.python))
 
     # --- what enters the packet ------------------------------------------------------------
 

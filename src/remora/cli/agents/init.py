@@ -1,12 +1,16 @@
 """`init`: the commented `remora.yaml`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.errors import DiskError, UsageError
 from remora.text import escape_line
+
+if TYPE_CHECKING:
+    from remora.config.known_operations import OperationModels
 
 _SCHEMA = ".remora/config.schema.json"
 
@@ -21,11 +25,13 @@ def init(options: Options) -> int:
     """
     from remora.config.template import commented_yaml
 
-    path = caller_of(options).find_root() / "remora.yaml"
+    caller = caller_of(options)
+    path = caller.find_root() / "remora.yaml"
+    operations = caller.operations.settings
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(f"# yaml-language-server: $schema={_SCHEMA}\n{commented_yaml()}")
-        _write_schema(path.parent / _SCHEMA)
+            file.write(f"# yaml-language-server: $schema={_SCHEMA}\n{commented_yaml(operations)}")
+        _write_schema(path.parent / _SCHEMA, operations)
     except FileExistsError:
         raise UsageError(
             f"{path} is already there", hint="`remora schema config` lists every key"
@@ -39,11 +45,11 @@ def init(options: Options) -> int:
     return 0
 
 
-def _write_schema(path: Path) -> None:
+def _write_schema(path: Path, operations: "OperationModels") -> None:
     """Write the schema for editors, over an older one. Raises OSError."""
     import json
 
-    from remora.config.schema import config_schema
+    from remora.config.known_operations import config_schema
 
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(config_schema(), indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(config_schema(operations), indent=1) + "\n", encoding="utf-8")

@@ -4,6 +4,7 @@ from importlib import import_module
 
 import click
 
+from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import print_json
 
@@ -12,7 +13,7 @@ _SCHEMAS = {
     "event": ("remora.memory.json_schemas", "event_schema"),
     "node": ("remora.hub.node", "node_schema"),
     "agent": ("remora.agents.definition.agent_yaml", "definition_schema"),
-    "config": ("remora.config.schema", "config_schema"),
+    "config": ("remora.config.known_operations", "config_schema"),
 }
 """By name: the module and its function, imported when the schema is printed."""
 
@@ -25,7 +26,8 @@ def schema(options: Options, name: str) -> int:
     packet: what a model decides on. event: a line of a stream. node: what the hub knows of a node.
     agent: agent.yaml. config: remora.yaml and your own configuration file.
     """
-    del options  # with and without --json it is the same document
+    # with and without --json it is the same document
     module, function = _SCHEMAS[name]
-    print_json(getattr(import_module(module), function)())
+    given = (caller_of(options).operations.settings,) if name == "config" else ()
+    print_json(getattr(import_module(module), function)(*given))
     return 0

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import click
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.root_group import TopGroup
 from remora.config.template import commented_yaml
 
@@ -50,7 +51,7 @@ def reference() -> Iterator[str]:
     root = TopGroup()
     with click.Context(root, info_name="remora", terminal_width=_WIDTH) as ctx:
         yield from _help(ctx, root)
-    yield f"\n{_CONFIG}{commented_yaml()}```\n"
+    yield f"\n{_CONFIG}{commented_yaml(BUILT_IN.settings)}```\n"
 
 
 def _help(ctx: click.Context, command: click.Command) -> Iterator[str]:

@@ -12,11 +12,16 @@ from remora.cli.app.names import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.app.project_context import records_of
-from remora.exports.counts import Tally
-from remora.exports.formats import Format, Groups, Wish
+from remora.exports.counts import ExportCounts
+from remora.exports.formats import ExportOptions, Format, Groups
 from remora.exports.otel.otlp_sender import headers_from
-from remora.exports.run_bundles import all_groups, group_of_agent, group_of_run
-from remora.exports.targets import to_file, to_logs, to_receiver, to_stream
+from remora.exports.run_bundles import all_bundles, bundle_of_agent, bundle_of_run
+from remora.exports.targets import (
+    export_inspect_logs,
+    export_to_file,
+    export_to_stream,
+    send_to_receiver,
+)
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.text import escape_line
 from remora.trace.trace_folder import TraceFolder, stream_id
@@ -75,7 +80,7 @@ def export(
     folder = records_of(options)
     groups = _groups(folder, agent, run)
     output: Path | None = how["output"]
-    wish = Wish(
+    wish = ExportOptions(
         format=form,
         version=__version__,
         markdown=how["markdown"] or (output is not None and output.suffix in _MARKDOWN),
@@ -102,36 +107,36 @@ def _check(options: Options, form: str, how: dict[str, Any]) -> None:
 
 def _groups(folder: TraceFolder, agent: str | None, run: str | None) -> Groups:
     if agent is None and run is None:
-        return lambda: all_groups(folder)
+        return lambda: all_bundles(folder)
     if agent is not None:
         name = stream_named(folder, agent)
         if name not in map(stream_id, folder.run_streams()):
-            found = group_of_agent(folder, name)
+            found = bundle_of_agent(folder, name)
             return lambda: (found,)
         run = name
-    group = group_of_run(folder, run_named(folder, run or ""))
+    group = bundle_of_run(folder, run_named(folder, run or ""))
     return lambda: (group,)
 
 
 def _carried_out(
-    folder: TraceFolder, groups: Groups, wish: Wish, how: dict[str, Any], *, several: bool
-) -> Tally:
+    folder: TraceFolder, groups: Groups, wish: ExportOptions, how: dict[str, Any], *, several: bool
+) -> ExportCounts:
     output, endpoint = how["output"], how["endpoint"]
     if endpoint is not None:
         headers = headers_from(os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
-        return to_receiver(folder, groups, wish, endpoint, headers)
+        return send_to_receiver(folder, groups, wish, endpoint, headers)
     if wish.format == "inspect":
-        return to_logs(folder, groups, wish, output, several=several)
+        return export_inspect_logs(folder, groups, wish, output, several=several)
     if output is not None and str(output) != "-":
-        return to_file(folder, groups, wish, output)
+        return export_to_file(folder, groups, wish, output)
     try:
-        return to_stream(folder, groups, wish, sys.stdout.buffer)
+        return export_to_stream(folder, groups, wish, sys.stdout.buffer)
     except BrokenPipeError as error:  # the reader has seen enough
         output_lost(error)
-        return Tally()
+        return ExportCounts()
 
 
-def _tell(options: Options, form: str, how: dict[str, Any], tally: Tally) -> None:
+def _tell(options: Options, form: str, how: dict[str, Any], tally: ExportCounts) -> None:
     to = str(how["output"] or how["endpoint"] or "stdout")
     if options.json:
         document = {"format": form, "to": to, "streams": tally.streams, "records": tally.records}

@@ -57,12 +57,14 @@ def signer_of(options: Options) -> "Signer | None":
     from remora.config.loading import load_config
     from remora.trace.verify.head_signatures import load_signer
 
-    user = caller_of(options).folders.config_file
+    caller = caller_of(options)
+    user = caller.folders.config_file
     config = load_config(
         user_file=user if os.path.lexists(user) else None,
         project_file=None,
         environ=os.environ,
         flags={},
+        operations=caller.operations.settings,
     )
     return load_signer(os.environ, config.runner.memory.signing_key_file)
 

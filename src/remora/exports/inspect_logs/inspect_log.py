@@ -6,8 +6,8 @@ from typing import Any
 
 from remora.errors import StreamDamaged, UsageError
 from remora.exports.inspect_logs.inspect_sample import Json, model_name, usage
-from remora.exports.run_bundles import RunGroup
-from remora.exports.stream_summary import HINT, Survey
+from remora.exports.run_bundles import RunBundle
+from remora.exports.stream_summary import HINT, AgentSummary
 
 SUFFIX = ".eval"
 _TASK = "remora"
@@ -24,14 +24,14 @@ def check_inspect() -> None:
         )
 
 
-def log_name(group: RunGroup) -> str:
+def log_name(group: RunBundle) -> str:
     """The file name of a run's log among others."""
     name = group.run_id if group.whole and group.path else group.agents[0]
     return f"{name}{SUFFIX}"
 
 
 def eval_log(
-    group: RunGroup, surveys: Sequence[Survey], samples: Sequence[Json], version: str
+    group: RunBundle, surveys: Sequence[AgentSummary], samples: Sequence[Json], version: str
 ) -> Json:
     """The log as JSON: the run as the evaluation, each agent as a sample."""
     models = sorted({model_name(survey) for survey in surveys})
@@ -83,16 +83,16 @@ def write_log(log: Json, path: Path) -> None:
     write_eval_log(checked, path, format="eval")
 
 
-def _is_over(survey: Survey) -> bool:
+def _is_over(survey: AgentSummary) -> bool:
     return survey.status not in ("running", "interrupted")
 
 
-def _revision(group: RunGroup) -> Json | None:
+def _revision(group: RunBundle) -> Json | None:
     commit = group.start.base.get("commit") if group.start is not None else None
     return {"type": "git", "origin": "", "commit": commit} if commit else None
 
 
-def _usage(surveys: Sequence[Survey]) -> Json:
+def _usage(surveys: Sequence[AgentSummary]) -> Json:
     sums: dict[str, tuple[int, int]] = {}
     for survey in surveys:
         before = sums.get(model_name(survey), (0, 0))

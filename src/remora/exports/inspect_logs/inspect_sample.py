@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from remora.exports.run_bundles import Attempt
-from remora.exports.stream_summary import Survey
-from remora.exports.training.sft_rows import text_of
+from remora.exports.stream_summary import AgentSummary
+from remora.exports.training.sft_rows import json_text
 from remora.memory.events import (
     AgentError,
     Event,
@@ -32,9 +32,9 @@ _STOPS = {
 _REFUSED = frozenset({"rejected", "retried", "reverted"})
 
 
-def sample(folder: TraceFolder, survey: Survey, attempt: Attempt) -> Json:
+def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) -> Json:
     """The whole sample; its events and messages are in the stream's order."""
-    teller = _Teller(folder, survey)
+    teller = _SampleBuilder(folder, survey)
     for event in read_events(folder.existing_agent(survey.agent_id)):
         teller.take(event)
     packet = survey.start.packet
@@ -62,12 +62,12 @@ def sample(folder: TraceFolder, survey: Survey, attempt: Attempt) -> Json:
         "model_usage": {model_name(survey): usage(survey.input_tokens, survey.output_tokens)},
         "started_at": survey.began,
         "completed_at": survey.ended,
-        "total_time": _seconds(survey.began, survey.ended),
+        "total_time": _seconds_between(survey.began, survey.ended),
         **({"error": _failure(survey)} if survey.status == "error" else {}),
     }
 
 
-def model_name(survey: Survey) -> str:
+def model_name(survey: AgentSummary) -> str:
     """`PROVIDER/MODEL`, as Inspect names models."""
     return f"{survey.start.model.get('provider') or 'remora'}/{survey.model}"
 
@@ -81,10 +81,10 @@ def usage(input_tokens: int, output_tokens: int) -> Json:
     }
 
 
-class _Teller:
+class _SampleBuilder:
     """Makes messages and events of a stream, one after another."""
 
-    def __init__(self, folder: TraceFolder, survey: Survey) -> None:
+    def __init__(self, folder: TraceFolder, survey: AgentSummary) -> None:
         self._blobs = folder.blobs
         self._survey = survey
         self._request: tuple[Event, Json] | None = None
@@ -107,7 +107,7 @@ class _Teller:
             self._call = None
         elif event.type == AgentError.type:
             said = event_data(event)
-            self._tell(event, "info", source="remora", data=_of(said, "kind", "message"))
+            self._tell(event, "info", source="remora", data=_pick(said, "kind", "message"))
 
     def _tell(self, event: Event, kind: str, **told: Any) -> None:
         self.events.append(
@@ -115,7 +115,7 @@ class _Teller:
                 "event": kind,
                 "uuid": f"{event.agent_id}.{event.seq}",
                 "timestamp": event.timestamp,
-                "working_start": _seconds(self._survey.began, event.timestamp),
+                "working_start": _seconds_between(self._survey.began, event.timestamp),
                 "metadata": {"turn": event.turn, "seq": event.seq, "line_hash": event.hash},
                 **told,
             }
@@ -153,10 +153,10 @@ class _Teller:
             },
             completed=end.timestamp,
         )
-        self.events[-1]["metadata"] |= _of(request, "renderer", "packet_sha256", "decoding")
+        self.events[-1]["metadata"] |= _pick(request, "renderer", "packet_sha256", "decoding")
 
     def _calling(self, event: Event, call: Mapping[str, Any]) -> Json:
-        """The decision, and who made it: nobody shall mistake a rule's for the model's."""
+        """Return the decision and who made it, a rule or the model."""
         decided = {
             "id": f"{event.agent_id}.{event.seq}",
             "function": str(call.get("tool")),
@@ -167,13 +167,13 @@ class _Teller:
             "role": "assistant",
             "content": "",
             "tool_calls": [decided],
-            "metadata": _of(call, "decided_by", "scores", "choice"),
+            "metadata": _pick(call, "decided_by", "scores", "choice"),
         }
 
     def _resulted(self, called: tuple[Event, Json], end: Event, result: Json) -> None:
         event, call = called
         place = f"{event.agent_id}.{event.seq}"
-        text = text_of(result.get("raw_output"))
+        text = json_text(result.get("raw_output"))
         failed = result.get("outcome") == "error"
         error = {"type": "unknown", "message": str(result.get("error"))} if failed else None
         function = str(call.get("tool"))
@@ -187,7 +187,7 @@ class _Teller:
                 "tool_call_id": place,
                 "function": function,
                 "error": error,
-                "metadata": _of(result, "outcome"),
+                "metadata": _pick(result, "outcome"),
             }
         )
         self._tell(
@@ -202,12 +202,12 @@ class _Teller:
             completed=end.timestamp,
             working_time=(result.get("duration_ms") or 0) / 1000,
         )
-        self.events[-1]["metadata"] |= _of(call, "decided_by")
-        self.events[-1]["metadata"] |= _of(result, "outcome")
+        self.events[-1]["metadata"] |= _pick(call, "decided_by")
+        self.events[-1]["metadata"] |= _pick(result, "outcome")
 
 
-def _scores(survey: Survey, attempt: Attempt) -> Iterator[tuple[str, Json]]:
-    """`verified`: what the checks said; `review`: what a person said. Without a word no score."""
+def _scores(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[str, Json]]:
+    """Yield `verified` (the checks) and `review` (a person's verdict) as far as they exist."""
     if survey.verified is not None:
         why = ", ".join(survey.failed_checks)
         yield "verified", {"value": _letter(right=survey.verified), "explanation": why or None}
@@ -221,7 +221,7 @@ def _letter(*, right: bool) -> str:
     return "C" if right else "I"
 
 
-def _failure(survey: Survey) -> Json:
+def _failure(survey: AgentSummary) -> Json:
     message = survey.error or survey.stop_reason or "the job broke"
     return {"message": message, "traceback": "", "traceback_ansi": ""}
 
@@ -240,15 +240,15 @@ def _prompts(event: Event, request: Mapping[str, Any]) -> Iterator[Json]:
 
 
 def _config(decoding: Mapping[str, Any]) -> Json:
-    found = _of(decoding, "max_tokens", "temperature", "seed")
+    found = _pick(decoding, "max_tokens", "temperature", "seed")
     return {**found, "stop_seqs": decoding.get("stop") or None}
 
 
-def _of(data: Mapping[str, Any], *names: str) -> Json:
+def _pick(data: Mapping[str, Any], *names: str) -> Json:
     return {name: data.get(name) for name in names}
 
 
-def _seconds(began: str, ended: str) -> float:
+def _seconds_between(began: str, ended: str) -> float:
     try:
         first, last = msgspec.convert([began, ended], list[datetime])
     except msgspec.ValidationError:

@@ -13,18 +13,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from remora.exports.otel.genai_attributes import (
-    acted_told,
-    agent_told,
-    decoding_told,
+    agent_attributes,
+    decoding_attributes,
+    message_attributes,
     provider,
-    said_told,
+    tool_call_attributes,
     tool_error,
-    usage_told,
+    usage_attributes,
 )
-from remora.exports.otel.otlp_attributes import attributes
+from remora.exports.otel.otlp_attributes import otlp_attributes
 from remora.exports.otel.span import CLIENT, Span, nanoseconds, span_id
-from remora.exports.run_bundles import Attempt, RunGroup
-from remora.exports.stream_summary import Survey
+from remora.exports.run_bundles import Attempt, RunBundle
+from remora.exports.stream_summary import AgentSummary
 from remora.memory.events import (
     AgentError,
     Event,
@@ -40,14 +40,14 @@ from remora.trace.trace_folder import TraceFolder
 
 
 def agent_spans(
-    folder: TraceFolder, survey: Survey, attempt: Attempt, *, content: bool, parent: str = ""
+    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str = ""
 ) -> Iterator[Span]:
     """The spans of an agent's requests and calls in order, then its own.
 
     With `content` they hold prompts, answers, arguments and outputs, which the conventions leave
     to the user's choice. `parent` is the run's span.
     """
-    reader = _Reader(folder.blobs, survey, content=content)
+    reader = _SpanBuilder(folder.blobs, survey, content=content)
     for event in read_events(folder.existing_agent(survey.agent_id)):
         yield from reader.take(event)
     yield from reader.unfinished()
@@ -62,11 +62,11 @@ def agent_spans(
         parent=parent,
         error=(survey.stop_reason or survey.status, message) if failed else None,
         events=tuple(reader.errors),
-        told=agent_told(survey, attempt, content=content),
+        told=agent_attributes(survey, attempt, content=content),
     )
 
 
-def run_span(group: RunGroup, ended: str) -> Span:
+def run_span(group: RunBundle, ended: str) -> Span:
     """The run's own span, from its first event to `ended`."""
     return Span(
         run_id=group.run_id,
@@ -90,10 +90,10 @@ def run_span_id(run_id: str) -> str:
     return span_id(run_id, "", "run")
 
 
-class _Reader:
+class _SpanBuilder:
     """Pairs requests with answers and calls with results, as they come."""
 
-    def __init__(self, blobs: ObjectStore, survey: Survey, *, content: bool) -> None:
+    def __init__(self, blobs: ObjectStore, survey: AgentSummary, *, content: bool) -> None:
         self._blobs = blobs
         self._survey = survey
         self._content = content
@@ -121,7 +121,7 @@ class _Reader:
             self._fail(event)
 
     def unfinished(self) -> Iterator[Span]:
-        """What was begun and never came to an end: it ends where it began."""
+        """Give unfinished spans zero duration."""
         if self._request is not None:
             yield self._chat(self._request, None)
         if self._call is not None:
@@ -137,7 +137,7 @@ class _Reader:
             {
                 "timeUnixNano": nanoseconds(event.timestamp),
                 "name": "remora.agent_error",
-                "attributes": attributes(told),
+                "attributes": otlp_attributes(told),
             }
         )
 
@@ -148,12 +148,12 @@ class _Reader:
         told = {
             "gen_ai.operation.name": operation,
             **self._common(asked),
-            **decoding_told(request.get("decoding")),
-            **usage_told(answer or {}),
+            **decoding_attributes(request.get("decoding")),
+            **usage_attributes(answer or {}),
             "remora.renderer": request.get("renderer"),
             "remora.packet_sha256": request.get("packet_sha256"),
             "remora.prompt_tokens": request.get("prompt_tokens"),
-            **(said_told(request, answer) if self._content else {}),
+            **(message_attributes(request, answer) if self._content else {}),
         }
         name = f"{operation} {self._survey.model}"
         error = None if answer is not None else ("unanswered", "no answer was recorded")
@@ -173,7 +173,7 @@ class _Reader:
             **self._common(called),
             "remora.decided_by": call.get("decided_by"),
             "remora.outcome": "interrupted" if result is None else result.get("outcome"),
-            **(acted_told(call, result) if self._content else {}),
+            **(tool_call_attributes(call, result) if self._content else {}),
         }
         error = tool_error(result, content=self._content)
         return self._span(f"execute_tool {tool}", called, ended, told, error=error)

@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from remora.exports.run_bundles import Attempt
-from remora.exports.stream_summary import Survey
-from remora.exports.training.sft_rows import declaration, text_of
+from remora.exports.stream_summary import AgentSummary
+from remora.exports.training.sft_rows import declaration, json_text
 
-Told = dict[str, Any]
+Attributes = dict[str, Any]
 PROVIDER = "remora"
 """`gen_ai.provider.name` where the model is the embedded one, or another of no known provider."""
 
 
-def provider(survey: Survey) -> str:
+def provider(survey: AgentSummary) -> str:
     """`openai` for a server that speaks its protocol, `remora` for the embedded model."""
     return "openai" if survey.start.model.get("provider") == "openai" else PROVIDER
 
 
-def agent_told(survey: Survey, attempt: Attempt, *, content: bool) -> Told:
+def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -> Attributes:
     """Of an agent: who acted with which model, and how it ended."""
     packet = survey.start.packet
     told = {
@@ -49,13 +49,13 @@ def agent_told(survey: Survey, attempt: Attempt, *, content: bool) -> Told:
     }
     if content:
         told["remora.goal"] = packet.goal
-        told["gen_ai.tool.definitions"] = text_of(
+        told["gen_ai.tool.definitions"] = json_text(
             [declaration(t)["function"] for t in survey.tools]
         )
     return told
 
 
-def decoding_told(decoding: Any) -> Told:
+def decoding_attributes(decoding: Any) -> Attributes:
     """Of a request: how the answer was to be made."""
     settings = decoding if isinstance(decoding, dict) else {}
     return {
@@ -67,7 +67,7 @@ def decoding_told(decoding: Any) -> Told:
     }
 
 
-def usage_told(answer: Mapping[str, Any]) -> Told:
+def usage_attributes(answer: Mapping[str, Any]) -> Attributes:
     """Of an answer: its tokens, and why it ended."""
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
@@ -84,12 +84,12 @@ def usage_told(answer: Mapping[str, Any]) -> Told:
     }
 
 
-def said_told(request: Mapping[str, Any], answer: Mapping[str, Any] | None) -> Told:
+def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | None) -> Attributes:
     """Prompts and answers as the conventions' JSON, which stands as text in a span."""
     messages = request.get("messages")
     if messages is None:
         messages = [{"role": "user", "content": request.get("prompt")}]
-    told = {"gen_ai.input.messages": text_of([_message(each) for each in messages])}
+    told = {"gen_ai.input.messages": json_text([_message(each) for each in messages])}
     if answer is not None:
         message = _message({"role": "assistant", "content": answer.get("text")})
         call = answer.get("call")
@@ -97,20 +97,20 @@ def said_told(request: Mapping[str, Any], answer: Mapping[str, Any] | None) -> T
             part = {"type": "tool_call", "name": call.get("tool"), "arguments": call.get("args")}
             message["parts"].append(part)
         reason = answer.get("finish_reason") or "stop"
-        told["gen_ai.output.messages"] = text_of([{**message, "finish_reason": reason}])
+        told["gen_ai.output.messages"] = json_text([{**message, "finish_reason": reason}])
     return told
 
 
-def _message(message: Mapping[str, Any]) -> Told:
+def _message(message: Mapping[str, Any]) -> Attributes:
     parts = [{"type": "text", "content": message.get("content") or ""}]
     return {"role": message.get("role"), "parts": parts}
 
 
-def acted_told(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> Told:
+def tool_call_attributes(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> Attributes:
     """Of a call: its arguments and what the tool gave, as JSON text."""
-    told = {"gen_ai.tool.call.arguments": text_of(call.get("args"))}
+    told = {"gen_ai.tool.call.arguments": json_text(call.get("args"))}
     if result is not None:
-        told["gen_ai.tool.call.result"] = text_of(result.get("raw_output"))
+        told["gen_ai.tool.call.result"] = json_text(result.get("raw_output"))
     return told
 
 

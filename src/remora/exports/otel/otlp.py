@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from remora.exports.otel.otlp_attributes import attributes
+from remora.exports.otel.otlp_attributes import otlp_attributes
 from remora.exports.otel.span import Span, span_json
 
 _MOST = 512
@@ -54,7 +54,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, str]]] = {
 }
 
 
-def requests(spans: Iterable[Span], version: str) -> Iterator[tuple[dict[str, Any], int]]:
+def request_documents(spans: Iterable[Span], version: str) -> Iterator[tuple[dict[str, Any], int]]:
     """`ExportTraceServiceRequest`s in JSON's form, of at most 512 spans each, and how many."""
     for batch in _batches(spans):
         resource = {"service.name": "remora", "service.version": version}
@@ -62,7 +62,7 @@ def requests(spans: Iterable[Span], version: str) -> Iterator[tuple[dict[str, An
         document = {
             "resourceSpans": [
                 {
-                    "resource": {"attributes": attributes(resource)},
+                    "resource": {"attributes": otlp_attributes(resource)},
                     "scopeSpans": [{"scope": scope, "spans": batch}],
                 }
             ]

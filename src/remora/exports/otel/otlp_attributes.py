@@ -7,7 +7,7 @@ from typing import Any
 _INT64 = 2**63
 
 
-def attributes(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+def otlp_attributes(told: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One entry for each value that is not null, in order."""
     return [{"key": key, "value": any_value(v)} for key, v in told.items() if v is not None]
 

@@ -1,4 +1,4 @@
-"""Sends spans to an OpenTelemetry receiver: OTLP over HTTP, in protobuf's form."""
+"""OTLP sender: spans to an OpenTelemetry receiver over HTTP, as protobuf."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ _TIMEOUT_S = 30.0
 def traces_url(endpoint: str) -> str:
     """The address that takes spans: `/v1/traces` is added to one that does not end in it.
 
-    Raises UsageError for what is no http(s) address, or holds a password.
+    Raises UsageError if it is not an http(s) address or contains a password.
     """
     try:
         parts = urlsplit(endpoint)
@@ -30,7 +30,7 @@ def traces_url(endpoint: str) -> str:
     if not usable:
         raise UsageError(
             # a password may stand before an @
-            f"{endpoint.rpartition('@')[2]!r} is no address of a receiver",
+            f"{endpoint.rpartition('@')[2]!r} is not the address of a receiver",
             hint="such as http://127.0.0.1:4318",
         )
     if parts.username or parts.password:
@@ -49,24 +49,24 @@ def headers_from(text: str) -> dict[str, str]:
     return {unquote(name.strip()): unquote(value.strip()) for name, _, value in pairs}
 
 
-def send(
+def send_spans(
     documents: Iterable[tuple[dict[str, Any], int]], endpoint: str, headers: Mapping[str, str]
 ) -> Iterator[int]:
     """Post each request; yields how many spans the receiver took of it.
 
-    A receiver that is busy (429, 502, 503, 504) or cannot be reached is asked up to four times.
-    Raises OutsideError where it refuses, or takes only a part.
+    A receiver that is busy (429, 502, 503, 504) or unreachable is tried up to four times.
+    Raises OutsideError if it refuses any of them.
     """
     import httpx2
 
     url = traces_url(endpoint)
     near = _is_loopback(url)  # no proxy stands between this machine and itself
     with (
-        _told(url),
+        _outside_errors(url),
         httpx2.Client(timeout=_TIMEOUT_S, headers=dict(headers), trust_env=not near) as client,
     ):
         for document, count in documents:
-            answer = _posted(client, url, protobuf(document))
+            answer = _post(client, url, protobuf(document))
             if answer.status_code != httpx2.codes.OK:
                 raise OutsideError(
                     f"{url} answered {answer.status_code}: {answer.text[:200]!r}",
@@ -84,7 +84,7 @@ def _is_loopback(url: str) -> bool:
         return False
 
 
-def _posted(client: Any, url: str, body: bytes) -> Any:
+def _post(client: Any, url: str, body: bytes) -> Any:
     import httpx2
 
     for attempt in range(1, _TRIES + 1):
@@ -110,7 +110,7 @@ def _wait_s(retry_after: str | None, attempt: int) -> float:
 
 
 def _check_all_taken(url: str, answer: Any, count: int) -> None:
-    """A receiver may take some spans and refuse others, and say so in its answer."""
+    """Raise OutsideError if the response reports refused spans."""
     if "protobuf" not in answer.headers.get("Content-Type", ""):
         return
     try:
@@ -122,7 +122,7 @@ def _check_all_taken(url: str, answer: Any, count: int) -> None:
 
 
 @contextmanager
-def _told(url: str) -> Iterator[None]:
+def _outside_errors(url: str) -> Iterator[None]:
     import httpx2
 
     try:

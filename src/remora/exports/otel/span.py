@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.exports.otel.otlp_attributes import attributes
+from remora.exports.otel.otlp_attributes import otlp_attributes
 
 INTERNAL, CLIENT = 1, 3
 _ERROR = 2
@@ -56,7 +56,7 @@ def span_json(span: Span) -> dict[str, Any]:
         "startTimeUnixNano": began,
         # a clock that jumped back must not make a span that ends before it began
         "endTimeUnixNano": max(began, ended, key=int),
-        "attributes": attributes(told),
+        "attributes": otlp_attributes(told),
         "events": list(span.events),
         "status": status,
     }

@@ -1,4 +1,4 @@
-"""Every question that a model was asked, with its answer, the call it led to and what came of it."""
+"""Model decisions of a stream: request, response, tool call and result."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -32,16 +32,16 @@ _KEPT = frozenset(
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What a call came to; the output itself stays where it is."""
+    """Outcome of a tool call, without its output."""
 
     outcome: str = "success"
     error: Any = None
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with the event that holds it, and the packet that was folded up to it.
+class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """A request with its event and the packet at that point.
 
-    What is absent is null: a model that never answered, an answer that was no call.
+    Absent parts are None: the model did not answer, or the answer was not a call.
     """
 
     event: Event
@@ -58,8 +58,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.request.decoding.get("strategy", ""))
 
     def shown(self) -> DecisionPacket:
-        """The packet as the request shows it. Raises StreamDamaged where the fold gives another
-        than the one that the request names."""
+        """Return the packet as the request shows it.
+
+        Raises StreamDamaged if its hash differs from the recorded one.
+        """
         packet = trim(self.packet, self.request.trim)
         if canonical_sha256(packet) != self.request.packet_sha256:
             raise StreamDamaged(
@@ -69,14 +71,13 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return packet
 
 
-def asked(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Asked]:
-    """The questions of a stream in order, each once it is known what became of it.
+def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
+    """Yield the decisions of a stream in order, each when its result is known.
 
-    A turn that was cut off and decided again gives two. Holds one turn at a time.
-    Raises StreamDamaged for what cannot be folded or decoded.
+    An interrupted and repeated turn yields two. Holds one turn at a time. Raises StreamDamaged.
     """
     packet = DecisionPacket()
-    current: Asked | None = None
+    current: ModelDecision | None = None
     for event in events:
         if event.type == TurnStart.type and current is not None:
             yield current
@@ -85,7 +86,7 @@ def asked(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Asked]:
         if isinstance(said, ModelRequest):
             if current is not None:
                 yield current
-            current = Asked(event=event, request=said, packet=packet)
+            current = ModelDecision(event=event, request=said, packet=packet)
         elif current is not None:
             current = _with(current, event, said)
         if isinstance(said, AgentStart):
@@ -99,7 +100,7 @@ def _said(event: Event, blobs: ObjectStore) -> Payload | None:
     return resolved_payload(event, blobs) if event.type in _KEPT else None
 
 
-def _with(current: Asked, event: Event, said: Payload | None) -> Asked:
+def _with(current: ModelDecision, event: Event, said: Payload | None) -> ModelDecision:
     replace = msgspec.structs.replace
     match said:
         case ModelResponse():

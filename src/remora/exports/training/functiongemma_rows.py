@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from remora.exports.counts import Tally
+from remora.exports.counts import ExportCounts
 from remora.exports.run_bundles import Attempt
-from remora.exports.stream_summary import Survey
-from remora.exports.training.decisions import Asked
-from remora.exports.training.sft_rows import Row, answered, provenance
+from remora.exports.stream_summary import AgentSummary
+from remora.exports.training.decisions import ModelDecision
+from remora.exports.training.sft_rows import Row, answered_decisions, provenance
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 from remora.memory.prompt.render import render
 from remora.trace.trace_folder import TraceFolder
@@ -18,22 +18,22 @@ RENDERER = "functiongemma/1"
 
 
 def functiongemma_rows(
-    folder: TraceFolder, survey: Survey, attempt: Attempt, tally: Tally
+    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
 ) -> Iterator[Row]:
     """One row for each answered request: `prompt` and `completion` are strings.
 
     Where the request was FunctionGemma's, both are the bytes that were sent and came back. Where
-    it was another renderer's, the prompt is rendered anew from the packet that it shows,
+    it was another renderer's, the prompt is rendered again from its packet,
     `completion` is the call that was taken, and `rendered` is true; an answer that led to no call
     has no such row. `<bos>` is left to the tokenizer, as it is left to the server.
     """
-    for one in answered(folder, survey, tally):
-        texts = _recorded(one) or _rendered(one, survey)
+    for one in answered_decisions(folder, survey, tally):
+        texts = _recorded_texts(one) or _rendered_texts(one, survey)
         if texts is None:
             tally.leave_out("led to no call")
             continue
         prompt, completion = texts
-        recorded = _recorded(one) is not None
+        recorded = _recorded_texts(one) is not None
         facts = {**provenance(one, survey, attempt), "rendered": not recorded}
         yield {"prompt": prompt, "completion": completion, **facts}
 
@@ -44,13 +44,13 @@ def written_call(tool: str, args: dict[str, Any]) -> str:
     return f"<start_function_call>call:{tool}{{{inner}}}<end_function_call>"
 
 
-def _recorded(one: Asked) -> tuple[str, str] | None:
+def _recorded_texts(one: ModelDecision) -> tuple[str, str] | None:
     if one.request.renderer != RENDERER or one.request.prompt is None or one.answer is None:
         return None
     return one.request.prompt, one.answer.text
 
 
-def _rendered(one: Asked, survey: Survey) -> tuple[str, str] | None:
+def _rendered_texts(one: ModelDecision, survey: AgentSummary) -> tuple[str, str] | None:
     if one.call is None:
         return None
     made = render(RENDERER, one.shown(), survey.tools, "completion")

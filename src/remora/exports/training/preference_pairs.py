@@ -18,43 +18,43 @@ from typing import Any
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.counts import Tally
-from remora.exports.run_bundles import Attempt, RunGroup
-from remora.exports.stream_summary import Survey, surveyed
-from remora.exports.training.decisions import Asked
+from remora.exports.counts import ExportCounts
+from remora.exports.run_bundles import Attempt, RunBundle
+from remora.exports.stream_summary import AgentSummary, summarize_stream
+from remora.exports.training.decisions import ModelDecision
 from remora.exports.training.sft_rows import (
     OTHER_KIND,
     Row,
     answer_message,
-    answered,
+    answered_decisions,
     candidates,
+    json_text,
     provenance,
     taken_label,
-    text_of,
 )
 from remora.memory.canonical import canonical_sha256
 from remora.memory.packet import PINNED, DecisionPacket
 from remora.trace.trace_folder import TraceFolder
 
-GOOD = frozenset({"accepted"})
-BAD = frozenset({"rejected", "retried"})
+PREFERRED_VERDICTS = frozenset({"accepted"})
+REFUSED_VERDICTS = frozenset({"rejected", "retried"})
 
 
-class _Side(msgspec.Struct, frozen=True, kw_only=True):
+class _AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
     """An answer, and the attempt that it belongs to."""
 
-    one: Asked
-    survey: Survey
+    one: ModelDecision
+    survey: AgentSummary
     attempt: Attempt
 
 
 def score_rows(
-    folder: TraceFolder, survey: Survey, attempt: Attempt, tally: Tally
+    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
 ) -> Iterator[Row]:
     """A pair for each ranked decision in which the model's choice counted."""
-    if attempt.verdict in BAD:
+    if attempt.verdict in REFUSED_VERDICTS:
         return
-    for one in answered(folder, survey, tally):
+    for one in answered_decisions(folder, survey, tally):
         ranked = _ranked(one)
         if ranked is None or one.request.messages is None or tally.plain:
             continue
@@ -74,7 +74,7 @@ def score_rows(
         }
 
 
-def verdict_rows(folder: TraceFolder, group: RunGroup, tally: Tally) -> Iterator[Row]:
+def verdict_rows(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[Row]:
     """Pairs of answers from an accepted and a turned-down attempt of one node of a run.
 
     Holds the questions of one node's attempts at a time. Where a single agent was asked for, only
@@ -85,36 +85,42 @@ def verdict_rows(folder: TraceFolder, group: RunGroup, tally: Tally) -> Iterator
         jobs.setdefault((attempt.operation, attempt.node_id), []).append(attempt)
     for attempts in jobs.values():
         wanted = {a.agent_id for a in attempts} & set(group.agents)
-        good = [a for a in attempts if a.verdict in GOOD]
-        bad = [a for a in attempts if a.verdict in BAD]
+        good = [a for a in attempts if a.verdict in PREFERRED_VERDICTS]
+        bad = [a for a in attempts if a.verdict in REFUSED_VERDICTS]
         if wanted and good and bad:
             yield from _pairs(
                 _sides(folder, good, tally), _sides(folder, bad, tally), wanted, tally
             )
 
 
-def _sides(folder: TraceFolder, attempts: Sequence[Attempt], tally: Tally) -> list[_Side]:
+def _sides(
+    folder: TraceFolder, attempts: Sequence[Attempt], tally: ExportCounts
+) -> list[_AnswerSide]:
     """Every answer of these attempts that led to a call."""
-    found: list[_Side] = []
+    found: list[_AnswerSide] = []
     for attempt in attempts:
         try:
-            survey = surveyed(folder.existing_agent(attempt.agent_id), folder.blobs)
-            asked = [one for one in answered(folder, survey, Tally()) if one.call is not None]
+            survey = summarize_stream(folder.existing_agent(attempt.agent_id), folder.blobs)
+            asked = [
+                one
+                for one in answered_decisions(folder, survey, ExportCounts())
+                if one.call is not None
+            ]
         except (StreamDamaged, NotFound) as error:
             tally.damage(error)
             continue
-        found += [_Side(one=one, survey=survey, attempt=attempt) for one in asked]
+        found += [_AnswerSide(one=one, survey=survey, attempt=attempt) for one in asked]
     return found
 
 
 def _pairs(
-    good: Sequence[_Side], bad: Sequence[_Side], wanted: set[str], tally: Tally
+    good: Sequence[_AnswerSide], bad: Sequence[_AnswerSide], wanted: set[str], tally: ExportCounts
 ) -> Iterator[Row]:
-    seen: dict[str, list[_Side]] = {}
+    seen: dict[str, list[_AnswerSide]] = {}
     for side in bad:
-        seen.setdefault(_situation(side.one.shown()), []).append(side)
+        seen.setdefault(_situation_hash(side.one.shown()), []).append(side)
     for chosen in good:
-        for rejected in seen.get(_situation(chosen.one.shown()), ()):
+        for rejected in seen.get(_situation_hash(chosen.one.shown()), ()):
             if not wanted & {chosen.survey.agent_id, rejected.survey.agent_id}:
                 continue
             if {_is_plain(chosen), _is_plain(rejected)} != {tally.plain}:
@@ -123,7 +129,7 @@ def _pairs(
                 yield _pair(chosen, rejected)
 
 
-def _situation(shown: DecisionPacket) -> str:
+def _situation_hash(shown: DecisionPacket) -> str:
     """What was decided on, whoever asked: without names of agents, and without feedback."""
     knowledge = {key: fact for key, fact in shown.knowledge.items() if key not in PINNED}
     bare = msgspec.structs.replace(
@@ -132,19 +138,19 @@ def _situation(shown: DecisionPacket) -> str:
     return canonical_sha256(bare)
 
 
-def _is_plain(side: _Side) -> bool:
+def _is_plain(side: _AnswerSide) -> bool:
     return side.one.request.prompt is not None
 
 
-def _told(one: Asked) -> bool:
-    """Whether the packet held a person's feedback."""
+def _saw_feedback(one: ModelDecision) -> bool:
+    """True if the packet held a person's feedback."""
     return not PINNED.isdisjoint(one.packet.knowledge)
 
 
-def _pair(chosen: _Side, rejected: _Side) -> Row:
+def _pair(chosen: _AnswerSide, rejected: _AnswerSide) -> Row:
     same = _prompt(chosen.one) == _prompt(rejected.one)
     return {
-        "source": "retry" if _told(chosen.one) and not same else "verdict",
+        "source": "retry" if _saw_feedback(chosen.one) and not same else "verdict",
         "preferred_by": "person",
         "prompt": _prompt(rejected.one),
         "chosen_prompt": _prompt(chosen.one),
@@ -158,11 +164,11 @@ def _pair(chosen: _Side, rejected: _Side) -> Row:
     }
 
 
-def _prompt(one: Asked) -> Any:
+def _prompt(one: ModelDecision) -> Any:
     return one.request.prompt if one.request.messages is None else one.request.messages
 
 
-def _answer(one: Asked) -> Any:
+def _answer(one: ModelDecision) -> Any:
     """What led to the call: where candidates were ranked, the label of the one that was taken."""
     label = taken_label(one)
     said = answer_message(one) if label is None else _message(label)
@@ -173,7 +179,7 @@ def _message(text: str) -> Row:
     return {"role": "assistant", "content": text}
 
 
-def _ranked(one: Asked) -> tuple[Row, Row] | None:
+def _ranked(one: ModelDecision) -> tuple[Row, Row] | None:
     """The candidate that the model chose and its second best, where the choice counted."""
     if one.call is None or one.call.decided_by != "model":
         return None
@@ -184,8 +190,10 @@ def _ranked(one: Asked) -> tuple[Row, Row] | None:
     return best, second
 
 
-def _candidate_side(candidate: Row, one: Asked, survey: Survey, attempt: Attempt) -> Row:
-    taken = one.call is not None and text_of(one.call.args) == candidate["args"]
+def _candidate_side(
+    candidate: Row, one: ModelDecision, survey: AgentSummary, attempt: Attempt
+) -> Row:
+    taken = one.call is not None and json_text(one.call.args) == candidate["args"]
     facts = provenance(one, survey, attempt)
     if not taken or facts["tool"] != candidate["tool"]:  # what did not happen has no outcome
         facts = {**facts, "outcome": None, "error": None, "decided_by": None}
@@ -197,7 +205,7 @@ def _candidate_side(candidate: Row, one: Asked, survey: Survey, attempt: Attempt
     }
 
 
-_SIDES = (
+_SIDE_COLUMNS = (
     "tool",
     "args",
     "candidate",
@@ -222,4 +230,4 @@ _SIDES = (
 
 
 def _flat(side: str, facts: Row) -> Row:
-    return {f"{side}_{name}": facts[name] for name in _SIDES}
+    return {f"{side}_{name}": facts[name] for name in _SIDE_COLUMNS}

@@ -1,4 +1,4 @@
-"""Training rows (`sft`): a request byte for byte as it was sent, and what became of its answer."""
+"""Training rows (`sft`): the exact request, and the result of its answer."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,42 +6,46 @@ from typing import Any
 import msgspec
 
 from remora.chat import ToolCall, ToolSchema
-from remora.exports.counts import Tally
+from remora.exports.counts import ExportCounts
 from remora.exports.run_bundles import Attempt
-from remora.exports.stream_summary import Survey
-from remora.exports.training.decisions import Asked, asked
+from remora.exports.stream_summary import AgentSummary
+from remora.exports.training.decisions import ModelDecision, model_decisions
 from remora.memory.events import ToolCalled
 from remora.memory.prompt.base import LABELS
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
 Row = dict[str, Any]
-OTHER_KIND = "asked by plain prompt, which cannot stand beside conversations"
+OTHER_KIND = "asked by plain prompt, which cannot be mixed with conversations"
 
 
-def sft_rows(folder: TraceFolder, survey: Survey, attempt: Attempt, tally: Tally) -> Iterator[Row]:
+def sft_rows(
+    folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
+) -> Iterator[Row]:
     """One row for each answered request of an agent, in order; keys are in every row the same.
 
     All rows of a file are of one kind (`tally.plain`): conversations, or plain prompts.
     """
-    for one in answered(folder, survey, tally):
+    for one in answered_decisions(folder, survey, tally):
         if (one.request.prompt is not None) != tally.plain:
             tally.leave_out(OTHER_KIND)
             continue
         yield {**conversation(one), **provenance(one, survey, attempt), "rendered": False}
 
 
-def answered(folder: TraceFolder, survey: Survey, tally: Tally) -> Iterator[Asked]:
+def answered_decisions(
+    folder: TraceFolder, survey: AgentSummary, tally: ExportCounts
+) -> Iterator[ModelDecision]:
     """The requests that a model answered; others are counted as left out."""
     events = read_events(folder.existing_agent(survey.agent_id))
-    for one in asked(events, folder.blobs):
+    for one in model_decisions(events, folder.blobs):
         if one.answer is None:
             tally.leave_out("without an answer")
         else:
             yield one
 
 
-def conversation(one: Asked) -> Row:
+def conversation(one: ModelDecision) -> Row:
     """`prompt` and `completion` as trainers read them: lists of messages of a conversation,
     strings of a plain prompt."""
     said = answer_message(one)
@@ -50,7 +54,7 @@ def conversation(one: Asked) -> Row:
     return {"prompt": one.request.messages, "completion": [said]}
 
 
-def answer_message(one: Asked) -> Row:
+def answer_message(one: ModelDecision) -> Row:
     """The answer as the assistant's message; a native call stands in `tool_calls`."""
     answer = one.answer
     message: Row = {"role": "assistant", "content": answer.text if answer else ""}
@@ -59,8 +63,8 @@ def answer_message(one: Asked) -> Row:
     return message
 
 
-def provenance(one: Asked, survey: Survey, attempt: Attempt) -> Row:
-    """Where a row comes from and what became of it.
+def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
+    """Return the origin and result of a row.
 
     Each column has one type, so that any reader of tables takes them; values of any form stand as
     JSON text. None has a name that trainers give a meaning of their own, such as `messages`
@@ -70,7 +74,7 @@ def provenance(one: Asked, survey: Survey, attempt: Attempt) -> Row:
     return {
         "tools": _declared(one),
         "tool": call.tool if call else None,
-        "args": text_of(call.args) if call else None,
+        "args": json_text(call.args) if call else None,
         "decided_by": call.decided_by if call else None,
         "candidate": taken_label(one),
         "candidates": candidates(one),
@@ -97,7 +101,7 @@ def provenance(one: Asked, survey: Survey, attempt: Attempt) -> Row:
     }
 
 
-def candidates(one: Asked) -> list[Row]:
+def candidates(one: ModelDecision) -> list[Row]:
     """Of a ranked decision: label, tool, arguments and score (nat) of each candidate shown."""
     if one.strategy != "rank" or one.answer is None:
         return []
@@ -107,14 +111,14 @@ def candidates(one: Asked) -> list[Row]:
         {
             "label": label,
             "tool": candidate.tool,
-            "args": text_of(candidate.args),
+            "args": json_text(candidate.args),
             "score": scores.get(label),
         }
         for label, candidate in zip(LABELS, shown, strict=False)
     ]
 
 
-def text_of(value: Any) -> str:
+def json_text(value: Any) -> str:
     """JSON text of a value, its keys in their recorded order."""
     return msgspec.json.encode(value).decode()
 
@@ -131,19 +135,19 @@ def declaration(tool: ToolSchema) -> Row:
     }
 
 
-def _declared(one: Asked) -> str | None:
+def _declared(one: ModelDecision) -> str | None:
     """What a native tool call was offered beside the messages, as it was sent."""
     if one.strategy != "tool_call":
         return None
     tools = msgspec.convert(one.request.decoding.get("tools") or [], list[ToolSchema])
-    return text_of([declaration(tool) for tool in tools])
+    return json_text([declaration(tool) for tool in tools])
 
 
 def _tool_call(call: ToolCall) -> Row:
-    return {"type": "function", "function": {"name": call.tool, "arguments": text_of(call.args)}}
+    return {"type": "function", "function": {"name": call.tool, "arguments": json_text(call.args)}}
 
 
-def taken_label(one: Asked) -> str | None:
+def taken_label(one: ModelDecision) -> str | None:
     """The letter of the candidate that was taken, which need not be the one that was answered."""
     call: ToolCalled | None = one.call
     if call is None or call.choice is None or one.strategy != "rank":
@@ -151,10 +155,10 @@ def taken_label(one: Asked) -> str | None:
     return LABELS[call.choice] if call.choice < len(LABELS) else None
 
 
-def _error(one: Asked) -> str | None:
+def _error(one: ModelDecision) -> str | None:
     if one.error is not None:
         return f"{one.error.kind}: {one.error.message}"
     if one.result is not None and one.result.error is not None:
         error = one.result.error
-        return error if isinstance(error, str) else text_of(error)
+        return error if isinstance(error, str) else json_text(error)
     return None

@@ -1,1 +1,1 @@
-"""Docstrings: what one should say, in which style, and the one edit that writes or mends it."""
+"""Docstrings: expected content, style, and the edit that writes or updates one."""

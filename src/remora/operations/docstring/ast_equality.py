@@ -1,4 +1,4 @@
-"""A file's syntax tree and its comments, but for the docstring of one node: equal before and after."""
+"""Comparison of a file's syntax tree and comments without the docstring of one node."""
 
 import ast
 import io
@@ -11,13 +11,12 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 
-Bare = tuple[str, tuple[str, ...]]
+TreeAndComments = tuple[str, tuple[str, ...]]
 
 
-@lru_cache(maxsize=16)  # who writes a docstring looks, and then who verifies it
-def without_docstring_of(path: str, content: bytes, key: str) -> Bare | None:
-    """The tree, as a hash of its text, and the comments in order; null where there is no such node,
-    or no tree."""
+@lru_cache(maxsize=16)  # used when a docstring is written and when it is verified
+def tree_without_docstring(path: str, content: bytes, key: str) -> TreeAndComments | None:
+    """Return a hash of the tree, and the comments in order; None if there is no such node or tree."""
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         return None
@@ -30,11 +29,11 @@ def without_docstring_of(path: str, content: bytes, key: str) -> Bare | None:
         holder = next((each.node for each in found if each.key == NodeKey(key)), None)
     if holder is None:
         return None
-    return _bare(source, holder), _comments(source)
+    return _hash_without_docstring(source, holder), _comments(source)
 
 
-def _bare(source: Source, holder: ast.AST) -> str:
-    """The tree without that docstring, hashed. Changes the tree."""
+def _hash_without_docstring(source: Source, holder: ast.AST) -> str:
+    """Return a hash of the tree without that docstring. Changes the tree."""
     body = holder.body  # type: ignore[attr-defined]
     if docstring_text(body) is not None:
         del body[0]

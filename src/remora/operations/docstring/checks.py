@@ -2,7 +2,7 @@
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, find_node
-from remora.operations.docstring.ast_equality import without_docstring_of
+from remora.operations.docstring.ast_equality import tree_without_docstring
 from remora.operations.submission import Submission
 
 
@@ -12,8 +12,8 @@ def docstrings_only(submission: Submission) -> str:
     for path, (before, after) in submission.files.items():
         if path != submission.path or before is None or after is None:
             return f"{path}: not the file of {key}"
-        kept = without_docstring_of(path, before, key)
-        if kept is None or kept != without_docstring_of(path, after, key):
+        kept = tree_without_docstring(path, before, key)
+        if kept is None or kept != tree_without_docstring(path, after, key):
             return f"{path}: more than the docstring of {submission.node_name} changed"
     return ""
 

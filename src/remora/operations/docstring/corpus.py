@@ -1,4 +1,4 @@
-"""Words that people wrote about a node: other docstrings, call sites, comments."""
+"""Texts about a node in other docstrings, call sites and comments."""
 
 import ast
 import re
@@ -12,8 +12,8 @@ from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.operations.docstring.expected import skeleton
-from remora.operations.docstring.parse import parse
+from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.quotes import code_text
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -24,7 +24,7 @@ _NOT_A_COMMENT = re.compile(
 _LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNORECASE)
 
 
-class Told(msgspec.Struct, frozen=True):
+class ParameterText(msgspec.Struct, frozen=True):
     """A description of a parameter in some docstring; `owner` is the class around it."""
 
     name: str
@@ -32,37 +32,36 @@ class Told(msgspec.Struct, frozen=True):
     owner: str
 
 
-class Gathered(msgspec.Struct, frozen=True, kw_only=True):
-    """What one file says.
+class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
+    """Texts of one file: parameter descriptions, method summaries by class, the functions that raise
+    each exception, base classes, and constants passed by calls."""
 
-    Described parameters, summaries of methods by class, which functions raise what, and the
-    constants that calls pass.
-    """
-
-    parameters: tuple[Told, ...] = ()
+    parameters: tuple[ParameterText, ...] = ()
     methods: Mapping[tuple[str, str], str] = {}
     raisers: Mapping[str, tuple[str, ...]] = {}
     subclasses: Mapping[str, tuple[str, ...]] = {}
     constants: Mapping[tuple[str, str], tuple[str, ...]] = {}
 
     def bases_of(self, owner: str) -> list[str]:
-        """The classes that a class of that name names as its bases."""
+        """Return the base classes of the class with this name."""
         return [base for base, below in self.subclasses.items() if owner in below]
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """`own`: of the node's file, `near`: of the files around it, `callers`: of those that the Hub
-    says call it. `owner` is the class around the node."""
+class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
+    """Texts of the node's file (`own`), of files in the same folder (`near`) and of its callers.
 
-    own: Gathered = Gathered()
-    near: tuple[Gathered, ...] = ()
-    callers: tuple[Gathered, ...] = ()
+    `owner` is the class around the node.
+    """
+
+    own: FileTexts = FileTexts()
+    near: tuple[FileTexts, ...] = ()
+    callers: tuple[FileTexts, ...] = ()
     owner: str = ""
 
 
-def gather(source: Source) -> Gathered:
-    """Everything that a file tells of any node."""
-    parameters: list[Told] = []
+def collect_texts(source: Source) -> FileTexts:
+    """Return all texts of a file."""
+    parameters: list[ParameterText] = []
     methods: dict[tuple[str, str], str] = {}
     raisers: dict[str, list[str]] = {}
     subclasses: dict[str, list[str]] = {}
@@ -75,11 +74,11 @@ def gather(source: Source) -> Gathered:
                 subclasses.setdefault(unqualified_name(base), []).append(node.name)
             continue
         if text and owner:
-            methods[owner, node.name] = parse(text).summary
-        for each in skeleton(node).raises:
+            methods[owner, node.name] = parse_docstring(text).summary
+        for each in describable_parts(node).raises:
             raisers.setdefault(each.name.rpartition(".")[2], []).append(node.name)
     calls = list(_calls(source.tree))
-    return Gathered(
+    return FileTexts(
         parameters=tuple(parameters),
         methods=methods,
         raisers=_frozen(raisers),
@@ -93,7 +92,7 @@ def _frozen(lists: Mapping[_Key, list[str]]) -> dict[_Key, tuple[str, ...]]:
 
 
 def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[DefinitionNode, str]]:
-    """Those at a file's margin and in its classes, with the class that each stands in."""
+    """Yield top-level definitions and those in classes, with the class of each."""
     for node in body:
         if isinstance(node, DEFINITIONS):
             yield node, owner
@@ -101,12 +100,12 @@ def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[Definit
                 yield from _definitions(node.body, node.name)
 
 
-def _described(node: DefinitionNode, text: str, owner: str) -> Iterator[Told]:
+def _described(node: DefinitionNode, text: str, owner: str) -> Iterator[ParameterText]:
     owner = node.name if isinstance(node, ast.ClassDef) else owner
-    for section in parse(text).sections:
+    for section in parse_docstring(text).sections:
         for item in section.items if section.kind in ("parameters", "attributes") else ():
             if item.text and len(item.text) <= _LONGEST and item.text.isprintable():
-                yield from (Told(name, item.text, owner) for name in item.names)
+                yield from (ParameterText(name, item.text, owner) for name in item.names)
 
 
 def _calls(tree: ast.Module) -> Iterator[ast.Call]:
@@ -114,32 +113,36 @@ def _calls(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def _constants(calls: Iterable[ast.Call]) -> dict[tuple[str, str], list[str]]:
-    """By function and keyword: strings and numbers that are given."""
+    """Return strings and numbers passed, by function and keyword."""
     found: dict[tuple[str, str], list[str]] = {}
     for call in calls:
         for keyword in call.keywords:
             value = keyword.value
-            if keyword.arg and isinstance(value, ast.Constant) and _is_telling(value.value):
+            if (
+                keyword.arg
+                and isinstance(value, ast.Constant)
+                and _is_quotable_constant(value.value)
+            ):
                 text = code_text(value)
                 if text:
                     found.setdefault((unqualified_name(call), keyword.arg), []).append(text)
     return found
 
 
-def _is_telling(value: object) -> bool:
+def _is_quotable_constant(value: object) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
 
 
-def agreed(told: Sequence[str], *, least: int) -> str:
-    """What most say, where that is at least `least` and three of five."""
-    best = Counter(told).most_common(1)
-    if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(told):
+def majority_text(texts: Sequence[str], *, least: int) -> str:
+    """Return the most common text if at least `least` and 60 % of all agree; else an empty text."""
+    best = Counter(texts).most_common(1)
+    if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(texts):
         return best[0][0]
     return ""
 
 
 def comment_above(node: DefinitionNode | ast.Module, source: Source) -> str:
-    """The sentence of a comment right above a definition, or at the top of a module."""
+    """Return the first sentence of the comment directly above a definition or at the top of a module."""
     lines = source.utf8.decode("utf-8", "replace").split("\n")
     if isinstance(node, ast.Module):
         first = node.body[0].lineno - 1 if node.body else len(lines)
@@ -158,13 +161,13 @@ def _contiguous(lines: Sequence[str]) -> list[str]:
 
 
 def _sentence(lines: Sequence[str]) -> str:
-    """The first sentence, where all lines are of one comment that is written for readers."""
-    told = [line.strip() for line in lines if line.strip()]
-    if not told or not all(line.startswith("#") for line in told):
+    """Return the first sentence if all lines are one prose comment."""
+    stripped = [line.strip() for line in lines if line.strip()]
+    if not stripped or not all(line.startswith("#") for line in stripped):
         return ""
-    if any(_NOT_A_COMMENT.match(line) for line in told) or _LEGAL.search(" ".join(told)):
+    if any(_NOT_A_COMMENT.match(line) for line in stripped) or _LEGAL.search(" ".join(stripped)):
         return ""
-    text = " ".join(line.lstrip("#: ").strip() for line in told).strip()
+    text = " ".join(line.lstrip("#: ").strip() for line in stripped).strip()
     first = re.split(r"(?<=[a-z0-9)`][.!?])\s+(?=[A-Z`])", text)[0]
     fit = first[:1].isupper() and len(first.split()) > 2 and first.isprintable()
     return first if fit and "=" not in first and first.endswith(".") else ""

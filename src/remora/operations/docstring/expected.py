@@ -1,4 +1,4 @@
-"""What a node's docstring may describe, read from its code."""
+"""Parts that a node's docstring may describe, read from its code."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -6,29 +6,29 @@ from typing import Literal
 
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.effects import is_none_or_missing, is_stub, own_nodes, returns_or_yields
-from remora.operations.docstring.parts import Parameter, Skeleton
-from remora.operations.docstring.raised import exits
+from remora.operations.docstring.parts import Describable, Parameter
+from remora.operations.docstring.raised import raised_exceptions
 
 _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
 
 
-def skeleton(node: DefinitionNode | ast.Module) -> Skeleton:
-    """Of a function, a class or a module."""
+def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
+    """Return the describable parts of a function, a class or a module."""
     if isinstance(node, ast.Module):
-        return Skeleton()
+        return Describable()
     if isinstance(node, ast.ClassDef):
-        return Skeleton(attributes=tuple(_attributes(node)))
+        return Describable(attributes=tuple(_attributes(node)))
     stub = is_stub(node, node.body)
-    return Skeleton(
+    return Describable(
         parameters=tuple(_parameters(node.args)),
-        raises=() if stub else exits(node.body, _names(node.args)),
+        raises=() if stub else raised_exceptions(node.body, _names(node.args)),
         outcome=_outcome(node, node.body),
         annotation=None if is_none_or_missing(node.returns) else source_of(node.returns),
     )
 
 
 def source_of(node: ast.expr | None) -> str | None:
-    """An expression on one line; a string annotation is what it holds."""
+    """Return an expression on one line; a string annotation without its quotes."""
     if node is None:
         return None
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -65,13 +65,13 @@ def _parameters(args: ast.arguments) -> Iterator[Parameter]:
 
 
 def _names(args: ast.arguments) -> list[str]:
-    """All that the body is given."""
+    """Return all parameter names."""
     given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     return [each.arg for each in given if each is not None]
 
 
 def _attributes(node: ast.ClassDef) -> Iterator[Parameter]:
-    """The annotated ones of the class's own body, but for constants of the class."""
+    """Yield annotated attributes of the class body, except class constants."""
     for statement in node.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             name, annotation = statement.target.id, source_of(statement.annotation)

@@ -1,6 +1,6 @@
-"""What the code itself says of a node: first lines and descriptions that state facts.
+"""First lines and descriptions that state facts of the code.
 
-A first line made of the name's own words says nothing, so none is made.
+No first line is made from the words of a name: it would add nothing.
 """
 
 import ast
@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
 from remora.code.syntax.effects import is_none_or_missing, own_nodes, unqualified_name
 from remora.code.syntax.source import Source
-from remora.operations.docstring.corpus import Evidence, agreed, comment_above
-from remora.operations.docstring.parts import Parameter, Skeleton, Texts
-from remora.operations.docstring.quotes import code_text, negated
+from remora.operations.docstring.corpus import RelatedTexts, comment_above, majority_text
+from remora.operations.docstring.parts import Describable, DocstringTexts, Parameter
+from remora.operations.docstring.quotes import code_text, negate
 
 _MIN_AGREEING = 3
 _MAX_NAMES = 5
@@ -26,17 +26,19 @@ _FOLDS = {
 }
 
 
-def summaries(node: DefinitionNode | ast.Module, source: Source, evidence: Evidence) -> list[str]:
+def suggested_summaries(
+    node: DefinitionNode | ast.Module, source: Source, evidence: RelatedTexts
+) -> list[str]:
     """Return first lines that state a fact, each once, the best first; perhaps none."""
     found = [comment_above(node, source)]
     if isinstance(node, ast.ClassDef):
         found += _of_class(node, evidence)
     elif not isinstance(node, ast.Module):
         found += _of_function(node)
-    return list(dict.fromkeys(sentence(text) for text in found if text))
+    return list(dict.fromkeys(as_sentence(text) for text in found if text))
 
 
-def inherits(node: DefinitionNode | ast.Module, evidence: Evidence) -> bool:
+def inherits_docstring(node: DefinitionNode | ast.Module, evidence: RelatedTexts) -> bool:
     """Return True if a base of its class documents a method of that name."""
     name = getattr(node, "name", "")
     files = (evidence.own, *evidence.near)
@@ -44,14 +46,14 @@ def inherits(node: DefinitionNode | ast.Module, evidence: Evidence) -> bool:
     return any((base, name) in each.methods for each in files for base in bases)
 
 
-def described(
-    node: DefinitionNode | ast.Module, source: Source, made_of: Skeleton, evidence: Evidence
-) -> Texts:
+def describe_parts(
+    node: DefinitionNode | ast.Module, source: Source, made_of: Describable, evidence: RelatedTexts
+) -> DocstringTexts:
     """Return a text for every part of which something can be said."""
     if isinstance(node, ast.Module):
-        return Texts()
+        return DocstringTexts()
     function = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
-    return Texts(
+    return DocstringTexts(
         parameters={
             each.name: text
             for each in made_of.parameters
@@ -62,12 +64,12 @@ def described(
             for each in made_of.attributes
             if (text := _noted(each, node, source) or _elsewhere(each, evidence))
         },
-        outcome=sentence(_outcome(function, made_of)) if function is not None else "",
-        raises={each.name: sentence(each.reason) for each in made_of.raises if each.reason},
+        outcome=as_sentence(_outcome(function, made_of)) if function is not None else "",
+        raises={each.name: as_sentence(each.reason) for each in made_of.raises if each.reason},
     )
 
 
-def sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     """Return the text with a capital first letter and a full stop."""
     text = text.strip()
     if not text:
@@ -76,7 +78,7 @@ def sentence(text: str) -> str:
     return text if text[-1] in ".!?" else f"{text}."
 
 
-def listed(names: Sequence[str], last: str = "and") -> str:
+def join_words(names: Sequence[str], last: str = "and") -> str:
     """`a, b and c`."""
     if len(names) < 2:
         return "".join(names)
@@ -107,7 +109,7 @@ def _assignment(statement: ast.Assign | ast.AugAssign, known: Collection[str]) -
     return f"add {value} to {place}" if isinstance(statement.op, ast.Add) else ""
 
 
-def _of_class(node: ast.ClassDef, evidence: Evidence) -> Iterator[str]:
+def _of_class(node: ast.ClassDef, evidence: RelatedTexts) -> Iterator[str]:
     bases = [unqualified_name(base) for base in node.bases]
     if bases and any(base.endswith(_ERRORS) for base in (*bases, node.name)):
         yield from _of_error(node, evidence)
@@ -115,7 +117,7 @@ def _of_class(node: ast.ClassDef, evidence: Evidence) -> Iterator[str]:
         yield from _of_members(node)
 
 
-def _of_error(node: ast.ClassDef, evidence: Evidence) -> Iterator[str]:
+def _of_error(node: ast.ClassDef, evidence: RelatedTexts) -> Iterator[str]:
     below = evidence.own.subclasses.get(node.name, ())
     if len(below) > 1:
         shown = _quoted(below) if len(below) <= _MAX_NAMES else f"{len(below)} others"
@@ -140,36 +142,38 @@ def _of_members(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _quoted(names: Iterable[str], last: str = "and") -> str:
-    return listed([f"`{name}`" for name in names], last)
+    return join_words([f"`{name}`" for name in names], last)
 
 
-def _parameter(parameter: Parameter, node: FunctionNode | None, evidence: Evidence) -> str:
+def _parameter(parameter: Parameter, node: FunctionNode | None, evidence: RelatedTexts) -> str:
     found = _elsewhere(parameter, evidence)
     if found or node is None or parameter.kind:
         return found
     told = _choices(parameter, node) or _fallback(parameter, node)
-    return sentence(told or _called(parameter, node) or _examples(parameter, node, evidence))
+    return as_sentence(told or _called(parameter, node) or _examples(parameter, node, evidence))
 
 
-def _elsewhere(parameter: Parameter, evidence: Evidence) -> str:
-    """What other docstrings say of a parameter of that name: those of its class agree, or most of
-    those that stand around it."""
+def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
+    """Return the description of this parameter name in other docstrings.
+
+    All of its class or most of the surrounding ones must agree.
+    """
     files = (evidence.own, *evidence.near)
     told = [each for file in files for each in file.parameters if each.name == parameter.name]
     of_class = [each.text for each in told if evidence.owner and each.owner == evidence.owner]
     if len(of_class) > 1 and len(set(of_class)) == 1:
         return of_class[0]
-    return agreed([each.text for each in told], least=_MIN_AGREEING)
+    return majority_text([each.text for each in told], least=_MIN_AGREEING)
 
 
 def _choices(parameter: Parameter, node: FunctionNode) -> str:
-    """The constants that the body compares it with."""
+    """Return the constants that the body compares the parameter with."""
     found: dict[str, None] = {}
     compared = [each for each in own_nodes(node.body) if isinstance(each, ast.Compare)]
     for each in sorted(compared, key=lambda each: (each.lineno, each.col_offset)):
         if _is(each.left, parameter) and len(each.ops) == 1:
             found |= dict.fromkeys(_strings(each.ops[0], each.comparators[0]))
-    return f"one of {listed(list(found), 'or')}" if 1 < len(found) <= 6 else ""
+    return f"one of {join_words(list(found), 'or')}" if 1 < len(found) <= 6 else ""
 
 
 def _strings(operator: ast.cmpop, value: ast.expr) -> Iterator[str]:
@@ -183,7 +187,7 @@ def _strings(operator: ast.cmpop, value: ast.expr) -> Iterator[str]:
 
 
 def _fallback(parameter: Parameter, node: FunctionNode) -> str:
-    """What is taken where it is None: `if x is None: x = …`, `x = x or …`."""
+    """Return the replacement of None: `if x is None: x = …`, `x = x or …`."""
     if parameter.default != "None":
         return ""
     known = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
@@ -218,38 +222,38 @@ def _is(node: ast.AST, parameter: Parameter) -> bool:
 
 
 def _called(parameter: Parameter, node: FunctionNode) -> str:
-    """With what the body calls it."""
+    """Return the arguments that the body calls the parameter with."""
     known = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
     for each in own_nodes(node.body):
         if isinstance(each, ast.Call) and _is(each.func, parameter) and not each.keywords:
             given = [code_text(argument, known) for argument in each.args]
             if given and all(given) and len(given) < 4:
-                return f"called with {listed(given)}"
+                return f"called with {join_words(given)}"
     return ""
 
 
-def _examples(parameter: Parameter, node: FunctionNode, evidence: Evidence) -> str:
-    """Constants that calls give it."""
+def _examples(parameter: Parameter, node: FunctionNode, evidence: RelatedTexts) -> str:
+    """Return constants that calls pass for the parameter."""
     places = (evidence.own, *evidence.callers)
     key = (node.name, parameter.name)
     found = dict.fromkeys(text for each in places for text in each.constants.get(key, ()))
     found.pop(f"`{parameter.default}`", None)
-    return f"for example {listed(list(found)[:3], 'or')}" if found else ""
+    return f"for example {join_words(list(found)[:3], 'or')}" if found else ""
 
 
 def _noted(attribute: Parameter, node: DefinitionNode, source: Source) -> str:
-    """The comment on an attribute's line."""
+    """Return the comment on an attribute's line."""
     for each in node.body:
         if isinstance(each, ast.AnnAssign) and getattr(each.target, "id", "") == attribute.name:
             line = source.line(each.end_lineno or each.lineno)[each.end_col_offset or 0 :]
             text = line.decode("utf-8", "replace").strip()
             if text.startswith("#") and text.isprintable() and len(text.split()) > 2:
-                return sentence(text.lstrip("#: "))
+                return as_sentence(text.lstrip("#: "))
     return ""
 
 
-def _outcome(node: FunctionNode, made_of: Skeleton) -> str:
-    """Return what its `return` statements say, without a full stop; perhaps nothing."""
+def _outcome(node: FunctionNode, made_of: Describable) -> str:
+    """Return a description of the returned value without a full stop; empty if there is none."""
     if made_of.outcome != "returns":
         return ""
     known = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
@@ -309,7 +313,7 @@ def _comprehended(
     if not over or not element or not all(tests):
         return ""
     told = f"{element} for each {name} of {over}" if element != name else f"each {name} of {over}"
-    return f"{told} where {listed(tests)}" if tests else told
+    return f"{told} where {join_words(tests)}" if tests else told
 
 
 def _is_bool(node: FunctionNode) -> bool:
@@ -317,14 +321,14 @@ def _is_bool(node: FunctionNode) -> bool:
 
 
 def _none_if(body: Sequence[ast.stmt], known: Collection[str]) -> str:
-    """The condition of the one `return None`, where it stands at the function's own margin."""
+    """Return the condition of the only `return None` if it is at the function's top level."""
     reasons: list[str] = []
     for number, each in enumerate(body):
         if isinstance(each, ast.If) and len(each.body) == 1 and _returns_none(each.body[0]):
             reasons.append(code_text(each.test, known))
         elif _returns_none(each):
             before = body[number - 1] if number else None
-            test = negated(before.test) if isinstance(before, ast.If) else None
+            test = negate(before.test) if isinstance(before, ast.If) else None
             reasons.append(code_text(test, known))
     every = [
         each for each in own_nodes(body) if isinstance(each, ast.Return) and _returns_none(each)

@@ -1,4 +1,4 @@
-"""Where in a file's bytes a docstring stands, or would stand; every other byte stays."""
+"""Position of a docstring in a file's bytes; every other byte stays."""
 
 import ast
 import codecs
@@ -17,10 +17,10 @@ _COMMENT = re.compile(rb"\s*#")
 _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
-class Spot(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes `start` to `end` of the file's text, which the docstring's lines replace.
+class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes `start` to `end` of the file's text that the docstring's lines replace.
 
-    `indent` is a statement's there; `before` and `after` go around the lines.
+    `indent` is the indentation of statements; `before` and `after` surround the lines.
     """
 
     start: int
@@ -30,8 +30,8 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""
 
 
-class Body:
-    """A file's bytes without byte order mark, its lines and how they end."""
+class FileBytes:
+    """A file's bytes without byte order mark, its lines and its line ending."""
 
     def __init__(self, source: Source) -> None:
         self.mark = codecs.BOM_UTF8 if source.raw.startswith(codecs.BOM_UTF8) else b""
@@ -43,11 +43,11 @@ class Body:
         self.newline = self._ending(self.lines[0]) if self.lines else "\n"
 
     def offset(self, line: int, column: int) -> int:
-        """Where a place of the tree is."""
+        """Return the byte offset of a line (from 1) and column."""
         return self.starts[line - 1] + column
 
-    def with_lines(self, spot: Spot, lines: Sequence[str]) -> bytes:
-        """The file's bytes with the lines in their place."""
+    def with_lines(self, spot: InsertionPoint, lines: Sequence[str]) -> bytes:
+        """Return the file's bytes with the lines inserted."""
         text = spot.before + "\n".join(lines) + spot.after
         made = text.replace("\n", self.newline).encode()
         return self.mark + self.raw[: spot.start] + made + self.raw[spot.end :]
@@ -57,27 +57,29 @@ class Body:
         return line[len(line.rstrip(b"\r\n")) :].decode() or "\n"
 
 
-def docstring_spot(node: DefinitionNode | ast.Module, body: Body) -> Spot:
-    """That of the docstring that is there."""
+def existing_docstring_point(node: DefinitionNode | ast.Module, body: FileBytes) -> InsertionPoint:
+    """Return the position of the existing docstring."""
     literal = node.body[0].value  # type: ignore[attr-defined]
     start = body.offset(literal.lineno, literal.col_offset)
     end = body.offset(literal.end_lineno, literal.end_col_offset)
     line = body.lines[literal.lineno - 1].decode()
     margin = line[: len(line) - len(line.lstrip())]
     own_line = not body.lines[literal.lineno - 1][: literal.col_offset].strip()
-    step = "" if own_line or isinstance(node, ast.Module) else _step(body)
-    return Spot(start=start, end=end, indent=margin + step)
+    step = "" if own_line or isinstance(node, ast.Module) else _indent_step(body)
+    return InsertionPoint(start=start, end=end, indent=margin + step)
 
 
-def new_spot(node: DefinitionNode | ast.Module, source: Source, body: Body) -> Spot:
-    """That of a docstring to come."""
+def new_docstring_point(
+    node: DefinitionNode | ast.Module, source: Source, body: FileBytes
+) -> InsertionPoint:
+    """Return the position for a new docstring."""
     if isinstance(node, ast.Module):
-        return _module_spot(node, source, body)
+        return _module_point(node, source, body)
     first = node.body[0]
     line = start_line(first, source)
     before = body.lines[line - 1][: first.col_offset]
     if before.strip():
-        return _split_spot(node, body)
+        return _one_line_body_point(node, body)
     indent = re.match(rb"[ \t\f]*", body.lines[line - 1])
     header = _header_end(node, body)
     while header < line - 1 and re.match(rb"\s*# *type:", body.lines[header]):
@@ -86,28 +88,30 @@ def new_spot(node: DefinitionNode | ast.Module, source: Source, body: Body) -> S
     following = body.lines[header] if header < len(body.lines) else b""
     spaced = isinstance(node, ast.ClassDef) and bool(following.strip())
     margin = indent[0].decode() if indent else ""
-    return Spot(
+    return InsertionPoint(
         start=start, end=start, indent=margin, before=margin, after="\n\n" if spaced else "\n"
     )
 
 
-def _split_spot(node: DefinitionNode, body: Body) -> Spot:
-    """The body stands behind the colon: it gets a line of its own."""
+def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoint:
+    """Return the position for a body on the header's line, which moves to its own line."""
     first = node.body[0]
     at = body.offset(first.lineno, first.col_offset)
     colon = body.raw[:at].rstrip()
     line = body.lines[node.lineno - 1].decode()
-    indent = line[: len(line) - len(line.lstrip())] + _step(body)
-    after = "\n\n" if isinstance(node, ast.ClassDef) and not _says_nothing(node) else "\n"
-    return Spot(start=len(colon), end=at, indent=indent, before="\n" + indent, after=after + indent)
+    indent = line[: len(line) - len(line.lstrip())] + _indent_step(body)
+    after = "\n\n" if isinstance(node, ast.ClassDef) and not _is_placeholder(node) else "\n"
+    return InsertionPoint(
+        start=len(colon), end=at, indent=indent, before="\n" + indent, after=after + indent
+    )
 
 
-def _says_nothing(node: DefinitionNode) -> bool:
+def _is_placeholder(node: DefinitionNode) -> bool:
     return isinstance(node.body[0], ast.Pass | ast.Expr)
 
 
-def _step(body: Body) -> str:
-    """What the file's blocks are indented by: that of its first indented line."""
+def _indent_step(body: FileBytes) -> str:
+    """Return the file's indentation step: the margin of its first indented line."""
     for line in body.lines:
         margin = re.match(rb"(\t| +)\S", line)
         if margin and margin[1] != b" " and not line.lstrip().startswith(b"#"):
@@ -115,8 +119,8 @@ def _step(body: Body) -> str:
     return "    "
 
 
-def _header_end(node: DefinitionNode, body: Body) -> int:
-    """How many lines come up to the colon's line, and that one."""
+def _header_end(node: DefinitionNode, body: FileBytes) -> int:
+    """Return the number of lines up to and including the header's last line."""
     text = b"".join(body.lines[node.lineno - 1 :]).decode()
     depth = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -127,8 +131,8 @@ def _header_end(node: DefinitionNode, body: Body) -> int:
     return node.lineno
 
 
-def _module_spot(node: ast.Module, source: Source, body: Body) -> Spot:
-    """Behind the comments at the top, before everything else."""
+def _module_point(node: ast.Module, source: Source, body: FileBytes) -> InsertionPoint:
+    """Return the position after the comments at the top of the module."""
     stop = start_line(node.body[0], source) - 1 if node.body else len(body.lines)
     number = 0
     while number < stop and _COMMENT.match(body.lines[number]):
@@ -139,4 +143,4 @@ def _module_spot(node: ast.Module, source: Source, body: Body) -> Spot:
     after = "\n\n" if following.strip() else "\n"
     licensed = number and not body.lines[number - 1].startswith((b"#!", b"# -*-"))
     before = "\n" * (open_line + bool(licensed))
-    return Spot(start=start, end=start, indent="", before=before, after=after)
+    return InsertionPoint(start=start, end=start, indent="", before=before, after=after)

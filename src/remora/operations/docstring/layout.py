@@ -1,9 +1,15 @@
-"""A docstring's lines in Google's, NumPy's or reST's style."""
+"""Docstring layout in Google, NumPy or reST style."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from remora.operations.docstring.parts import Kind, Manner, Parameter, Skeleton, Texts
+from remora.operations.docstring.parts import (
+    Describable,
+    DocstringFormat,
+    DocstringTexts,
+    Kind,
+    Parameter,
+)
 
 _TITLES: Mapping[Kind, tuple[str, str]] = {
     "parameters": ("Args", "Parameters"),
@@ -22,8 +28,10 @@ _FIELDS: Mapping[Kind, str] = {
 STEP = "    "
 
 
-def rendered(texts: Texts, made_of: Skeleton, manner: Manner, indent: str) -> list[str]:
-    """The lines between the quotes, the first without its indentation; one line where that is all."""
+def docstring_lines(
+    texts: DocstringTexts, made_of: Describable, manner: DocstringFormat, indent: str
+) -> list[str]:
+    """Return the lines between the quotes, the first without indentation."""
     sections = list(_sections(texts, made_of))
     body: list[str] = []
     for kind, entries in sections:
@@ -34,11 +42,11 @@ def rendered(texts: Texts, made_of: Skeleton, manner: Manner, indent: str) -> li
 
 
 Entry = tuple[Parameter, str]
-"""What is described, and its description; an outcome has no name."""
+"""A part and its description; an outcome has no name."""
 
 
-def _sections(texts: Texts, made_of: Skeleton) -> Iterator[tuple[Kind, list[Entry]]]:
-    """Only with all parameters described are they listed: a list of some would be outdated."""
+def _sections(texts: DocstringTexts, made_of: Describable) -> Iterator[tuple[Kind, list[Entry]]]:
+    """Yield the sections. A section with an undescribed entry is left out: it would be outdated."""
     for kind, listed, said in (
         ("parameters", made_of.parameters, texts.parameters),
         ("attributes", made_of.attributes, texts.attributes),
@@ -54,9 +62,9 @@ def _sections(texts: Texts, made_of: Skeleton) -> Iterator[tuple[Kind, list[Entr
 
 
 def section_lines(
-    kind: Kind, entries: Sequence[Entry], manner: Manner, indent: str
+    kind: Kind, entries: Sequence[Entry], manner: DocstringFormat, indent: str
 ) -> Iterator[str]:
-    """A section with its title, every line indented."""
+    """Yield a section with its title, every line indented."""
     google, numpy = _TITLES[kind]
     if manner.style == "rest":
         for entry in entries:
@@ -72,8 +80,8 @@ def section_lines(
         yield from item_lines(kind, entry, manner, inner)
 
 
-def item_lines(kind: Kind, entry: Entry, manner: Manner, margin: str) -> list[str]:
-    """One entry of a section, at its margin."""
+def item_lines(kind: Kind, entry: Entry, manner: DocstringFormat, margin: str) -> list[str]:
+    """Return one entry of a section, indented by `margin`."""
     what, text = entry
     name = what.kind.replace("*", "\\*" if manner.style == "rest" else "*") + what.name
     if manner.style == "numpy":

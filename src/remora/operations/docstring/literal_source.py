@@ -1,4 +1,4 @@
-"""A docstring as a literal of the file: what stands between its quotes, and how it is written."""
+"""Docstring literals: prefix, quotes, and the source between the quotes."""
 
 import ast
 import io
@@ -11,7 +11,7 @@ import msgspec
 _SHAPE = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
 
 
-class Literal(msgspec.Struct, frozen=True):
+class DocstringLiteral(msgspec.Struct, frozen=True):
     """`inner` is the source between the quotes, with `\\n` as line ending."""
 
     prefix: str
@@ -19,8 +19,8 @@ class Literal(msgspec.Struct, frozen=True):
     inner: str
 
 
-def read_literal(source: str, value: str) -> Literal | None:
-    """Null where lines of the source are not lines of the value, so that none can be changed."""
+def read_literal(source: str, value: str) -> DocstringLiteral | None:
+    """Return the literal; None if its source lines do not match the lines of its value."""
     tokens = []
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(f"({source})").readline))
@@ -29,15 +29,15 @@ def read_literal(source: str, value: str) -> Literal | None:
     shape = _SHAPE.fullmatch(source)
     if sum(token.type == tokenize.STRING for token in tokens) != 1 or shape is None:
         return None
-    found = Literal(shape[1], shape[2], shape[3])
+    found = DocstringLiteral(shape[1], shape[2], shape[3])
     plain = "\\" not in found.inner or "r" in found.prefix.lower()
     if plain:
         return found if found.inner == value else None
     return found if _lines_match(found, value) else None
 
 
-def _lines_match(found: Literal, value: str) -> bool:
-    """Whether each line of the source, read alone, is that line of the value."""
+def _lines_match(found: DocstringLiteral, value: str) -> bool:
+    """True if each source line evaluates to the same line of the value."""
     lines = found.inner.split("\n")
     if len(found.quotes) == 1 or len(lines) != value.count("\n") + 1:
         return False
@@ -49,9 +49,9 @@ def _lines_match(found: Literal, value: str) -> bool:
 
 
 def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) -> list[str]:
-    """Source lines of a new docstring, the first without its indentation.
+    """Return source lines of a new docstring, the first without indentation.
 
-    Raw where a text has a backslash. `below`: a text of several lines begins under the quotes.
+    It is raw if a text has a backslash. With `below`, multi-line text begins under the quotes.
     """
     prefix = "r" if any("\\" in line for line in lines) else ""
     if len(lines) == 1:
@@ -60,13 +60,13 @@ def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) 
     return [*first, *lines[1:], indent + quotes]
 
 
-def mended_literal(found: Literal, inner: Sequence[str]) -> str:
-    """The literal with other lines; one quote becomes three where there are several lines."""
+def updated_literal(found: DocstringLiteral, inner: Sequence[str]) -> str:
+    """Return the literal with other lines; several lines need triple quotes."""
     quotes = found.quotes if len(found.quotes) == 3 or len(inner) == 1 else found.quotes * 3
     text = "\n".join(inner)
     return f"{found.prefix}{quotes}{text}{quotes}"
 
 
-def escaped(text: str, found: Literal) -> str:
-    """A text as it must be written in an existing literal."""
+def escape_text(text: str, found: DocstringLiteral) -> str:
+    """Return the text escaped for an existing literal."""
     return text if "r" in found.prefix.lower() else text.replace("\\", "\\\\")

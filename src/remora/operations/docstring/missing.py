@@ -1,4 +1,4 @@
-"""Which nodes should have a docstring, and have none or an outdated one."""
+"""Nodes with a missing or outdated docstring."""
 
 import re
 from collections.abc import Mapping
@@ -8,36 +8,38 @@ from remora.code.syntax.nodes import Module, Node
 from remora.ids import NodeKey
 
 _TEST_FOLDERS = frozenset(("test", "tests", "testing"))
-_SILENT = re.compile(r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b")
+_UNDOCUMENTED_DECORATORS = re.compile(
+    r"@(?:[\w.]*\.)?(?:overload|override|setter|deleter|getter|_)\b"
+)
 _WORD = re.compile(r"\w+")
 _REPEAT = re.compile(r"#\d+$")
 
 
 def needs_docstring(module: Module, node: Node) -> bool:
-    """Whether it is missing where one should be, or is there and outdated."""
+    """True if the docstring is missing or outdated."""
     if node.docstring is not None:
         return node.docstring_outdated
     if is_test(module.path):
         return False
     by_key = {each.key: each for each in module.nodes}
     if node.node_type == "module":
-        return any(_is_shown(each, by_key) for each in module.nodes[1:])
-    return _is_shown(node, by_key)
+        return any(_is_public(each, by_key) for each in module.nodes[1:])
+    return _is_public(node, by_key)
 
 
 def is_test(path: str) -> bool:
-    """Whether a file is part of the project's tests."""
+    """True if a file is part of the project's tests."""
     folders = path.split("/")[:-1]
     in_folder = not _TEST_FOLDERS.isdisjoint(folders)
     return in_folder or is_test_file(path) or is_conftest(path)
 
 
-def _is_shown(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
-    """Public, and not within a function; nor one that another node's docstring speaks for."""
-    if any(_SILENT.match(decorator) for decorator in node.decorators):
+def _is_public(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
+    """True for public nodes outside functions that no other node's docstring covers."""
+    if any(_UNDOCUMENTED_DECORATORS.match(decorator) for decorator in node.decorators):
         return False
     parts = [_REPEAT.sub("", part) for part in node.qualname.split(".")]
-    if any(part.startswith("_") for part in parts):  # private, or known from Python's data model
+    if any(part.startswith("_") for part in parts):  # private or special
         return False
     above = by_key.get(node.parent) if node.parent is not None else None
     if above is not None and _inherits(node, above, by_key):
@@ -48,7 +50,7 @@ def _is_shown(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
 
 
 def _inherits(node: Node, holder: Node, by_key: Mapping[NodeKey, Node]) -> bool:
-    """Whether a base of its class, in the same file, documents a method of that name."""
+    """True if a base class in the same file documents a method with the same name."""
     if node.node_type != "function" or holder.node_type != "class":
         return False
     bases = _WORD.findall((holder.signature or "").partition("(")[2])

@@ -17,9 +17,8 @@ from remora.operations.base import (
 )
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from remora.code.syntax.nodes import Module
+    from remora.config.schema import OperationConfig
 
 _MISSING, _OUTDATED = "missing docstring", "outdated docstring"
 
@@ -63,10 +62,10 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
     )
 
 
-def _settings() -> "type[BaseModel]":
-    from remora.operations.docstring.settings import DocstringSettings
+def _settings() -> "type[OperationConfig]":
+    from remora.operations.docstring.settings import DocstringConfig
 
-    return DocstringSettings
+    return DocstringConfig
 
 
 DOCSTRING = Operation(

@@ -1,4 +1,4 @@
-"""A docstring read into sections and items, with the lines on which each of them stands."""
+"""Docstring parser: sections and items with their line numbers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,15 +14,15 @@ from remora.code.syntax.docstring_sections import (
     documented_exception,
     indent_of,
 )
-from remora.operations.docstring.parts import Item, Kind, Parsed, Section, Style
+from remora.operations.docstring.parts import Item, Kind, ParsedDocstring, Section, Style
 
 _ALL_SECTIONS: dict[str, Kind] = {**SECTIONS, "attributes": "attributes"}
 _TYPES = {"type": "parameters", "rtype": "returns"}
 _NAMED = ("parameters", "raises", "attributes")
 
 
-def parse(text: str) -> Parsed:
-    """The docstring's parts; its style is that of most of its sections."""
+def parse_docstring(text: str) -> ParsedDocstring:
+    """Parse a docstring; its style is the one with most sections."""
     lines = text.split("\n")
     found: dict[Style, list[Section]] = {
         "google": list(_google(lines)),
@@ -31,7 +31,9 @@ def parse(text: str) -> Parsed:
     }
     style = max(found, key=lambda each: len(found[each]))
     summary = next((line.strip() for line in lines if line.strip()), "")
-    return Parsed(tuple(lines), summary, style if found[style] else None, tuple(found[style]))
+    return ParsedDocstring(
+        tuple(lines), summary, style if found[style] else None, tuple(found[style])
+    )
 
 
 def _google(lines: Sequence[str]) -> Iterator[Section]:
@@ -87,7 +89,7 @@ def _item(kind: Kind, lines: Sequence[str], first: int, last: int, pattern: obje
 
 
 def _rest(lines: Sequence[str]) -> Iterator[Section]:
-    """Every field is a section of its own."""
+    """Yield each field as a section."""
     for number, line in enumerate(lines):
         field = REST_FIELD.fullmatch(line.expandtabs())
         kind = FIELDS.get(field[1]) or _TYPES.get(field[1]) if field else None
@@ -105,7 +107,7 @@ def _rest(lines: Sequence[str]) -> Iterator[Section]:
 
 
 def _deeper(lines: Sequence[str], number: int, margin: int, *, blank: bool = True) -> int:
-    """The last line after `number` that is indented beyond `margin`, with nothing else between."""
+    """Return the last line of the block after `number` that is indented more than `margin`."""
     last = number
     for index in range(number + 1, len(lines)):
         if not lines[index].strip():
@@ -119,7 +121,7 @@ def _deeper(lines: Sequence[str], number: int, margin: int, *, blank: bool = Tru
 
 
 def _filled(lines: Sequence[str], first: int, last: int) -> int:
-    """The last line from `first` to `last` that is not blank."""
+    """Return the last non-blank line from `first` to `last`."""
     while last > first and not lines[last].strip():
         last -= 1
     return last

@@ -1,4 +1,4 @@
-"""The records of a docstring's parts: what code has to say, and where a text says it."""
+"""Records of a docstring's parts: what to describe, and the parsed text."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Kind = Literal["parameters", "returns", "yields", "raises", "attributes"]
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A parameter, as it is written; `kind` is its mark in the signature: `""`, `"*"`, `"**"`."""
+    """A parameter as written; `kind` is its prefix in the signature: `""`, `"*"`, `"**"`."""
 
     name: str
     kind: Literal["", "*", "**"] = ""
@@ -19,17 +19,17 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Raise(msgspec.Struct, frozen=True):
-    """An exception that comes out of a body, by its written name; `reason` is one line, or empty."""
+    """An exception that a body raises, by its written name; `reason` is one line, or empty."""
 
     name: str
     reason: str = ""
 
 
-class Skeleton(msgspec.Struct, frozen=True, kw_only=True):
-    """What the docstring of a node may describe, in the order of the source.
+class Describable(msgspec.Struct, frozen=True, kw_only=True):
+    """Parts that the docstring of a node may describe, in source order.
 
-    Parameters without `self`, `cls` and private ones. `outcome`: what comes out of a call, with its
-    `annotation`; `attributes` are a class's annotated ones.
+    Parameters exclude `self`, `cls` and private ones. `annotation` belongs to `outcome`.
+    `attributes` are the annotated ones of a class.
     """
 
     parameters: tuple[Parameter, ...] = ()
@@ -40,7 +40,7 @@ class Skeleton(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One entry of a section: lines `first` to `last` (from 0) and what they say of `names`."""
+    """One entry of a section: lines `first` to `last` (from 0) and their text about `names`."""
 
     names: tuple[str, ...]
     first: int
@@ -58,8 +58,8 @@ class Section(msgspec.Struct, frozen=True):
     items: tuple[Item, ...] = ()
 
 
-class Parsed(msgspec.Struct, frozen=True):
-    """A docstring's lines, its first line with something on it, and the sections that are known."""
+class ParsedDocstring(msgspec.Struct, frozen=True):
+    """A docstring's lines, its first non-blank line, and its known sections."""
 
     lines: tuple[str, ...]
     summary: str
@@ -67,9 +67,11 @@ class Parsed(msgspec.Struct, frozen=True):
     sections: tuple[Section, ...] = ()
 
 
-class Manner(msgspec.Struct, frozen=True, kw_only=True):
-    """How docstrings are written here: the width of a line, where a text of several lines begins
-    (`below` the quotes or behind them), which quotes, and how code is marked."""
+class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
+    """Docstring conventions of a file: style, line width, quotes and code marks.
+
+    With `below`, multi-line text begins on the line under the quotes.
+    """
 
     style: Style = "google"
     width: int = 88
@@ -78,9 +80,9 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     tick: str = "`"
 
 
-class Texts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a docstring is to say. An empty text leaves its part out; `renames` are parameters that
-    the docstring knows by an older name."""
+class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
+    """Texts of a docstring. An empty text leaves its part out; `renames` maps old parameter names to
+    new ones."""
 
     summary: str = ""
     parameters: dict[str, str] = {}

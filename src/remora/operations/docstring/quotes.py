@@ -1,4 +1,4 @@
-"""Pieces of code as a description quotes them: short, on one line, and nothing private."""
+"""Code quoted in descriptions: short, on one line, without private names."""
 
 import ast
 import builtins
@@ -24,10 +24,10 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def code_text(node: ast.AST | None, names: Collection[str] | None = None) -> str:
-    """The source of an expression between backticks; empty where it is not fit to be quoted.
+    """Return an expression's source in backticks; empty if it is unsuitable.
 
-    With `names`, only where whoever calls the function knows every name in it: those, Python's own,
-    and what begins with a capital.
+    With `names`, every name in it must be known to callers: one of `names`, a builtin, or
+    capitalized.
     """
     if node is None or (names is not None and not _is_known(node, names)):
         return ""
@@ -59,8 +59,8 @@ def _is_bound(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Store)
 
 
-def negated(test: ast.expr) -> ast.expr:
-    """The opposite of a condition, in the shortest way to write it."""
+def negate(test: ast.expr) -> ast.expr:
+    """Return the negation of a condition in its shortest form."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return test.operand
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -69,16 +69,18 @@ def negated(test: ast.expr) -> ast.expr:
 
 
 def message_text(raised: ast.expr | None, names: Collection[str]) -> str:
-    """What an exception is told when it is made, where that is a text; its fields in backticks."""
+    """Return the literal message of a raised exception, with its fields in backticks."""
     first = raised.args[0] if isinstance(raised, ast.Call) and raised.args else None
-    text = _told(first, names)
+    text = _literal_text(first, names)
     fit = len(text.split()) > 1 and len(text) <= 120 and text.isprintable()
     return (
-        text.strip(" .:") if fit and text[:1].isalpha() and not _UNFIT.search(_bare(text)) else ""
+        text.strip(" .:")
+        if fit and text[:1].isalpha() and not _UNFIT.search(_without_code(text))
+        else ""
     )
 
 
-def _told(value: ast.expr | None, names: Collection[str]) -> str:
+def _literal_text(value: ast.expr | None, names: Collection[str]) -> str:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value.value
     if not isinstance(value, ast.JoinedStr):
@@ -93,6 +95,6 @@ def _part(piece: ast.expr, names: Collection[str]) -> str:
     return str(piece.value) if isinstance(piece, ast.Constant) else ""
 
 
-def _bare(text: str) -> str:
-    """Without the code that was put into it."""
+def _without_code(text: str) -> str:
+    """Return the text without its quoted code."""
     return re.sub(r"`[^`]*`", "", text)

@@ -1,4 +1,4 @@
-"""Which exceptions come out of a body's own `raise` statements, and on what condition."""
+"""Exceptions raised by a body's own `raise` statements, and their conditions."""
 
 import ast
 import re
@@ -9,35 +9,38 @@ from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.docstring_drift import RARELY_DOCUMENTED
 from remora.code.syntax.effects import exception_name, may_be_subclass, unqualified_name
 from remora.operations.docstring.parts import Raise
-from remora.operations.docstring.quotes import code_text, message_text, negated
+from remora.operations.docstring.quotes import code_text, message_text, negate
 
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-class _Where(NamedTuple):
-    """`caught`: names that a `try` around it takes; `reason`: on what condition one comes here, in
-    terms of `names`, which callers know."""
+class _Context(NamedTuple):
+    """Surroundings of a statement.
+
+    `caught` are exception names that an enclosing `try` handles; `reason` is the condition under
+    which the statement runs, in terms of `names`, which callers know.
+    """
 
     caught: tuple[str, ...] = ()
     reason: str = ""
     names: frozenset[str] = frozenset()
 
 
-def exits(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[Raise, ...]:
-    """Each exception once, in the order of the source; the reasons of one, joined by `or`.
+def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[Raise, ...]:
+    """Return each exception once, in source order, with its reasons joined by `or`.
 
-    `names` are the parameters: nothing else of a body means anything to who calls it.
+    `names` are the parameters: callers know no other names of a body.
     """
     reasons: dict[str, list[str]] = {}
-    for name, reason in _raised(body, _Where(names=frozenset(names))):
+    for name, reason in _raises_in_body(body, _Context(names=frozenset(names))):
         kept = reasons.setdefault(name, [])
         if reason not in kept:
             kept.append(reason)
-    return tuple(Raise(name, _either(kept)) for name, kept in reasons.items())
+    return tuple(Raise(name, _join_reasons(kept)) for name, kept in reasons.items())
 
 
-def _either(reasons: Sequence[str]) -> str:
-    """`if A or if B`; nothing where one of them is not known, or there are too many."""
+def _join_reasons(reasons: Sequence[str]) -> str:
+    """`if A or if B`; empty if one of them is unknown or there are more than two."""
     if not all(reasons) or len(reasons) > 2:
         return ""
     if len(reasons) > 1 and not all(reason.startswith("if ") for reason in reasons):
@@ -45,33 +48,41 @@ def _either(reasons: Sequence[str]) -> str:
     return " or ".join(reasons)
 
 
-def _raised(body: Sequence[Any], where: _Where) -> Iterator[tuple[str, str]]:
-    passed: list[ast.If] = []  # what one comes past only on some condition
+def _raises_in_body(body: Sequence[Any], where: _Context) -> Iterator[tuple[str, str]]:
+    passed: list[ast.If] = []  # earlier `if` statements that always leave
     for statement in body:
         alone = isinstance(statement, ast.Raise) and passed
-        yield from _of(statement, where._replace(reason=_past(passed, where)) if alone else where)
-        if isinstance(statement, ast.If) and isinstance(statement.body[-1], _LEAVES):
+        yield from _raises_in_statement(
+            statement, where._replace(reason=_reached_after(passed, where)) if alone else where
+        )
+        if isinstance(statement, ast.If) and isinstance(statement.body[-1], _EXITS):
             passed.append(statement)
 
 
-def _of(statement: Any, where: _Where) -> Iterator[tuple[str, str]]:
+def _raises_in_statement(statement: Any, where: _Context) -> Iterator[tuple[str, str]]:
     if isinstance(statement, ast.Raise):
-        yield from _one(statement, where)
+        yield from _raise_statement(statement, where)
     elif isinstance(statement, ast.If):
-        yield from _raised(statement.body, where._replace(reason=_when(statement.test, where)))
-        unless = where._replace(reason=_unless(statement.test, where))
-        yield from _raised(statement.orelse, unless)
+        yield from _raises_in_body(
+            statement.body, where._replace(reason=_if_true(statement.test, where))
+        )
+        unless = where._replace(reason=_if_false(statement.test, where))
+        yield from _raises_in_body(statement.orelse, unless)
     elif isinstance(statement, ast.Try | ast.TryStar):
-        yield from _tried(statement, where)
+        yield from _raises_in_try(statement, where)
     elif isinstance(statement, ast.With | ast.AsyncWith):
-        yield from _raised(statement.body, where._replace(caught=where.caught + _muted(statement)))
+        yield from _raises_in_body(
+            statement.body, where._replace(caught=where.caught + _suppressed_names(statement))
+        )
     elif not isinstance(statement, DEFINITIONS):
         for name in ("body", "orelse", "finalbody", "cases"):
             # a loop or a case has a condition of its own
-            yield from _raised(getattr(statement, name, None) or [], where._replace(reason=""))
+            yield from _raises_in_body(
+                getattr(statement, name, None) or [], where._replace(reason="")
+            )
 
 
-def _one(statement: ast.Raise, where: _Where) -> Iterator[tuple[str, str]]:
+def _raise_statement(statement: ast.Raise, where: _Context) -> Iterator[tuple[str, str]]:
     name = exception_name(statement.exc)
     if name is None or name in RARELY_DOCUMENTED or statement.exc is None:
         return
@@ -81,24 +92,24 @@ def _one(statement: ast.Raise, where: _Where) -> Iterator[tuple[str, str]]:
     yield ast.unparse(made), _reason(statement, where)
 
 
-def _reason(statement: ast.Raise, where: _Where) -> str:
-    """The condition; where that is but a name, what the exception itself says tells more."""
+def _reason(statement: ast.Raise, where: _Context) -> str:
+    """Return the condition, or the exception's message if the condition is only a name."""
     message = message_text(statement.exc, where.names)
     weak = re.fullmatch(r"if `(?:not )?\w+`", where.reason) is not None
     return message if message and (weak or not where.reason) else where.reason
 
 
-def _tried(statement: Any, where: _Where) -> Iterator[tuple[str, str]]:
-    caught = tuple(name for handler in statement.handlers for name in _caught(handler.type))
-    yield from _raised(statement.body, where._replace(caught=where.caught + caught))
+def _raises_in_try(statement: Any, where: _Context) -> Iterator[tuple[str, str]]:
+    caught = tuple(name for handler in statement.handlers for name in _caught_names(handler.type))
+    yield from _raises_in_body(statement.body, where._replace(caught=where.caught + caught))
     for handler in statement.handlers:
-        inside = where._replace(reason=_failing(statement.body, handler.type, where))
-        yield from _raised(handler.body, inside)
-    yield from _raised(statement.orelse, where)
-    yield from _raised(statement.finalbody, where)
+        inside = where._replace(reason=_if_body_raises(statement.body, handler.type, where))
+        yield from _raises_in_body(handler.body, inside)
+    yield from _raises_in_body(statement.orelse, where)
+    yield from _raises_in_body(statement.finalbody, where)
 
 
-def _caught(kind: ast.expr | None) -> Iterator[str]:
+def _caught_names(kind: ast.expr | None) -> Iterator[str]:
     if kind is None:
         yield "BaseException"
     for each in kind.elts if isinstance(kind, ast.Tuple) else [kind]:
@@ -106,8 +117,8 @@ def _caught(kind: ast.expr | None) -> Iterator[str]:
             yield unqualified_name(each)
 
 
-def _muted(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
-    """What a `with suppress(…)` takes."""
+def _suppressed_names(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
+    """Return the exceptions that `with suppress(…)` handles."""
     calls = [item.context_expr for item in statement.items]
     return tuple(
         unqualified_name(argument)
@@ -117,8 +128,8 @@ def _muted(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
     )
 
 
-def _failing(body: Sequence[ast.stmt], kind: ast.expr | None, where: _Where) -> str:
-    """`if `int(text)` raises `ValueError``, where the block does one thing."""
+def _if_body_raises(body: Sequence[ast.stmt], kind: ast.expr | None, where: _Context) -> str:
+    """`if `int(text)` raises `ValueError``, if the block is one statement."""
     value = getattr(body[0], "value", None) if len(body) == 1 else None
     tried = code_text(value, where.names) if isinstance(value, ast.Call | ast.Subscript) else ""
     error = code_text(kind) if kind is not None else ""
@@ -127,18 +138,18 @@ def _failing(body: Sequence[ast.stmt], kind: ast.expr | None, where: _Where) -> 
     return f"if {tried} raises {error}"
 
 
-def _when(test: ast.expr, where: _Where) -> str:
+def _if_true(test: ast.expr, where: _Context) -> str:
     text = code_text(test, where.names)
     return f"if {text}" if text else ""
 
 
-def _unless(test: ast.expr, where: _Where) -> str:
-    text = code_text(negated(test), where.names)
+def _if_false(test: ast.expr, where: _Context) -> str:
+    text = code_text(negate(test), where.names)
     return f"if {text}" if text else ""
 
 
-def _past(passed: Sequence[ast.If], where: _Where) -> str:
-    """Why one comes behind an `if` that always leaves; nothing where that is not all of it."""
+def _reached_after(passed: Sequence[ast.If], where: _Context) -> str:
+    """Return the condition for passing an `if` that always leaves; empty if there are others."""
     if where.reason or len(passed) != 1 or passed[0].orelse:
         return ""
-    return _unless(passed[0].test, where)
+    return _if_false(passed[0].test, where)

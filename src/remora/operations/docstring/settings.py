@@ -2,13 +2,11 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from remora.config.schema import OperationConfig
 
 
-class DocstringSettings(BaseModel):
-    """Keys of `operations.docstring`, beside `max_turns`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class DocstringConfig(OperationConfig):
+    """Keys of `operations.docstring`."""
 
     style: Literal["google", "numpy", "rest"] | None = None
-    """Docstring style; null uses the style of the project's docstrings."""
+    """Docstring style, google, numpy or rest; null: the project's own style."""

@@ -9,13 +9,13 @@ from typing import Any
 from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.operations.docstring.parse import parse
-from remora.operations.docstring.parts import Manner, Style
+from remora.operations.docstring.parse import parse_docstring
+from remora.operations.docstring.parts import DocstringFormat, Style
 
 _DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)")
 
 
-class Habits:
+class StyleCounts:
     """What was seen in docstrings: counts, that add up over files."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Habits:
     def see(self, source: Source) -> None:
         """Count the docstrings of a file."""
         for literal, text in _docstrings(source):
-            style = parse(text).style
+            style = parse_docstring(text).style
             if style is not None:
                 self.styles[style] += 1
             if "\n" in text.strip():
@@ -36,7 +36,7 @@ class Habits:
             self.ticks["``"] += len(_DOUBLE.findall(text))
             self.ticks["`"] += len(_SINGLE.findall(text))
 
-    def add(self, other: "Habits") -> None:
+    def add(self, other: "StyleCounts") -> None:
         """Count what was seen elsewhere too."""
         self.styles += other.styles
         self.below += other.below
@@ -44,11 +44,13 @@ class Habits:
         self.ticks += other.ticks
 
 
-def manner(seen: Iterable[Habits], *, style: Style | None, width: int) -> Manner:
+def docstring_format(
+    seen: Iterable[StyleCounts], *, style: Style | None, width: int
+) -> DocstringFormat:
     """How to write: as `style` says, else as the first of `seen` that shows a habit."""
     habits = list(seen)
     chosen = style or _most([each.styles for each in habits]) or "google"
-    return Manner(
+    return DocstringFormat(
         style=chosen,
         width=width,
         below=bool(_most([each.below for each in habits])),

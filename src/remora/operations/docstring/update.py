@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from remora.code.syntax.docstring_drift import DocstringDrift
 from remora.code.syntax.docstring_sections import indent_of
 from remora.operations.docstring.layout import item_lines
-from remora.operations.docstring.parse import parse
+from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import (
+    Describable,
+    DocstringFormat,
+    DocstringTexts,
     Item,
     Kind,
-    Manner,
     Parameter,
-    Parsed,
+    ParsedDocstring,
     Section,
-    Skeleton,
     Style,
-    Texts,
 )
 
 _Edit = tuple[int, int, list[str]]
@@ -24,10 +24,14 @@ _Edit = tuple[int, int, list[str]]
 
 
 def mended(
-    inner: str, made_of: Skeleton, other: DocstringDrift, texts: Texts, manner: Manner
+    inner: str,
+    made_of: Describable,
+    other: DocstringDrift,
+    texts: DocstringTexts,
+    manner: DocstringFormat,
 ) -> list[str]:
     """The lines between the quotes once what is gone has gone, and what was not listed is."""
-    read = parse(inner)
+    read = parse_docstring(inner)
     renamed = {old: new for old, new in texts.renames.items() if old in other.unknown_parameters}
     lost = other.unknown_parameters - set(renamed)
     fresh = [name for name in other.undocumented_parameters if name not in renamed.values()]
@@ -51,7 +55,7 @@ def mended(
     return _tidy(_applied(list(read.lines), edits), _blank_at_end(read.lines))
 
 
-def _whole(read: Parsed, section: Section) -> _Edit:
+def _whole(read: ParsedDocstring, section: Section) -> _Edit:
     """The section, with the blank lines before it, or after it where none come before."""
     first, last = section.first, section.last
     while first > 1 and not read.lines[first - 1].strip():
@@ -64,7 +68,7 @@ def _whole(read: Parsed, section: Section) -> _Edit:
 
 
 def _thinned(
-    read: Parsed, section: Section, gone: frozenset[str], *, keep: bool
+    read: ParsedDocstring, section: Section, gone: frozenset[str], *, keep: bool
 ) -> Iterator[_Edit]:
     """Without what is gone; without the section, where nothing is left and nothing comes."""
     hit = [item for item in section.items if gone.intersection(item.names)]
@@ -95,7 +99,7 @@ def _with_names(line: str, kept: Sequence[str]) -> str:
     return f"{margin}{', '.join(left)}{space}{colon}{rest}"
 
 
-def _renamed(read: Parsed, section: Section, names: dict[str, str]) -> Iterator[_Edit]:
+def _renamed(read: ParsedDocstring, section: Section, names: dict[str, str]) -> Iterator[_Edit]:
     for item in section.items:
         line = read.lines[item.first]
         for old, new in names.items():
@@ -106,7 +110,7 @@ def _renamed(read: Parsed, section: Section, names: dict[str, str]) -> Iterator[
 
 
 def _places(
-    read: Parsed, made_of: Skeleton, fresh: Sequence[str]
+    read: ParsedDocstring, made_of: Describable, fresh: Sequence[str]
 ) -> Iterator[tuple[Parameter, Section, int]]:
     """Each new parameter, the section it belongs to, and the line before which it comes."""
     sections = [each for each in read.sections if each.kind == "parameters"]
@@ -121,7 +125,7 @@ def _places(
 
 
 def _added_raises(
-    read: Parsed, names: Sequence[str], texts: Texts, manner: Manner
+    read: ParsedDocstring, names: Sequence[str], texts: DocstringTexts, manner: DocstringFormat
 ) -> Iterator[_Edit]:
     sections = [each for each in read.sections if each.kind == "raises"]
     for name in names if sections else ():
@@ -131,14 +135,18 @@ def _added_raises(
 
 
 def _like(
-    read: Parsed, section: Section, kind: Kind, entry: tuple[Parameter, str], manner: Manner
+    read: ParsedDocstring,
+    section: Section,
+    kind: Kind,
+    entry: tuple[Parameter, str],
+    manner: DocstringFormat,
 ) -> list[str]:
     """A new item as the section's others are: their style, margin, marked types, blank lines."""
     style: Style = read.style or manner.style
     sample = read.lines[section.items[0].first]
     margin = sample[: indent_of(sample)]
     what, text = entry
-    own = Manner(style=style, width=manner.width)
+    own = DocstringFormat(style=style, width=manner.width)
     lines = item_lines(kind, (what, text), own, margin)
     if style == "google" and kind == "parameters" and re.match(r"\s*\*{0,2}\w+ ?\(", sample):
         typed = Parameter(

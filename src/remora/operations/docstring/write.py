@@ -10,22 +10,26 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
-from remora.operations.docstring.ast_equality import without_docstring_of
-from remora.operations.docstring.expected import skeleton
-from remora.operations.docstring.insertion_point import Body, docstring_spot, new_spot
-from remora.operations.docstring.layout import rendered
+from remora.operations.docstring.ast_equality import tree_without_docstring
+from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.insertion_point import (
+    FileBytes,
+    existing_docstring_point,
+    new_docstring_point,
+)
+from remora.operations.docstring.layout import docstring_lines
 from remora.operations.docstring.literal_source import (
-    escaped,
-    mended_literal,
+    escape_text,
     new_literal,
     read_literal,
+    updated_literal,
 )
-from remora.operations.docstring.parse import parse
-from remora.operations.docstring.parts import Manner, Skeleton, Texts
+from remora.operations.docstring.parse import parse_docstring
+from remora.operations.docstring.parts import Describable, DocstringFormat, DocstringTexts
 from remora.operations.docstring.update import mended
 
 
-class Found(NamedTuple):
+class DocumentedNode(NamedTuple):
     """A node in its file; `node` has no docstring where `text` is null."""
 
     path: str
@@ -45,7 +49,7 @@ class Found(NamedTuple):
 
 
 @lru_cache(maxsize=8)  # each turn asks of the same file; nobody changes its tree
-def find(path: str, content: bytes, qualname: str) -> Found:
+def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
     """The node of a file. Raises HostError."""
     source = read_source(path, content)
     if isinstance(source, Unreadable):
@@ -53,7 +57,7 @@ def find(path: str, content: bytes, qualname: str) -> Found:
     spelled = escape_path(path)
     key = node_key(spelled) if qualname == MODULE else node_key(spelled, qualname)
     if qualname == MODULE:  # a definition may be called so too: the module comes first
-        return Found(
+        return DocumentedNode(
             path, qualname, source, source.tree, key, None, docstring_text(source.tree.body)
         )
     by_key = {each.key: each for each in find_definitions(source.tree, spelled)}
@@ -62,16 +66,18 @@ def find(path: str, content: bytes, qualname: str) -> Found:
         raise HostError(f"{path}: there is no {qualname}")
     above = by_key.get(here.parent)
     parent = above.node if above is not None else source.tree
-    return Found(path, qualname, source, here.node, key, parent, docstring_text(here.node.body))
+    return DocumentedNode(
+        path, qualname, source, here.node, key, parent, docstring_text(here.node.body)
+    )
 
 
-def write(found: Found, texts: Texts, manner: Manner) -> bytes:
+def write(found: DocumentedNode, texts: DocstringTexts, manner: DocstringFormat) -> bytes:
     """The file's bytes with a docstring for a node that has none, or an outdated one mended.
 
-    Raises HostError where that would not leave a docstring that is right, and everything else as
+    Raises HostError if that would not leave a docstring that is right, and everything else as
     it was.
     """
-    made_of = skeleton(found.node)
+    made_of = describable_parts(found.node)
     if found.text is None:
         content = _new(found, texts, made_of, manner)
     else:
@@ -80,44 +86,48 @@ def write(found: Found, texts: Texts, manner: Manner) -> bytes:
     return content
 
 
-def _new(found: Found, texts: Texts, made_of: Skeleton, manner: Manner) -> bytes:
+def _new(
+    found: DocumentedNode, texts: DocstringTexts, made_of: Describable, manner: DocstringFormat
+) -> bytes:
     if not texts.summary:
         raise HostError("a new docstring begins with a summary")
-    body = Body(found.source)
-    spot = new_spot(found.node, found.source, body)
-    lines = rendered(texts, made_of, manner, spot.indent)
+    body = FileBytes(found.source)
+    spot = new_docstring_point(found.node, found.source, body)
+    lines = docstring_lines(texts, made_of, manner, spot.indent)
     if any(manner.quotes in line for line in lines):
         raise HostError("a text holds the quotes that would end the docstring")
     literal = new_literal(lines, manner.quotes, spot.indent, below=manner.below)
     return body.with_lines(spot, literal)
 
 
-def _mended(found: Found, texts: Texts, made_of: Skeleton, manner: Manner) -> bytes:
-    body = Body(found.source)
-    spot = docstring_spot(found.node, body)
+def _mended(
+    found: DocumentedNode, texts: DocstringTexts, made_of: Describable, manner: DocstringFormat
+) -> bytes:
+    body = FileBytes(found.source)
+    spot = existing_docstring_point(found.node, body)
     text = body.raw[spot.start : spot.end].decode()
     source = text.replace("\r\n", "\n").replace("\r", "\n")
     literal = read_literal(source, found.text or "")
     if literal is None:
         raise HostError("the docstring is no plain literal whose lines could be changed")
-    missing = unsaid(found, texts)
+    missing = undescribed_parts(found, texts)
     if missing:
         raise HostError(f"nothing is known to say of {', '.join(missing)}")
-    said = Texts(
-        parameters={name: escaped(each, literal) for name, each in texts.parameters.items()},
-        raises={name: escaped(each, literal) for name, each in texts.raises.items()},
+    said = DocstringTexts(
+        parameters={name: escape_text(each, literal) for name, each in texts.parameters.items()},
+        raises={name: escape_text(each, literal) for name, each in texts.raises.items()},
         renames=texts.renames,
     )
     lines = mended(literal.inner, made_of, found.differences, said, manner)
-    return body.with_lines(spot, [mended_literal(literal, lines)])
+    return body.with_lines(spot, [updated_literal(literal, lines)])
 
 
-def unsaid(found: Found, texts: Texts) -> list[str]:
+def undescribed_parts(found: DocumentedNode, texts: DocstringTexts) -> list[str]:
     """Parts that an outdated docstring must get, and that would stand there without a word:
     `parameters.NAME`, `raises.NAME`. A name with its type is enough in NumPy's style, as is the
     name of an exception but in Google's."""
-    style = parse(found.text or "").style
-    named = {each.name: each for each in skeleton(found.node).parameters}
+    style = parse_docstring(found.text or "").style
+    named = {each.name: each for each in describable_parts(found.node).parameters}
     known = {*texts.parameters, *texts.renames.values()}
     typed = {name for name, each in named.items() if style == "numpy" and each.annotation}
     parameters = [
@@ -131,10 +141,10 @@ def unsaid(found: Found, texts: Texts) -> list[str]:
     ]
 
 
-def _check(found: Found, content: bytes) -> None:
-    now = find(found.path, content, found.qualname)
+def _check(found: DocumentedNode, content: bytes) -> None:
+    now = find_documented(found.path, content, found.qualname)
     if now.text is None or now.differences != DocstringDrift():
         raise HostError("the docstring would still document what the code does not have")
-    before = without_docstring_of(found.path, found.source.raw, found.key)
-    if before is None or before != without_docstring_of(found.path, content, found.key):
+    before = tree_without_docstring(found.path, found.source.raw, found.key)
+    if before is None or before != tree_without_docstring(found.path, content, found.key):
         raise HostError("more than the docstring would change")

@@ -1,1 +1,1 @@
-"""Test: write a missing test and prove that it notices faults."""
+"""Test: write a missing test and prove that it detects faults."""

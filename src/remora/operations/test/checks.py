@@ -9,13 +9,13 @@ from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.test.insert.added_tests import added_tests
 from remora.operations.test.runner.proof import PROOF_S, Proof, prove
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 _MAX_TESTS = 2
 
 
 def test_only_adds(submission: Submission) -> str:
-    """One test file has one more test, perhaps a second for what is refused, and their imports."""
+    """One test file has a new test, perhaps a second for exceptions, and their imports."""
     found = _new_tests(submission)
     if isinstance(found, str):
         return found
@@ -25,7 +25,7 @@ def test_only_adds(submission: Submission) -> str:
 
 
 def test_passes(submission: Submission) -> str:
-    """The new test passes on the code as it is, twice, and in different circumstances."""
+    """The new test passes twice on the unchanged code, in different circumstances."""
     proof = _proof(submission)
     return proof if isinstance(proof, str) else proof.problem
 
@@ -35,31 +35,33 @@ def test_kills_mutant(submission: Submission) -> str:
     proof = _proof(submission)
     if isinstance(proof, str) or proof.killed:
         return proof if isinstance(proof, str) else ""
-    return proof.problem or f"it notices none of {proof.tried} faults in {submission.node_name}"
+    return (
+        proof.problem or f"the test detects none of {proof.tried} faults in {submission.node_name}"
+    )
 
 
 def _new_tests(submission: Submission) -> list[str] | str:
-    """Return the pytest ids of the added tests, or what else was changed."""
+    """Return the pytest ids of the added tests, or an error for other changes."""
     if len(submission.files) != 1:
         return f"{len(submission.files)} files were changed"
     ((path, (before, after)),) = submission.files.items()
     if not is_test_file(path) or path == submission.path:
-        return f"{path} is no test file"
+        return f"{path} is not a test file"
     names = added_tests(path, before, after)
     return names if isinstance(names, str) else [f"{path}::{name}" for name in names]
 
 
 def _proof(submission: Submission) -> Proof | str:
-    """Return what the new tests are worth; made once for all checks of a submission."""
+    """Return the proof of the new tests, made once per submission."""
     ids = _new_tests(submission)
     if isinstance(ids, str):
         return ids
     if submission.in_tree is None:
-        return "code of the project is not run here"
+        return "running the project's code is not permitted"
     key = (_proof, *ids)
     if key not in submission.results:
 
-        def work(place: Place) -> Proof:
+        def work(place: ToolTree) -> Proof:
             with place.within(PROOF_S):
                 return prove(place, submission.path, submission.qualname, ids, enough=1)
 

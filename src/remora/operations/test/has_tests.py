@@ -1,4 +1,4 @@
-"""Which nodes have tests already, as the code itself tells: nothing is run."""
+"""Nodes that have tests, found by static analysis."""
 
 import os
 from collections.abc import Iterator
@@ -11,17 +11,17 @@ from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import MemorySnapshot
 
 
-class Tested:
-    """Looks at all Python files of a tree when it is first asked, and only then."""
+class NodesWithTests:
+    """Lookup of tested nodes; the tree's Python files are read on first use."""
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
 
     def holds(self, key: str) -> bool:
-        """Whether a test calls the node, through whatever else, or is named after it."""
+        """True if a test calls the node, directly or indirectly, or is named after it."""
         try:
             return bool(self._related.of(key))
-        except Exception:  # what it was in the middle of is not finished, and not right
+        except Exception:  # drop the half-built result
             self.__dict__.pop("_related", None)
             raise
 
@@ -35,7 +35,7 @@ class Tested:
 
 
 def _python_files(tree: Path) -> Iterator[str]:
-    """Relative to the tree; without recursion, because folders may be nested deeply."""
+    """Yield paths relative to the tree, without recursion: folders may be nested deeply."""
     waiting = [""]
     while waiting:
         above = waiting.pop()

@@ -6,11 +6,11 @@ import msgspec
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import HostError
-from remora.operations.test.insert.added_tests import joined
+from remora.operations.test.insert.added_tests import merge_added_tests
 from remora.tools.host.ruff.file_findings import imports_sorted, lint_text
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.style_config import width_of
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FilePatch
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
@@ -26,8 +26,8 @@ def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
         return patch
     if not is_test_file(patch.path):
         return patch
-    width = width_of(Place(root), patch.path)
-    made = joined(patch.path, patch.base, patch.theirs, ours, width)
+    width = width_of(ToolTree(root), patch.path)
+    made = merge_added_tests(patch.path, patch.base, patch.theirs, ours, width)
     if made is None:
         return patch
     extra = new_findings(lint_text(root, patch.path, ours), lint_text(root, patch.path, made))

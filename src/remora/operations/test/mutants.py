@@ -1,4 +1,4 @@
-"""Mutants of a function: copies of its file with one planted fault, to see whether a test minds."""
+"""Mutants of a function: copies of its file with one planted fault."""
 
 import ast
 import copy
@@ -10,8 +10,8 @@ import msgspec
 from remora.code.syntax.definitions import FunctionNode, find_definitions
 from remora.code.syntax.source import Unreadable, read_source
 
-MOST = 20
-_COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+MAX_MUTANTS = 20
+_OTHER_COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
     ast.Gt: (ast.GtE, ast.LtE),
@@ -23,7 +23,7 @@ _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.In: (ast.NotIn,),
     ast.NotIn: (ast.In,),
 }
-_COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+_OTHER_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.Add,
@@ -39,22 +39,21 @@ _COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
 }
 _T = TypeVar("_T")
 _Change = Callable[[ast.AST], ast.AST]
-"""From a copy of the node that the fault was found for to what is planted in its place."""
+"""Returns the replacement of a node."""
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """`text` is the whole file; comments and layout are gone. `what` says in a few words where the
-    fault is, and which."""
+    """`text` is the whole file without comments and layout; `what` describes the fault."""
 
     what: str
     line: int
     text: str
 
 
-def mutants(source: bytes, qualname: str, most: int = MOST) -> list[Mutant]:
-    """Faults of every kind, in the order of the source, no kind before each other had its turn.
+def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutant]:
+    """Return mutants in source order, chosen from all kinds of faults in turn.
 
-    None where there is no such function. Every mutant parses, and its syntax tree is another one.
+    Empty if there is no such function. Every mutant parses and has a different syntax tree.
     """
     read = read_source("", source)
     if isinstance(read, Unreadable):
@@ -63,14 +62,14 @@ def mutants(source: bytes, qualname: str, most: int = MOST) -> list[Mutant]:
     if found is None:
         return []
     by_kind: dict[str, list[tuple[int, int, str, _Change]]] = {}
-    for number, node in enumerate(_inside(found)):
+    for number, node in enumerate(_mutable_nodes(found)):
         line = getattr(node, "lineno", found.lineno)
         for kind, what, change in _faults(node):
             by_kind.setdefault(kind, []).append((number, line, what, change))
     chosen: list[Mutant] = []
     seen = {ast.dump(read.tree)}
-    for number, line, what, change in _in_turn(list(by_kind.values())):
-        made = _planted(read.tree, found, number, change)
+    for number, line, what, change in _round_robin(list(by_kind.values())):
+        made = _plant_fault(read.tree, found, number, change)
         if made is not None and made[0] not in seen and len(chosen) < most:
             seen.add(made[0])
             chosen.append(Mutant(what=what, line=line, text=made[1]))
@@ -78,7 +77,7 @@ def mutants(source: bytes, qualname: str, most: int = MOST) -> list[Mutant]:
 
 
 def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
-    """The function or method that a node key calls so."""
+    """Return the function or method with this qualname."""
     for each in find_definitions(tree, ""):
         if each.qualname == qualname and isinstance(each.node, FunctionNode):
             return each.node
@@ -86,21 +85,21 @@ def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
 
 
 class _Replace(ast.NodeTransformer):
-    """Puts what `change` makes of one node in its place."""
+    """Replaces one node by the result of `change`."""
 
     def __init__(self, node: ast.AST, change: _Change) -> None:
         self._node = node
         self._change = change
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """Look for it."""
+        """Replace the node if it is the one."""
         return self._change(node) if node is self._node else self.generic_visit(node)
 
 
-def _planted(
+def _plant_fault(
     tree: ast.Module, function: FunctionNode, number: int, change: _Change
 ) -> tuple[str, str] | None:
-    """The dump and the text of a copy of the file; None where it is no Python any more."""
+    """Return the dump and the text of the mutated file; None if it is not valid Python."""
     whole = copy.deepcopy(tree)
     place = next(
         one
@@ -108,7 +107,7 @@ def _planted(
         if isinstance(one, FunctionNode)
         and (one.lineno, one.col_offset) == (function.lineno, function.col_offset)
     )
-    _Replace(_inside(place)[number], change).visit(whole)
+    _Replace(_mutable_nodes(place)[number], change).visit(whole)
     try:
         text = ast.unparse(ast.fix_missing_locations(whole)) + "\n"
         return ast.dump(ast.parse(text)), text
@@ -116,15 +115,15 @@ def _planted(
         return None
 
 
-def _in_turn(kinds: list[list[_T]]) -> Iterator[_T]:
-    """The first of each kind, then the second of each, and so on."""
+def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:
+    """Yield the first of each kind, then the second of each, and so on."""
     for index in range(max(map(len, kinds), default=0)):
         yield from (kind[index] for kind in kinds if index < len(kind))
 
 
-def _inside(function: FunctionNode) -> list[ast.AST]:
-    """The function and all nodes of its body in the order of the source, but for its docstring and
-    what is nested in it."""
+def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
+    """Return the function and the nodes of its body in source order, without docstring and nested
+    definitions."""
     found: list[ast.AST] = [function]
     waiting: list[ast.AST] = list(reversed(_without_docstring(function)))
     while waiting:
@@ -146,14 +145,14 @@ def _without_docstring(function: FunctionNode) -> list[ast.stmt]:
 
 
 def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
-    """Kind, what is said of it, and how it is planted."""
+    """Yield kind, description and replacement of each fault."""
     if isinstance(node, ast.expr):
         yield from _faults_in_expression(node)
     match node:
         case ast.If() | ast.While() | ast.IfExp():
             yield "condition", "a condition was negated", _negate
         case ast.Return(value=ast.expr() as value) if not _is_none(value):
-            yield "return", "it returns None", _set(value=ast.Constant(None))
+            yield "return", "it returns None", _set_fields(value=ast.Constant(None))
         case ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Raise():
             what = f"a statement ({type(node).__name__}) was removed"
             yield "statement", what, _remove
@@ -162,18 +161,26 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
 def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
     match node:
         case ast.Compare(ops=[op]):
-            for other in _COMPARED[type(op)]:
+            for other in _OTHER_COMPARISONS[type(op)]:
                 what = f"{type(op).__name__} became {other.__name__}"
-                yield f"comparison {other is _COMPARED[type(op)][0]}", what, _set(ops=[other()])
-        case ast.BinOp(op=op) if type(op) in _COMPUTED and not _is_text(node):
-            opposite = _COMPUTED[type(op)]
+                yield (
+                    f"comparison {other is _OTHER_COMPARISONS[type(op)][0]}",
+                    what,
+                    _set_fields(ops=[other()]),
+                )
+        case ast.BinOp(op=op) if type(op) in _OTHER_OPERATORS and not _is_text(node):
+            opposite = _OTHER_OPERATORS[type(op)]
             what = f"{type(op).__name__} became {opposite.__name__}"
-            yield "arithmetic", what, _set(op=opposite())
+            yield "arithmetic", what, _set_fields(op=opposite())
         case ast.BoolOp(op=op):
             swapped = ast.Or if isinstance(op, ast.And) else ast.And
-            yield "and or", f"{type(op).__name__} became {swapped.__name__}", _set(op=swapped())
+            yield (
+                "and or",
+                f"{type(op).__name__} became {swapped.__name__}",
+                _set_fields(op=swapped()),
+            )
         case ast.UnaryOp(op=ast.Not()):
-            yield "not", "not was removed", _not
+            yield "not", "not was removed", _double_negate
         case ast.Constant(value=value):
             yield from _constant(value)
         case ast.Call(args=[first, second, *_]) if ast.dump(first) != ast.dump(second):
@@ -182,18 +189,18 @@ def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
 
 def _constant(value: object) -> Iterator[tuple[str, str, _Change]]:
     if isinstance(value, bool):
-        yield "constant", f"{value} became {not value}", _set(value=not value)
+        yield "constant", f"{value} became {not value}", _set_fields(value=not value)
     elif isinstance(value, int):
-        yield "boundary", f"{value} became {value + 1}", _set(value=value + 1)
-        yield "boundary below", f"{value} became {value - 1}", _set(value=value - 1)
+        yield "boundary", f"{value} became {value + 1}", _set_fields(value=value + 1)
+        yield "boundary below", f"{value} became {value - 1}", _set_fields(value=value - 1)
     elif isinstance(value, str):
         other = f"{value}x" if value else "x"
-        yield "constant", "a text was changed", _set(value=other)
+        yield "constant", "a text was changed", _set_fields(value=other)
     elif isinstance(value, bytes):
-        yield "constant", "bytes were changed", _set(value=value + b"x")
+        yield "constant", "bytes were changed", _set_fields(value=value + b"x")
 
 
-def _set(**fields: object) -> _Change:
+def _set_fields(**fields: object) -> _Change:
     def change(node: ast.AST) -> ast.AST:
         for name, value in fields.items():
             setattr(node, name, value)
@@ -208,8 +215,8 @@ def _negate(node: ast.AST) -> ast.AST:
     return node
 
 
-def _not(node: ast.AST) -> ast.AST:
-    """Twice is as good as never."""
+def _double_negate(node: ast.AST) -> ast.AST:
+    """Negate again, which removes a `not`."""
     assert isinstance(node, ast.expr)
     return ast.UnaryOp(op=ast.Not(), operand=node)
 
@@ -221,7 +228,7 @@ def _swap(node: ast.AST) -> ast.AST:
 
 
 def _remove(node: ast.AST) -> ast.AST:
-    """Nothing happens in its place."""
+    """Return `pass` in its place."""
     return ast.copy_location(ast.Pass(), node)
 
 
@@ -230,7 +237,7 @@ def _is_none(value: ast.expr) -> bool:
 
 
 def _is_text(node: ast.BinOp) -> bool:
-    """Whether it formats or joins a constant text: another operator is no fault but nonsense."""
+    """True if it formats or joins constant text, where another operator is a type error."""
     return any(
         isinstance(side, ast.JoinedStr)
         or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))

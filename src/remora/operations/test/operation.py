@@ -1,4 +1,4 @@
-"""The test operation: write a missing test and prove that it notices faults."""
+"""The test operation: write a missing test and prove that it detects faults."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MISSING = "missing test"
 _WORTH = ("killed", "mutants", "lines", "all_lines")
-"""Of a test: mutants that fail it, of all that were tried; lines of the function it runs, of all."""
+"""Of a test: killed mutants of all mutants; executed lines of all lines of the function."""
 
 
 def _load() -> Parts:
@@ -51,10 +51,10 @@ def _load() -> Parts:
 
 
 def _prepare(tree: Path, _modules: Sequence["Module"]) -> Amount:
-    from remora.operations.test.has_tests import Tested
+    from remora.operations.test.has_tests import NodesWithTests
     from remora.operations.test.testable import needs_test
 
-    tested = Tested(tree)
+    tested = NodesWithTests(tree)
 
     def amount(module: "Module", node: "Node") -> int:
         return int(needs_test(module, node) and not tested.holds(node.key))
@@ -80,7 +80,7 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
 
 
 def _worth(measure: Mapping[str, int]) -> str:
-    """Return what the tests notice and run; empty if that is not known."""
+    """Return the killed mutants and executed lines in words; empty if unknown."""
     if not measure["mutants"]:
         return ""
     faults = f"{measure['mutants']:,} planted {plural('fault', measure['mutants'])}"

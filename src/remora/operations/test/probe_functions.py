@@ -1,4 +1,4 @@
-"""Host functions of the test agent that find out: what a function comes to, and what a test of it can say."""
+"""Host functions of the test agent that call a function to find assertions."""
 
 import ast
 from collections.abc import Mapping
@@ -12,56 +12,56 @@ from remora.operations.test.cases.best_cases import Case, best_cases
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.cases.type_check import contradicts
 from remora.operations.test.mutants import Mutant, mutants
-from remora.operations.test.runner.trials import Tried, cases_of, killed_by, tried
-from remora.operations.test.subject import callers_of, names_hypothesis, subject_at, test_files
-from remora.operations.test.target import Subject
-from remora.operations.test.test_location import home_of
-from remora.tools.tree import Place
+from remora.operations.test.runner.trials import TrialResults, cases_of, killed_by, try_calls
+from remora.operations.test.subject import callers_of, names_hypothesis, target_at, test_files
+from remora.operations.test.target import TargetFunction
+from remora.operations.test.test_location import locate_test
+from remora.tools.tree import ToolTree
 
 _MOST_CALLS = 40
 _NONE_SPELLED = "'None'"
-_WORTH = 0.25
-"""A test that notices fewer of the faults than this part is not worth keeping."""
+_MIN_KILLED_SHARE = 0.25
+"""Minimum share of mutants that a test must kill."""
 
 
-def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
-    """What a test of a function (by qualname) could assert.
+def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
+    """Return the assertions that a test of a function (by qualname) could make.
 
-    It is called with values from examples, from the project's own calls, by type and by use, twice in
-    different circumstances, and once with each of its mutants. `cases` are the calls that together
-    tell most mutants apart: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of
-    `all_lines`, and the same in `of_values` for those that raise nothing, in `of_property` for the
-    property (its lines are not counted). `holds` is a property that was tried with Hypothesis, where the project's environment
-    has it, and that notices `holds_killed` of the mutants; `prefer_holds`: no fewer than the cases do.
+    The function is called with values from examples, from the project's calls, by type and by use,
+    twice in different circumstances, and once with each mutant. `cases` are the calls that
+    together kill most mutants: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of
+    `all_lines`, and the same in `of_values` for cases that do not raise, in `of_property` for
+    the property (without lines). `holds` is a property tested with Hypothesis, if the project's
+    environment has it; it kills `holds_killed` mutants. `prefer_holds`: no fewer than the cases do.
     `state` is `open`, or `unfit` with a `reason`.
     """
-    subject = subject_at(place, path, node)
+    subject = target_at(place, path, node)
     if isinstance(subject, str):
         return _unfit(subject)
     others = callers_of(place, subject)
     calls = candidate_calls(subject, others)
     groups = properties_of(subject, others)
     try:
-        found = tried(place, subject, calls, groups) if calls or groups else None
+        found = try_calls(place, subject, calls, groups) if calls or groups else None
     except HostError as error:
         if not error.message.startswith("import of "):
             raise
         return _unfit(error.message)
-    cases = [case for case in found.cases if _is_meant(subject, case)] if found else []
+    cases = [case for case in found.cases if _is_intended_use(subject, case)] if found else []
     if found is None or not (cases or found.held):
-        why = "no call with values that are known comes to something that a test can say"
+        why = "no call with known values has a result that a test can assert"
         return _unfit(why, calls=len(calls))
     faults = mutants(place.read(path), node)
     said = frozenset(literal_calls(subject.function, [subject.source.tree, *others]))
-    weighed = _weighed(place, subject, Tried(cases, found.held), faults, said)
+    weighed = _rank(place, subject, TrialResults(cases, found.held), faults, said)
     tests = test_files(place)
     named = weighed.holds is not None and names_hypothesis(place, tests)
-    if weighed.why and not (named and _is_worth(weighed.holds_killed, faults)):
+    if weighed.why and not (named and _kills_enough(weighed.holds_killed, faults)):
         return _unfit(weighed.why, calls=len(calls))
     chosen = [] if weighed.why else weighed.chosen
-    of_all = _worth(subject, chosen, weighed.by_call, len(faults))
+    of_all = _case_worth(subject, chosen, weighed.by_call, len(faults))
     of_values = [case for case in chosen if not case.raises]
-    home = home_of(subject, tests, place.files.exists)
+    home = locate_test(subject, tests, place.files.exists)
     return {
         "state": "open",
         "reason": "",
@@ -72,36 +72,38 @@ def test_plan(place: Place, path: str, node: str) -> dict[str, Any]:
         "prefer_holds": named and weighed.holds_killed >= of_all["killed"],
         "calls": len(calls),
         **of_all,
-        "of_values": _worth(subject, of_values, weighed.by_call, len(faults)),
-        "of_property": _of_property(weighed.holds_killed, len(faults)),
+        "of_values": _case_worth(subject, of_values, weighed.by_call, len(faults)),
+        "of_property": _property_worth(weighed.holds_killed, len(faults)),
     }
 
 
-def _worth(
-    subject: Subject, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
+def _case_worth(
+    subject: TargetFunction, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
 ) -> dict[str, int]:
-    """What a test of these cases notices and runs."""
-    return {"killed": len(_dead(cases, killed)), "mutants": faults, **_lines(subject, cases)}
+    """Return the killed mutants and executed lines of a test of these cases."""
+    return {
+        "killed": len(_killed_mutants(cases, killed)),
+        "mutants": faults,
+        **_line_counts(subject, cases),
+    }
 
 
-def _of_property(killed: int, faults: int) -> dict[str, int]:
+def _property_worth(killed: int, faults: int) -> dict[str, int]:
     return {"killed": killed, "mutants": faults, "lines": 0, "all_lines": 0}
 
 
-def _dead(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> frozenset[int]:
-    """The mutants that any of the cases notices."""
+def _killed_mutants(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> frozenset[int]:
+    """Return the mutants that any of the cases kills."""
     return frozenset[int]().union(*(killed[case.call] for case in cases))
 
 
-def _is_meant(subject: Subject, case: Case) -> bool:
-    """Whether it may be what the function is for: not by an argument that its annotations do not allow,
-    nor where None comes out spelled."""
+def _is_intended_use(subject: TargetFunction, case: Case) -> bool:
+    """False if an argument contradicts the annotations, or the result is the text `None`."""
     return bool(case.raises) or not (contradicts(subject, case.call) or case.value == _NONE_SPELLED)
 
 
-class _Weighed(NamedTuple):
-    """The best cases and the best property, which mutants each call and how many the property notices,
-    and why the cases are not worth a test."""
+class _Ranking(NamedTuple):
+    """The best cases and property, the mutants that they kill, and why the cases are not worth a test."""
 
     chosen: list[Case]
     by_call: Mapping[str, frozenset[int]]
@@ -110,32 +112,36 @@ class _Weighed(NamedTuple):
     why: str
 
 
-def _weighed(
-    place: Place, subject: Subject, found: Tried, faults: list[Mutant], said: frozenset[str]
-) -> _Weighed:
+def _rank(
+    place: ToolTree,
+    subject: TargetFunction,
+    found: TrialResults,
+    faults: list[Mutant],
+    said: frozenset[str],
+) -> _Ranking:
     killed = killed_by(place, subject, found.cases, found.held, faults)
     chosen = best_cases(found.cases, killed.by_call, said)
-    dead = _dead(chosen, killed.by_call)
+    dead = _killed_mutants(chosen, killed.by_call)
     best = best_property(found.held, killed.by_property)
     holds, told = best if best is not None else (None, frozenset())
     why = ""
     if not chosen:
-        why = "no fault in it would change what the calls come to, or they come to nothing"
-    elif not _is_worth(len(dead), faults):
-        why = f"only {len(dead)} of {len(faults)} faults in it would change what the calls come to"
-    return _Weighed(chosen, killed.by_call, holds, len(told), why)
+        why = "no planted fault changes the results, or the results are trivial"
+    elif not _kills_enough(len(dead), faults):
+        why = f"only {len(dead)} of {len(faults)} planted faults change the results"
+    return _Ranking(chosen, killed.by_call, holds, len(told), why)
 
 
-def _is_worth(killed: int, faults: list[Mutant]) -> bool:
-    return killed > 0 and killed >= _WORTH * len(faults)
+def _kills_enough(killed: int, faults: list[Mutant]) -> bool:
+    return killed > 0 and killed >= _MIN_KILLED_SHARE * len(faults)
 
 
 def _unfit(reason: str, **more: int) -> dict[str, Any]:
     return {"state": "unfit", "reason": reason, "cases": [], **more}
 
 
-def _lines(subject: Subject, chosen: list[Case]) -> dict[str, int]:
-    """How many lines of the function the chosen cases run, and how many there are to run."""
+def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
+    """Return the number of executed lines of the function, and of all its lines."""
     body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
     body -= {subject.function.lineno}
     said = subject.function.body[0]
@@ -145,10 +151,12 @@ def _lines(subject: Subject, chosen: list[Case]) -> dict[str, int]:
     return {"lines": len(body & run), "all_lines": len(body)}
 
 
-def observe_calls(place: Place, path: str, node: str, calls: list[str]) -> list[dict[str, Any]]:
-    """What calls of a function come to, as source text over names of its module: `value` or `raises`;
-    neither where it is not the same twice, or nothing that a test could say."""
-    subject = subject_at(place, path, node)
+def observe_calls(place: ToolTree, path: str, node: str, calls: list[str]) -> list[dict[str, Any]]:
+    """Return results of calls as source text over names of the module: `value` or `raises`.
+
+    Neither is set if the result differs between two runs or cannot be asserted.
+    """
+    subject = target_at(place, path, node)
     if isinstance(subject, str):
         raise HostError(f"{node}: {subject}")
     if len(calls) > _MOST_CALLS:

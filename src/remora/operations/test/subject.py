@@ -1,13 +1,13 @@
-"""What a test is written about, and the files of the project that say how it would be."""
+"""The function under test, and project files that show how tests are written."""
 
 import ast
 
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.test.target import Subject, subject_of
+from remora.operations.test.target import TargetFunction, find_target
 from remora.tools.host.text_lines import decode
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 _MOST_FILES = 400
 _NAMED_IN = (
@@ -17,25 +17,25 @@ _NAMED_IN = (
 )  # fmt: skip
 
 
-def subject_at(place: Place, path: str, node: str) -> Subject | str:
-    """The function, or why no test can be written for it. Raises HostError."""
-    return subject_of(path, place.read(path), node, place.files.exists)
+def target_at(place: ToolTree, path: str, node: str) -> TargetFunction | str:
+    """Return the function under test, or why no test can be written. Raises HostError."""
+    return find_target(path, place.read(path), node, place.files.exists)
 
 
-def test_files(place: Place) -> dict[str, str]:
-    """The text of the project's test files."""
+def test_files(place: ToolTree) -> dict[str, str]:
+    """Return the texts of the project's test files."""
     paths = [path for path in place.files.glob("**/*.py", look=place.left) if is_test_file(path)]
     found: dict[str, str] = {}
     for path in paths[:_MOST_FILES]:
         try:
             found[path] = decode(path, place.read(path)).body
-        except HostError:  # too large, or not UTF-8: it says nothing of how tests look
+        except HostError:  # too large, or not UTF-8
             continue
     return found
 
 
-def callers_of(place: Place, subject: Subject) -> list[ast.Module]:
-    """Trees of the files that call something of that name, or make the class that it is of."""
+def callers_of(place: ToolTree, subject: TargetFunction) -> list[ast.Module]:
+    """Return trees of files that call this function's name or construct its class."""
     words = {subject.function.name, *([subject.owner.name] if subject.owner is not None else [])}
     found: list[ast.Module] = []
     for path in place.files.glob("**/*.py", look=place.left):
@@ -52,8 +52,8 @@ def callers_of(place: Place, subject: Subject) -> list[ast.Module]:
     return found
 
 
-def names_hypothesis(place: Place, tests: dict[str, str]) -> bool:
-    """Whether the project says that it has Hypothesis: its tests use it, or it is to be installed."""
+def names_hypothesis(place: ToolTree, tests: dict[str, str]) -> bool:
+    """True if the project's tests or requirements name Hypothesis."""
     if any("import hypothesis" in text or "from hypothesis" in text for text in tests.values()):
         return True
     for pattern in _NAMED_IN:

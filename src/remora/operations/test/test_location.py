@@ -1,4 +1,4 @@
-"""Where the test of a function goes, as the project's other tests do."""
+"""Location and style of a new test, following the project's other tests."""
 
 import ast
 import re
@@ -9,16 +9,18 @@ from typing import Literal
 import msgspec
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.target import Subject, import_name
+from remora.operations.test.target import TargetFunction, import_name
 
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class Home(msgspec.Struct, frozen=True, kw_only=True):
-    """A test file: `exists`, or is to be made. `imports_from`: how it names the subject's module.
-    `quote` and `typed` (`-> None`) are as in the tests around. `table`: where those have tables of
-    cases, whether their columns are named in one `text` or by `names`."""
+class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
+    """A test file that `exists` or will be created. `imports_from` is the target's module as imported.
+
+    `quote` and `typed` (`-> None`) follow the surrounding tests. `table` says how parametrized tests
+    name their columns: in one `text` or by `names`.
+    """
 
     path: str
     exists: bool
@@ -28,43 +30,45 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
     table: Literal["", "text", "names"] = ""
 
 
-def home_of(subject: Subject, tests: Mapping[str, str], exists: Callable[[str], bool]) -> Home:
-    """`tests` are the project's test files by path."""
-    stem = _stem(subject)
-    named = [path for path in sorted(tests) if _is_named(path, stem)]
+def locate_test(
+    subject: TargetFunction, tests: Mapping[str, str], exists: Callable[[str], bool]
+) -> InsertLocation:
+    """Return the location of a new test. `tests` are the texts of test files by path."""
+    stem = _module_stem(subject)
+    named = [path for path in sorted(tests) if _is_test_of_module(path, stem)]
     importing = [path for path in named if subject.module.rpartition(".")[2] in tests[path]]
     path = next(iter((*importing, *named)), None)
     around = {path: tests[path]} if path else dict(tests)
     if path is None:
         path = _new_path(subject, stem, tests, exists)
     relative = _is_relative(path, tests)
-    return Home(
+    return InsertLocation(
         path=path,
         exists=path in tests,
         imports_from=_import_text(subject, path, exists, relative=relative),
-        quote=_quote(around),
-        typed=_typed(around),
-        table=_table(tests),
+        quote=_quote_style(around),
+        typed=_tests_are_typed(around),
+        table=_table_style(tests),
     )
 
 
-def _stem(subject: Subject) -> str:
+def _module_stem(subject: TargetFunction) -> str:
     name = subject.path.removesuffix(".py").rpartition("/")[2]
     if name == "__init__":
         name = subject.module.rpartition(".")[2]
     return name.strip("_").lower()
 
 
-def _is_named(path: str, stem: str) -> bool:
+def _is_test_of_module(path: str, stem: str) -> bool:
     return path.rpartition("/")[2] in (f"test_{stem}.py", f"{stem}_test.py")
 
 
 def _new_path(
-    subject: Subject, stem: str, tests: Mapping[str, str], exists: Callable[[str], bool]
+    subject: TargetFunction, stem: str, tests: Mapping[str, str], exists: Callable[[str], bool]
 ) -> str:
-    """Beside most of the other tests; in the folder that mirrors the module's, if there is one."""
+    """Return a path beside most other tests, or in the folder that mirrors the module's."""
     folders = Counter(path.rpartition("/")[0] for path in tests)
-    near = [folder for folder in folders if subject.path.startswith(_around(folder))]
+    near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
     pool = {folder: folders[folder] for folder in near or folders}
     folder = max(sorted(pool), key=lambda each: pool[each]) if pool else "tests"
     inner = subject.path.removeprefix(subject.import_root).strip("/").split("/")[1:-1]
@@ -76,8 +80,8 @@ def _new_path(
     return path if not exists(path) else f"{prefix}test_{'_'.join((*inner, stem))}_functions.py"
 
 
-def _around(folder: str) -> str:
-    """What a folder of tests lies in, as a prefix of paths."""
+def _parent_prefix(folder: str) -> str:
+    """Return the parent of a test folder as a path prefix."""
     above = folder.rpartition("/")[0]
     return f"{above}/" if above else ""
 
@@ -89,7 +93,7 @@ def _is_relative(path: str, tests: Mapping[str, str]) -> bool:
 
 
 def _import_text(
-    subject: Subject, path: str, exists: Callable[[str], bool], *, relative: bool
+    subject: TargetFunction, path: str, exists: Callable[[str], bool], *, relative: bool
 ) -> str:
     root, name = import_name(path, exists)
     here, there = name.split(".")[:-1], subject.module.split(".")
@@ -101,20 +105,20 @@ def _import_text(
     return "." * (len(here) - shared + 1) + ".".join(there[shared:])
 
 
-def _quote(around: Mapping[str, str]) -> str:
+def _quote_style(around: Mapping[str, str]) -> str:
     text = "".join(around.values())
     return "'" if text.count("'") > 2 * text.count('"') else '"'
 
 
-def _table(tests: Mapping[str, str]) -> Literal["", "text", "names"]:
-    """As most of the project's tables are; one column alone is a text anyhow."""
+def _table_style(tests: Mapping[str, str]) -> Literal["", "text", "names"]:
+    """Return the style of most parametrized tests; empty if there are none."""
     found = [match[1] for text in tests.values() for match in _PARAMETRIZED.finditer(text)]
     as_text = sum(each.endswith(",") for each in found)
     as_names = sum(each in "([" for each in found)
     return "" if not found else "text" if as_text > as_names else "names"
 
 
-def _typed(around: Mapping[str, str]) -> bool:
+def _tests_are_typed(around: Mapping[str, str]) -> bool:
     tests = [
         one
         for text in around.values()

@@ -1,4 +1,4 @@
-"""Which functions a test is written for, as far as the function itself tells."""
+"""Functions that a test can be written for, by their definition alone."""
 
 import ast
 
@@ -20,14 +20,14 @@ _UNFIT = (
 
 
 def needs_test(module: Module, node: Node) -> bool:
-    """Whether a function is one that a test may call by its name: public, of a module or of a class,
-    no property, no coroutine, and none of the project's tests."""
+    """True for public functions and methods that a test can call by name: no properties, coroutines
+    or tests."""
     parts = node.qualname.split(".")
     return (
         node.node_type == "function"
-        and not _is_aside(node.path)
+        and not _is_excluded_file(node.path)
         and len(parts) <= 2
-        and _is_within_reach(module, node)
+        and _is_importable(module, node)
         and not any(part.startswith("_") or "#" in part or part == "main" for part in parts)
         and not (node.signature or "").startswith("async ")
         and not any(
@@ -37,13 +37,13 @@ def needs_test(module: Module, node: Node) -> bool:
     )
 
 
-def _is_within_reach(module: Module, node: Node) -> bool:
-    """Whether it is no function's own."""
+def _is_importable(module: Module, node: Node) -> bool:
+    """True if it is not nested in a function."""
     around = find_node(module, node.parent) if node.parent is not None else None
     return around is not None and around.node_type != "function"
 
 
-def _is_aside(path: str) -> bool:
+def _is_excluded_file(path: str) -> bool:
     *folders, file = path.split("/")
     return (
         file in _FILES
@@ -55,7 +55,7 @@ def _is_aside(path: str) -> bool:
 
 
 def is_empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether it does nothing yet."""
+    """True if it is not implemented yet."""
     return all(
         isinstance(one, ast.Pass)
         or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))

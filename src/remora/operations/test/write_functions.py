@@ -6,52 +6,56 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.test.cases.best_cases import Case, is_sound
-from remora.operations.test.cases.property_guesses import Property, is_known, properties_of
-from remora.operations.test.cases.test_source import Draft, draft_of, drafts_of
+from remora.operations.test.cases.best_cases import Case, is_valid_case
+from remora.operations.test.cases.property_guesses import Property, is_known_property, properties_of
+from remora.operations.test.cases.test_source import Draft, case_drafts, property_draft
 from remora.operations.test.insert.added_tests import with_tests
-from remora.operations.test.runner.proof import prove, ran, why_not
-from remora.operations.test.subject import callers_of, subject_at, test_files
-from remora.operations.test.target import Subject
-from remora.operations.test.test_location import Home, home_of
+from remora.operations.test.runner.proof import failure_reason, prove, run_tests_once
+from remora.operations.test.subject import callers_of, target_at, test_files
+from remora.operations.test.target import TargetFunction
+from remora.operations.test.test_location import InsertLocation, locate_test
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text, with_sorted_imports
 from remora.tools.host.style_config import width_of
 from remora.tools.host.text_lines import Text, decode
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
-_OF_HYPOTHESIS = {"given": "hypothesis", "settings": "hypothesis", "st": "hypothesis"}
+_HYPOTHESIS_IMPORTS = {"given": "hypothesis", "settings": "hypothesis", "st": "hypothesis"}
 MOST_IDS = 50
 
 
 def write_test(
-    place: Place,
+    place: ToolTree,
     path: str,
     node: str,
     cases: list[dict[str, Any]],
     holds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write a test of a function that asserts the cases, or that a property `holds`, into the file where
-    the project would have it: several cases of one shape as a table, what is refused beside it.
+    """Write a test of a function for the cases, or for a property that `holds`.
 
-    Raises HostError, and writes nothing, where the file would have new findings, or the names that
-    the test needs mean something else there. Says `path`, `name` and `id` (of the first).
+    It goes into the file that the project's conventions suggest. Similar cases become one
+    parametrized test, exceptions a second test.
+
+    Raises HostError and writes nothing if the file would have new findings or names conflict.
+    Returns `path`, `name` and `id` of the first test.
     """
-    subject = subject_at(place, path, node)
+    subject = target_at(place, path, node)
     if isinstance(subject, str):
         raise HostError(f"{node}: {subject}")
-    home = home_of(subject, test_files(place), place.files.exists)
+    home = locate_test(subject, test_files(place), place.files.exists)
     width = width_of(place, home.path)
     if holds is not None:
         drafts = [_property(place, subject, holds, home, width)]
-        return _written(place, home, drafts, {**_own(subject, home), **_OF_HYPOTHESIS}, width)
+        return _written(
+            place, home, drafts, {**_own_imports(subject, home), **_HYPOTHESIS_IMPORTS}, width
+        )
     given = _cases(cases)
-    known = {**_raised(given), **_own(subject, home)}
+    known = {**_raised(given), **_own_imports(subject, home)}
     for tables in (True, False):
-        drafts = drafts_of(subject, given, home, width, tables=tables)
+        drafts = case_drafts(subject, given, home, width, tables=tables)
         try:
             return _written(place, home, drafts, known, width)
-        except HostError:  # the project's rules may not like a table's names
+        except HostError:  # lint rules may reject the names in a parametrized test
             if not tables:
                 raise
     raise AssertionError
@@ -62,30 +66,34 @@ def _cases(cases: list[dict[str, Any]]) -> list[Case]:
         given = msgspec.convert(cases, list[Case])
     except msgspec.ValidationError as error:
         raise HostError(f"cases: {error}") from None
-    unsound = [case.call for case in given if not is_sound(case)]
+    unsound = [case.call for case in given if not is_valid_case(case)]
     if unsound:
-        raise HostError(f"cases: {unsound[0]} is no call that comes to a literal, or raises")
+        raise HostError(f"cases: {unsound[0]} is not a call with a literal result or an exception")
     return given
 
 
 def _property(
-    place: Place, subject: Subject, holds: dict[str, Any], home: Home, width: int
+    place: ToolTree,
+    subject: TargetFunction,
+    holds: dict[str, Any],
+    home: InsertLocation,
+    width: int,
 ) -> Draft:
-    """Nothing but what could have been found out is written."""
+    """Return the draft of a property test; only known properties are written."""
     try:
         wanted = msgspec.convert(holds, Property)
     except msgspec.ValidationError as error:
         raise HostError(f"holds: {error}") from None
-    if not is_known(wanted, properties_of(subject, callers_of(place, subject))):
-        raise HostError("holds: this is no property that could be known of the function")
-    draft = draft_of(subject, wanted, home, width)
+    if not is_known_property(wanted, properties_of(subject, callers_of(place, subject))):
+        raise HostError("holds: not a known property of the function")
+    draft = property_draft(subject, wanted, home, width)
     if draft is None:
-        raise HostError("the property fits no line, or has no plain types")
+        raise HostError("the property does not fit a line, or its types are unknown")
     return draft
 
 
 def _written(
-    place: Place, home: Home, drafts: list[Draft], known: dict[str, str], width: int
+    place: ToolTree, home: InsertLocation, drafts: list[Draft], known: dict[str, str], width: int
 ) -> dict[str, Any]:
     if not drafts:
         raise HostError("no case fits a line")
@@ -99,7 +107,7 @@ def _written(
     return {"path": home.path, "name": name, "id": f"{home.path}::{name}"}
 
 
-def _text_of(place: Place, home: Home) -> Text:
+def _text_of(place: ToolTree, home: InsertLocation) -> Text:
     """The file as it is; empty where it is to be made."""
     text = decode(home.path, place.read(home.path) if home.exists else b"")
     if "\r" in text.body:
@@ -107,7 +115,7 @@ def _text_of(place: Place, home: Home) -> Text:
     return text
 
 
-def _liked(place: Place, home: Home, content: bytes) -> bytes:
+def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
     """The file as the project's lint rules would have its imports. Raises HostError for other new
     findings."""
     found = check_text(place, home.path, place.read(home.path)) if home.exists else []
@@ -120,7 +128,7 @@ def _liked(place: Place, home: Home, content: bytes) -> bytes:
     return content
 
 
-def run_tests(place: Place, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:
+def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:
     """Run tests by pytest's ids, isolated and with no effect on the tree: `passed`, a `problem`, and of
     each test `outcome`, `message` and whole `seconds`.
 
@@ -139,19 +147,19 @@ def run_tests(place: Place, ids: list[str], path: str = "", node: str = "") -> d
             "survived": list(proof.survived),
             "lines": len(proof.lines),
         }
-    told = ran(place, ids[0].partition("::")[0], [""], ids)
-    problem = why_not(told, ids)
+    told = run_tests_once(place, ids[0].partition("::")[0], [""], ids)
+    problem = failure_reason(told, ids)
     return {"passed": not problem, "problem": problem, "tests": _told(told.get("tests") or {})}
 
 
-def coverage_of(place: Place, ids: list[str], path: str) -> list[int]:
+def coverage_of(place: ToolTree, ids: list[str], path: str) -> list[int]:
     """Lines of the file `path` that are run by tests."""
     _check_ids(place, ids)
-    lines = ran(place, path, [""], ids).get("lines")
+    lines = run_tests_once(place, path, [""], ids).get("lines")
     return [number for number in lines if isinstance(number, int)] if lines else []
 
 
-def _check_ids(place: Place, ids: list[str]) -> None:
+def _check_ids(place: ToolTree, ids: list[str]) -> None:
     if not 0 < len(ids) <= MOST_IDS:
         raise HostError(f"between 1 and {MOST_IDS} ids at once")
     for each in ids:
@@ -172,7 +180,7 @@ def _told(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _own(subject: Subject, home: Home) -> dict[str, str]:
+def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str]:
     """By name, where a test imports it from: what the module itself defines."""
     return {
         one.name: home.imports_from

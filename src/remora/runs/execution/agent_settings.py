@@ -50,7 +50,7 @@ def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:
 
 
 def options_for(config: Config, operation: str, request: RunRequest) -> dict[str, Any]:
-    """Return the options that an agent's scripts get."""
+    """Return the options of an agent's scripts: flags and the operation's own settings."""
     configured = config.operations.get(operation)
-    style = {"style": configured.style} if configured is not None and configured.style else {}
-    return {"unsafe_fixes": request.unsafe_fixes, **style}
+    own = configured.model_dump(exclude={"max_turns"}, exclude_none=True) if configured else {}
+    return {"unsafe_fixes": request.unsafe_fixes, **own}

@@ -22,7 +22,7 @@ from remora.runs.records.job_view import JobView
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.host.ruff.file_findings import lint_text
 from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
@@ -165,7 +165,7 @@ class _MergedCopy:
     prepared: PreparedChanges
     tree: Tree
 
-    def __call__(self, work: Callable[[Place], Result], /) -> Result:
+    def __call__(self, work: Callable[[ToolTree], Result], /) -> Result:
         if self.project.interpreter is None:
             raise HostError("code of the project is not run here")
         try:
@@ -178,6 +178,6 @@ class _MergedCopy:
             base, slots = self.tree.copy(folder), self.project.cache / "slots"
             with SlotDriver(base, slots).open() as workspace:
                 workspace.set_files({w.path: (w.result, w.mode) for w in self.prepared.writes})
-                return work(Place(workspace.tree, python))
+                return work(ToolTree(workspace.tree, python))
         finally:
             try_remove_tree(folder)

@@ -8,14 +8,14 @@ import msgspec
 from remora.code.syntax.references import find_name_references
 from remora.errors import HostError
 from remora.tools.host.text_files import list_files
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 REFERENCE_LIMIT = 5000
 _KINDS = (".py", ".pyi")
 _EVERYWHERE = ("**/*.py", "**/*.pyi")
 
 
-def find_references(place: Place, name: str, pattern: str | None = None) -> list[dict[str, Any]]:
+def find_references(place: ToolTree, name: str, pattern: str | None = None) -> list[dict[str, Any]]:
     """Where the Python files (all, or those that match a glob) use a name, by path and line.
 
     A place: `path, line, text` (the line's) and `kind`: `definition parameter import call read
@@ -24,7 +24,7 @@ def find_references(place: Place, name: str, pattern: str | None = None) -> list
     """
     wanted = normalize("NFKC", name)  # as Python reads it
     if not wanted.isidentifier():
-        raise HostError(f"{name!r} is no name: `parse` is one, `json.parse` is two")
+        raise HostError(f"{name!r} is not a name; use e.g. parse instead of json.parse")
     found: list[dict[str, Any]] = []
     for path in _python_files(place, pattern):
         place.left()
@@ -35,7 +35,7 @@ def find_references(place: Place, name: str, pattern: str | None = None) -> list
     return found
 
 
-def _python_files(place: Place, pattern: str | None) -> list[str]:
+def _python_files(place: ToolTree, pattern: str | None) -> list[str]:
     patterns = _EVERYWHERE if pattern is None else (pattern,)
     paths = {path for each in patterns for path in list_files(place, each)}
     return sorted(path for path in paths if path.endswith(_KINDS))

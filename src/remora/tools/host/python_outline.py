@@ -1,14 +1,14 @@
-"""The host function that says what stands in a Python file."""
+"""Host function that lists the definitions of a Python file."""
 
 from typing import Any
 
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 
-def parse_python(place: Place, path: str) -> dict[str, Any]:
-    """Whether a file is Python (`ok`, else `error` and its `line`), and its nodes.
+def parse_python(place: ToolTree, path: str) -> dict[str, Any]:
+    """True if a file is Python (`ok`, else `error` and its `line`), and its nodes.
 
     A node: `key, qualname, node_type, signature, docstring, line_start, line_end`.
     """

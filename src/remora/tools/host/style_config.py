@@ -1,18 +1,18 @@
-"""What a project's configuration says of how text looks: how long a line is, how docstrings are written."""
+"""Line length and docstring convention from a project's configuration."""
 
 import tomllib
 from collections.abc import Iterator
 from typing import Any
 
 from remora.errors import HostError
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 _DEFAULT_WIDTH = 88
 _LEAST, _MOST = 60, 160
 _CONVENTIONS = ("google", "numpy")
 
 
-def convention_of(place: Place, path: str) -> str | None:
+def convention_of(place: ToolTree, path: str) -> str | None:
     """The style that ruff's pydocstyle rules are set to."""
     for _, ruff in _settings(place, path):
         lint = _table(ruff, "lint")
@@ -22,7 +22,7 @@ def convention_of(place: Place, path: str) -> str | None:
     return None
 
 
-def width_of(place: Place, path: str, *, prose: bool = False) -> int:
+def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
     """How many columns a line may have: ruff's length of a line, else black's; `prose`: of a docstring."""
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
@@ -34,7 +34,7 @@ def width_of(place: Place, path: str, *, prose: bool = False) -> int:
     return _DEFAULT_WIDTH
 
 
-def _settings(place: Place, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Black's and ruff's settings, the nearest folder's first."""
     parts = path.split("/")[:-1]
     for count in range(len(parts), -1, -1):
@@ -52,7 +52,7 @@ def _table(holder: dict[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _read(place: Place, path: str) -> dict[str, Any]:
+def _read(place: ToolTree, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(place.read(path).decode("utf-8-sig"))
     except (HostError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):

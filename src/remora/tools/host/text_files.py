@@ -4,7 +4,7 @@ from typing import Any
 
 from remora.errors import HostError
 from remora.tools.host.text_lines import Line, clip, decode, lines_of, newline_of, with_newline
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 LIST_LIMIT = 10_000
 _PATTERN_LIMIT = 200
@@ -12,12 +12,12 @@ _DEEP_LIMIT = 2  # each `**` multiplies the ways a path can match
 _SHOWN = 120
 
 
-def read_text(place: Place, path: str) -> str:
+def read_text(place: ToolTree, path: str) -> str:
     """The whole text of a UTF-8 file of at most 1 MiB, without a byte order mark."""
     return decode(path, place.read(path)).body
 
 
-def list_files(place: Place, pattern: str) -> list[str]:
+def list_files(place: ToolTree, pattern: str) -> list[str]:
     """Paths of the regular files that match a glob such as `src/**/*.py`, sorted.
 
     A file whose name is not UTF-8 is left out: no script could say it.
@@ -34,7 +34,7 @@ def _is_text(path: str) -> bool:
     return path.isascii() or not any("\ud800" <= character <= "\udfff" for character in path)
 
 
-def write_new_file(place: Place, path: str, text: str) -> dict[str, Any]:
+def write_new_file(place: ToolTree, path: str, text: str) -> dict[str, Any]:
     """Write a UTF-8 file that must not exist yet, with the folders on the way."""
     content = text.encode("utf-8", "surrogatepass")
     decode(path, content)
@@ -43,7 +43,7 @@ def write_new_file(place: Place, path: str, text: str) -> dict[str, Any]:
 
 
 def edit_text(
-    place: Place, path: str, line: int, expect: str, replace: str | None
+    place: ToolTree, path: str, line: int, expect: str, replace: str | None
 ) -> dict[str, Any]:
     """Put `replace` in the place of one line (from 1) whose text is `expect`.
 
@@ -53,10 +53,10 @@ def edit_text(
     """
     text = decode(path, place.read(path))
     lines = lines_of(text.body)
-    start, stop, after = _expected(path, text.body, lines, line, expect)
+    start, stop, after = _expected_line(path, text.body, lines, line, expect)
     if replace is None:
         made, count = "", 0
-        start, stop = _whole(lines, line)
+        start, stop = _line_with_ending(lines, line)
     else:
         newline = text.body[stop:after] or newline_of(text.body)
         made = with_newline(replace, newline).removesuffix(newline)
@@ -66,7 +66,7 @@ def edit_text(
     return {"path": path, "line": line, "lines": count}
 
 
-def _expected(path: str, body: str, lines: list[Line], line: int, expect: str) -> Line:
+def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: str) -> Line:
     if not 1 <= line <= len(lines):
         raise HostError(f"{path}: there is no line {line}; it has {len(lines)}")
     found = lines[line - 1]
@@ -78,7 +78,7 @@ def _expected(path: str, body: str, lines: list[Line], line: int, expect: str) -
     return found
 
 
-def _whole(lines: list[Line], line: int) -> tuple[int, int]:
+def _line_with_ending(lines: list[Line], line: int) -> tuple[int, int]:
     """The range to delete for a line: with its ending, or with the one before a last line
     that has none, so that the file still ends as it did."""
     found = lines[line - 1]

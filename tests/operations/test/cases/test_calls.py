@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from remora.operations.test.cases.arguments import candidate_calls
-from remora.operations.test.target import Subject, subject_of
+from remora.operations.test.target import TargetFunction, find_target
 
 EXAMPLE = '''
 def f(text, times=1):
@@ -19,9 +19,9 @@ def f(text, times=1):
 '''
 
 
-def subject(source: str, node: str = "f", path: str = "pkg/mod.py") -> Subject:
-    found = subject_of(path, source.encode(), node, {"pkg/__init__.py"}.__contains__)
-    assert isinstance(found, Subject), found
+def subject(source: str, node: str = "f", path: str = "pkg/mod.py") -> TargetFunction:
+    found = find_target(path, source.encode(), node, {"pkg/__init__.py"}.__contains__)
+    assert isinstance(found, TargetFunction), found
     return found
 
 
@@ -112,15 +112,15 @@ def test_an_object_is_made_first() -> None:
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("async def f():\n    return 1\n", "no function that returns"),
-        ("def f():\n    ...\n", "does nothing yet"),
-        ("def f():\n    raise NotImplementedError\n", "does nothing yet"),
+        ("async def f():\n    return 1\n", "is not a plain function"),
+        ("def f():\n    ...\n", "is not implemented yet"),
+        ("def f():\n    raise NotImplementedError\n", "is not implemented yet"),
         ("import os\ndef f():\n    return os.getcwd()\n", "depends on where it runs"),
         ("def f(:\n", "line 1"),
     ],
 )
 def test_what_no_test_is_written_for(source: str, why: str) -> None:
-    assert why in str(subject_of("mod.py", source.encode(), "f", lambda _: False))
+    assert why in str(find_target("mod.py", source.encode(), "f", lambda _: False))
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,6 @@ def test_what_no_test_is_written_for(source: str, why: str) -> None:
 )
 def test_what_it_is_imported_as(path: str, expected: tuple[str, str]) -> None:
     there = {"pkg/__init__.py", "src/pkg/__init__.py"}
-    found = subject_of(path, b"def f():\n    return 1\n", "f", there.__contains__)
-    assert isinstance(found, Subject)
+    found = find_target(path, b"def f():\n    return 1\n", "f", there.__contains__)
+    assert isinstance(found, TargetFunction)
     assert (found.import_root, found.module) == expected

@@ -8,11 +8,11 @@ from remora.operations.test.cases.arguments import candidate_calls
 from remora.operations.test.cases.property_guesses import (
     Property,
     best_property,
-    is_known,
+    is_known_property,
     properties_of,
 )
 from remora.operations.test.cases.type_check import contradicts
-from remora.operations.test.target import Subject, subject_of
+from remora.operations.test.target import TargetFunction, find_target
 
 PAIR = """
 def encode(text: str) -> bytes:
@@ -41,9 +41,9 @@ class Shelf:
 """
 
 
-def subject(source: str, node: str) -> Subject:
-    found = subject_of("mod.py", source.encode(), node, lambda _: False)
-    assert isinstance(found, Subject), found
+def subject(source: str, node: str) -> TargetFunction:
+    found = find_target("mod.py", source.encode(), node, lambda _: False)
+    assert isinstance(found, TargetFunction), found
     return found
 
 
@@ -136,10 +136,10 @@ def test_a_type_alone_is_nothing() -> None:
 
 def test_only_what_could_be_guessed_is_known() -> None:
     groups = properties_of(subject(PAIR, "encode"), [])
-    assert is_known(groups[0][0], groups)
+    assert is_known_property(groups[0][0], groups)
     for change in ({"claims": ("exec('x')",)}, {"claims": ()}, {"given": {"text": "evil()"}}):
         said = {"ending": "round_trip", "given": groups[0][0].given, "claims": groups[0][0].claims}
-        assert not is_known(Property(**{**said, **change}), groups)  # type: ignore[arg-type]
+        assert not is_known_property(Property(**{**said, **change}), groups)  # type: ignore[arg-type]
 
 
 def test_calls_through_what_undoes_it() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from remora.operations.test.cases.best_cases import Case
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.cases.test_source import draft_of, drafts_of
-from remora.operations.test.target import Subject, subject_of
-from remora.operations.test.test_location import Home
+from remora.operations.test.cases.test_source import case_drafts, property_draft
+from remora.operations.test.target import TargetFunction, find_target
+from remora.operations.test.test_location import InsertLocation
 
 SOURCE = """
 def f(text: str, times: int = 1, *, loud: bool = False, mode=object()) -> str:
@@ -20,13 +20,13 @@ THREE = [
 REFUSED = Case(call="f('x')", raises="ValueError", origin="builtins")
 
 
-def subject(source: str = SOURCE) -> Subject:
-    found = subject_of("mod.py", source.encode(), "f", lambda _: False)
-    assert isinstance(found, Subject), found
+def subject(source: str = SOURCE) -> TargetFunction:
+    found = find_target("mod.py", source.encode(), "f", lambda _: False)
+    assert isinstance(found, TargetFunction), found
     return found
 
 
-def home(**more: object) -> Home:
+def home(**more: object) -> InsertLocation:
     said = {
         "path": "test_mod.py",
         "exists": False,
@@ -34,11 +34,11 @@ def home(**more: object) -> Home:
         "quote": '"',
         "typed": False,
     }
-    return Home(**{**said, **more})  # type: ignore[arg-type]
+    return InsertLocation(**{**said, **more})  # type: ignore[arg-type]
 
 
 def test_three_cases_of_one_shape_are_a_table() -> None:
-    (draft,) = drafts_of(subject(), THREE, home(), 88)
+    (draft,) = case_drafts(subject(), THREE, home(), 88)
     assert draft.decorators == [
         "@pytest.mark.parametrize(",
         '    ("text", "times", "expected"),',
@@ -54,19 +54,19 @@ def test_three_cases_of_one_shape_are_a_table() -> None:
 
 
 def test_two_are_where_the_project_has_tables() -> None:
-    assert not drafts_of(subject(), THREE[:2], home(), 88)[0].decorators
-    (draft,) = drafts_of(subject(), THREE[:2], home(table="text"), 88)
+    assert not case_drafts(subject(), THREE[:2], home(), 88)[0].decorators
+    (draft,) = case_drafts(subject(), THREE[:2], home(table="text"), 88)
     assert draft.decorators[1] == '    "text, times, expected",'
 
 
 def test_what_is_refused_is_a_test_of_its_own() -> None:
-    table, refused = drafts_of(subject(), [*THREE, REFUSED], home(), 88)
+    table, refused = case_drafts(subject(), [*THREE, REFUSED], home(), 88)
     assert (table.name, refused.name) == ("test_f", "test_f_raises")
     assert refused.body == ["with pytest.raises(ValueError):", '    f("x")']
 
 
 def test_types_where_the_tests_around_have_them() -> None:
-    (draft,) = drafts_of(subject(), THREE, home(typed=True), 88)
+    (draft,) = case_drafts(subject(), THREE, home(typed=True), 88)
     assert draft.parameters == "text: str, times: int, expected: str"
 
 
@@ -80,7 +80,7 @@ def test_types_where_the_tests_around_have_them() -> None:
     ],
 )
 def test_other_shapes_are_lines(cases: list[Case]) -> None:
-    (draft,) = drafts_of(subject(), cases, home(), 88)
+    (draft,) = case_drafts(subject(), cases, home(), 88)
     assert not draft.decorators
     assert len(draft.body) == 3
 
@@ -89,19 +89,19 @@ def test_other_shapes_are_lines(cases: list[Case]) -> None:
 def test_a_column_may_not_be_called_as_something_else_is(name: str) -> None:
     found = subject(f"def f({name}):\n    return {name}\n")
     cases = [Case(call=f"f({n})", value=str(n)) for n in range(3)]
-    assert not drafts_of(found, cases, home(), 88)[0].decorators
+    assert not case_drafts(found, cases, home(), 88)[0].decorators
 
 
 def test_truths_are_compared_as_such() -> None:
     cases = [Case(call=f"f('{c}')", value=str(c == "a")) for c in "abc"]
-    assert drafts_of(subject(), cases, home(), 88)[0].body == ["assert f(text) is expected"]
+    assert case_drafts(subject(), cases, home(), 88)[0].body == ["assert f(text) is expected"]
 
 
 def test_rows_that_are_too_long_are_left_out() -> None:
     long = Case(call=f"f('{'x' * 90}')", value="'y'")
-    (draft,) = drafts_of(subject(), [*THREE, long], home(), 88)
+    (draft,) = case_drafts(subject(), [*THREE, long], home(), 88)
     assert len(draft.decorators) == 8
-    assert not drafts_of(subject(), THREE, home(), 20)
+    assert not case_drafts(subject(), THREE, home(), 20)
 
 
 HOLDS = Property(
@@ -110,7 +110,7 @@ HOLDS = Property(
 
 
 def test_a_property_test() -> None:
-    draft = draft_of(subject(), HOLDS, home(typed=True), 88)
+    draft = property_draft(subject(), HOLDS, home(typed=True), 88)
     assert draft is not None
     assert draft.name == "test_f_round_trip"
     assert draft.decorators == [
@@ -121,4 +121,4 @@ def test_a_property_test() -> None:
 
 
 def test_a_property_test_that_fits_no_line_is_none() -> None:
-    assert draft_of(subject(), HOLDS, home(), 30) is None
+    assert property_draft(subject(), HOLDS, home(), 30) is None

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from remora.operations.test.cases.best_cases import Case, best_cases, case_of, statements
+from remora.operations.test.cases.best_cases import Case, best_cases, case_of, case_statements
 from remora.operations.test.cases.test_source import Draft
-from remora.operations.test.insert.added_tests import Written, added_tests, joined, with_tests
-from remora.operations.test.target import Subject, subject_of
-from remora.operations.test.test_location import Home, home_of
+from remora.operations.test.insert.added_tests import (
+    UpdatedTestFile,
+    added_tests,
+    merge_added_tests,
+    with_tests,
+)
+from remora.operations.test.target import TargetFunction, find_target
+from remora.operations.test.test_location import InsertLocation, locate_test
 from remora.operations.test.test_location import test_name as name_for
 
 NEIGHBOUR = (
@@ -16,11 +21,11 @@ NEIGHBOUR = (
 )
 
 
-def home(path: str, tests: Mapping[str, str], module: str = "pkg/mod.py") -> Home:
+def home(path: str, tests: Mapping[str, str], module: str = "pkg/mod.py") -> InsertLocation:
     there = {"pkg/__init__.py", "pkg/tests/__init__.py", *tests}
-    found = subject_of(module, b"def f():\n    return 1\n", "f", there.__contains__)
-    assert isinstance(found, Subject)
-    made = home_of(found, tests, there.__contains__)
+    found = find_target(module, b"def f():\n    return 1\n", "f", there.__contains__)
+    assert isinstance(found, TargetFunction)
+    made = locate_test(found, tests, there.__contains__)
     assert made.path == path
     return made
 
@@ -49,9 +54,9 @@ class TestPlace:
 def written(before: str, *cases: Case, wanted: str = "test_f") -> str:
     made_for = home("tests/test_mod.py", {"tests/test_mod.py": before} if before else {})
     known = {"f": "pkg.mod", "Lost": "pkg.errors"}
-    draft = Draft(name=wanted, body=statements(cases, made_for.quote, 88))
+    draft = Draft(name=wanted, body=case_statements(cases, made_for.quote, 88))
     found = with_tests(before, made_for, [draft], known, 88)
-    return found.text if isinstance(found, Written) else found
+    return found.text if isinstance(found, UpdatedTestFile) else found
 
 
 ONE = Case(call="f('a')", value="{'k': 1.5}")
@@ -75,7 +80,7 @@ def test_at_the_end_of_one_that_is_there() -> None:
 
 def test_a_name_that_is_taken() -> None:
     assert "def test_g_2() -> None:" in written(NEIGHBOUR, ONE, wanted="test_g")
-    assert written("f = 1\n", ONE) == "tests/test_mod.py calls something else f"
+    assert written("f = 1\n", ONE) == "tests/test_mod.py uses the name f for something else"
 
 
 @pytest.mark.parametrize(
@@ -88,8 +93,8 @@ def test_a_name_that_is_taken() -> None:
     ],
 )
 def test_what_a_case_says(case: Case, line: str) -> None:
-    assert statements([case], '"', 88) == [line]
-    assert statements([case], '"', 10) == []
+    assert case_statements([case], '"', 88) == [line]
+    assert case_statements([case], '"', 10) == []
 
 
 def test_the_name() -> None:
@@ -133,20 +138,20 @@ class TestJoined:
     def test_two_tests_of_one_file_are_no_conflict(self) -> None:
         other = written("", Case(call="h()", value="2"), wanted="test_h").encode()
         mine = written("", ONE).encode()
-        both = joined("t.py", None, mine, other, 88)
+        both = merge_added_tests("t.py", None, mine, other, 88)
         assert both is not None
         assert added_tests("t.py", other, both) == ["test_f"]
 
     def test_what_stands_above_a_test_goes_with_it(self) -> None:
         mine = b"import pytest\n\n\n@pytest.mark.skip\n@pytest.mark.slow\ndef test_f():\n    pass\n"
-        both = joined("t.py", None, mine, b"def test_g():\n    pass\n", 88)
+        both = merge_added_tests("t.py", None, mine, b"def test_g():\n    pass\n", 88)
         assert both is not None
         assert b"\n\n\n@pytest.mark.skip\n@pytest.mark.slow\ndef test_f():" in both
 
     def test_a_name_that_is_there_is_one(self) -> None:
         mine = written("", ONE).encode()
-        assert joined("t.py", None, mine, b"def test_f():\n    pass\n", 88) is None
-        assert joined("t.py", None, b"X = 1\n", b"", 88) is None
+        assert merge_added_tests("t.py", None, mine, b"def test_f():\n    pass\n", 88) is None
+        assert merge_added_tests("t.py", None, b"X = 1\n", b"", 88) is None
 
 
 def told(text: str, **more: object) -> dict[str, object]:

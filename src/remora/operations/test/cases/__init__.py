@@ -1,1 +1,1 @@
-"""What a test of a function can be made of, and where it goes: pure, nothing is run."""
+"""Cases, properties and source text of tests; nothing is run."""

@@ -1,4 +1,4 @@
-"""Calls of a function that a test could make, as source text, the most telling first."""
+"""Candidate calls of a function as source text, the most informative first."""
 
 import ast
 import re
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.source import parse_text
-from remora.operations.test.cases.inverse_functions import partners_of, taken_alone
-from remora.operations.test.cases.sample_values import built, values_of
+from remora.operations.test.cases.inverse_functions import inverse_functions, single_argument
+from remora.operations.test.cases.sample_values import constructor_call, values_of
 from remora.operations.test.cases.type_check import contradicts
-from remora.operations.test.target import Subject
+from remora.operations.test.target import TargetFunction
 
-MOST = 40
+MAX_CALLS = 40
 _LONGEST = 120
 _MOST_SITES = 10
 _MOST_OWNERS = 3
@@ -19,69 +19,69 @@ _MOST_TRIPS = 4
 _EXAMPLE = re.compile(r"^\s*>>>\s*(.+)$", re.MULTILINE)
 
 
-def candidate_calls(subject: Subject, others: Iterable[ast.Module]) -> list[str]:
-    """Examples of its docstring, calls with constants in `others` (files of the project), then values by
-    type and use; last what its annotations do not allow.
+def candidate_calls(subject: TargetFunction, others: Iterable[ast.Module]) -> list[str]:
+    """Return docstring examples, constant calls in `others` (project files), then values by type and
+    use; calls that contradict annotations come last.
 
-    Expressions over names of its module; at most `MOST`.
+    They are expressions over names of the module; at most `MAX_CALLS`.
     """
     trees = [subject.source.tree, *others]
     receivers = list(_receivers(subject, trees))
     given = [
-        *_in_docstring(subject.function),
-        *_sites(subject.function.name, trees),
-        *_made(subject),
+        *_docstring_examples(subject.function),
+        *_constant_arguments(subject.function.name, trees),
+        *_calls_from_types(subject),
     ]
     given = list(dict.fromkeys(given))
     calls = [f"{receiver}({words})" for receiver in receivers[:1] for words in given]
     more = [f"{receiver}({words})" for receiver in receivers[1:] for words in given[:6]]
     more += _round_trips(subject)
-    calls = calls[: MOST - len(more)] + more
+    calls = calls[: MAX_CALLS - len(more)] + more
     calls = [call for call in calls if len(call) <= _LONGEST]
-    return sorted(calls, key=lambda call: contradicts(subject, call))[:MOST]
+    return sorted(calls, key=lambda call: contradicts(subject, call))[:MAX_CALLS]
 
 
 def literal_calls(function: FunctionNode, trees: Iterable[ast.Module]) -> list[str]:
-    """Calls with literals alone: those in the function's docstring, then those in `trees`."""
-    given = [*_in_docstring(function), *_sites(function.name, trees)]
+    """Return calls with literals only: from the function's docstring, then from `trees`."""
+    given = [*_docstring_examples(function), *_constant_arguments(function.name, trees)]
     return [f"{function.name}({words})" for words in given]
 
 
-def _round_trips(subject: Subject) -> Iterator[str]:
-    """Calls of the function within one that undoes it, or around one that it undoes."""
+def _round_trips(subject: TargetFunction) -> Iterator[str]:
+    """Yield nested calls of the function and its inverse, in both orders."""
     if "." in subject.qualname:
         return
-    for partner in partners_of(subject.function.name, subject.source.tree):
+    for partner in inverse_functions(subject.function.name, subject.source.tree):
         for inner, outer in ((subject.function, partner), (partner, subject.function)):
-            if taken_alone(inner) and taken_alone(outer):
+            if single_argument(inner) and single_argument(outer):
                 arg = [*inner.args.posonlyargs, *inner.args.args][0]
                 values = values_of(arg, None, inner, _classes(subject))[:_MOST_TRIPS]
                 yield from (f"{outer.name}({inner.name}({value}))" for value in values)
 
 
-def _receivers(subject: Subject, trees: list[ast.Module]) -> Iterator[str]:
-    """What stands before the arguments."""
+def _receivers(subject: TargetFunction, trees: list[ast.Module]) -> Iterator[str]:
+    """Yield the callable expressions, before the arguments."""
     owner = subject.owner
     if owner is None:
         yield subject.qualname
         return
     method = subject.function.name
-    made = list(built(owner, _classes(subject)))
-    sites = [f"{owner.name}({words})" for words in _sites(owner.name, trees)]
+    made = list(constructor_call(owner, _classes(subject)))
+    sites = [f"{owner.name}({words})" for words in _constant_arguments(owner.name, trees)]
     for maker in list(dict.fromkeys((*sites, *made)))[:_MOST_OWNERS]:
         yield f"{maker}.{method}"
 
 
-def _in_docstring(function: FunctionNode) -> Iterator[str]:
-    """Arguments in the examples of its docstring."""
+def _docstring_examples(function: FunctionNode) -> Iterator[str]:
+    """Yield the arguments of docstring examples."""
     for line in _EXAMPLE.findall(ast.get_docstring(function) or ""):
         tree = parse_text(line)
         if isinstance(tree, ast.Module):
-            yield from _sites(function.name, [tree])
+            yield from _constant_arguments(function.name, [tree])
 
 
-def _sites(name: str, trees: Iterable[ast.Module]) -> list[str]:
-    """Arguments of calls by that name, where all are constants."""
+def _constant_arguments(name: str, trees: Iterable[ast.Module]) -> list[str]:
+    """Return the arguments of calls by that name with constants only."""
     found: dict[str, None] = {}
     for tree in trees:
         for node in ast.walk(tree):
@@ -110,8 +110,8 @@ def _is_constant(node: ast.Call) -> bool:
     return True
 
 
-def _made(subject: Subject) -> Iterator[str]:
-    """From types, defaults and use: everything required at its best, then one other at a time."""
+def _calls_from_types(subject: TargetFunction) -> Iterator[str]:
+    """Yield arguments from types, defaults and use: the best values first, then one change at a time."""
     classes, args = _classes(subject), subject.parameters
     positional = [*args.posonlyargs, *args.args][subject.implied :]
     first_default = len(positional) - len(args.defaults)
@@ -128,7 +128,7 @@ def _made(subject: Subject) -> Iterator[str]:
         yield "3, 1, 2"
         yield "'a', 'b'"
     by_place = {arg.arg for arg in positional}
-    for chosen in _combined(values, required):
+    for chosen in _combinations(values, required):
         words = [
             text if name in by_place and name in required else f"{name}={text}"
             for name, text in chosen.items()
@@ -136,7 +136,7 @@ def _made(subject: Subject) -> Iterator[str]:
         yield ", ".join(words)
 
 
-def _combined(values: dict[str, list[str]], required: list[str]) -> Iterator[dict[str, str]]:
+def _combinations(values: dict[str, list[str]], required: list[str]) -> Iterator[dict[str, str]]:
     if not all(values[name] for name in required):
         return
     base = {name: values[name][0] for name in required}
@@ -150,5 +150,5 @@ def _combined(values: dict[str, list[str]], required: list[str]) -> Iterator[dic
             yield {**base, **several}
 
 
-def _classes(subject: Subject) -> dict[str, ast.ClassDef]:
+def _classes(subject: TargetFunction) -> dict[str, ast.ClassDef]:
     return {one.name: one for one in subject.source.tree.body if isinstance(one, ast.ClassDef)}

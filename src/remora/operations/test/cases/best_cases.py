@@ -1,4 +1,4 @@
-"""Which calls show what a function does, and how a test says it."""
+"""Choice of the most informative calls, and their assertions."""
 
 import ast
 import io
@@ -13,15 +13,19 @@ from remora.code.syntax.source import parse_text
 
 MOST_CASES = 5
 _LONGEST = 200
-_NEVER = frozenset({"NotImplementedError", "RecursionError", "MemoryError", "OverflowError"})
+_ENVIRONMENT_ERRORS = frozenset(
+    {"NotImplementedError", "RecursionError", "MemoryError", "OverflowError"}
+)
 _DIGITS = 6
 _NONE: frozenset[int] = frozenset()
-_NOTHING = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
+_EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A call, and what it comes to: `value` as source text, or the name of the exception that it
-    `raises`, which is `origin`'s (a module). `listed`: it yields, and these are the items."""
+    """A call and its result: `value` as source text, or the exception that it `raises`.
+
+    `origin` is the exception's module. With `listed` the call returns an iterator of the items.
+    """
 
     call: str
     value: str = ""
@@ -37,21 +41,23 @@ def case_of(
     is_raised: Callable[[str, int], bool],
     private: str,
 ) -> Case | None:
-    """The case, where the call came to the same in all circumstances, and to something that a test
-    can say. `is_raised(path, line)`: the project raises on purpose there; `private`: a path that is
-    only this machine's."""
+    """Return the case if the result is the same in all circumstances and can be asserted.
+
+    `is_raised(path, line)` is True if the project has a `raise` there; `private` is a path of this
+    machine that must not be in the result.
+    """
     first = seen[0]
-    if first is None or any(_essence(each) != _essence(first) for each in seen):
+    if first is None or any(_comparable(each) != _comparable(first) for each in seen):
         return None
     lines = tuple(number for number in first.get("lines", ()) if isinstance(number, int))
     if first.get("how") == "value":
-        text = spelled(str(first.get("text", "")))
+        text = canonical_literal(str(first.get("text", "")))
         if text is None or len(text) > _LONGEST or private in text:
             return None
         return Case(call=call, value=text, listed=first.get("listed") is True, lines=lines)
     if first.get("how") == "raised" and is_raised(str(first.get("path")), _number(first)):
         name, origin = str(first.get("type")), str(first.get("module"))
-        if name.isidentifier() and name not in _NEVER:
+        if name.isidentifier() and name not in _ENVIRONMENT_ERRORS:
             listed = first.get("listed") is True
             return Case(call=call, raises=name, origin=origin, listed=listed, lines=lines)
     return None
@@ -62,37 +68,41 @@ def _number(told: Mapping[str, Any]) -> int:
     return line if isinstance(line, int) else 0
 
 
-def _essence(told: Mapping[str, Any] | None) -> Any:
-    """What must be the same twice; sets are compared as sets."""
+def _comparable(told: Mapping[str, Any] | None) -> Any:
+    """Return the part of a result that must be the same twice; sets are compared as sets."""
     if told is None or told.get("how") not in ("value", "raised"):
         return object()
     if told["how"] == "value":
-        return "value", spelled(str(told.get("text"))) or object(), told.get("listed")
+        return "value", canonical_literal(str(told.get("text"))) or object(), told.get("listed")
     return "raised", told.get("type"), told.get("module")
 
 
-def spelled(text: str) -> str | None:
-    """A literal in one way of writing it; None for anything that is not one, or not equal to itself."""
+def canonical_literal(text: str) -> str | None:
+    """Return a literal in canonical form; None if it is not a literal or not equal to itself."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-    written = _written(value)
+    written = _literal_source(value)
     try:
         return written if ast.literal_eval(written) == value else None
     except (ValueError, SyntaxError):
         return None
 
 
-def _written(value: Any) -> str:
+def _literal_source(value: Any) -> str:
     if isinstance(value, set) and value:
-        return "{" + ", ".join(sorted(map(_written, value))) + "}"
+        return "{" + ", ".join(sorted(map(_literal_source, value))) + "}"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_written(k)}: {_written(v)}" for k, v in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_literal_source(k)}: {_literal_source(v)}" for k, v in value.items())
+            + "}"
+        )
     if isinstance(value, list):
-        return "[" + ", ".join(map(_written, value)) + "]"
+        return "[" + ", ".join(map(_literal_source, value)) + "]"
     if isinstance(value, tuple):
-        return "(" + ", ".join(map(_written, value)) + ("," if len(value) == 1 else "") + ")"
+        return "(" + ", ".join(map(_literal_source, value)) + ("," if len(value) == 1 else "") + ")"
     return repr(value)
 
 
@@ -101,10 +111,12 @@ def best_cases(
     killed: Mapping[str, frozenset[int]],
     said: frozenset[str] = frozenset(),
 ) -> list[Case]:
-    """Those that together tell most mutants apart (`killed`, by call), first of those that people wrote
-    (`said`), last of those with texts like '.'; then those that run most lines; of equal ones one that
-    comes to something else than it was given, then the first. Two at least, where another comes to
-    something else. None where no mutant is told apart, or all come to nothing."""
+    """Return the cases that together kill most mutants (`killed`, by call), then run most lines.
+
+    Calls that people wrote (`said`) come first, calls with texts like '.' last; of equal cases, one
+    whose result differs from its input. At least two if another has a different result. Empty if no
+    mutant is killed or all results are trivial.
+    """
     chosen: list[Case] = []
     told: set[int] = set()
     run: set[int] = set()
@@ -113,8 +125,8 @@ def best_cases(
         telling = [case for case in left if killed.get(case.call, _NONE) - told]
         ranked = [case for case in telling if case.call in said] or telling
         best = max(
-            [case for case in ranked if not _is_odd(case.call)] or ranked,
-            key=lambda c: (len(killed.get(c.call, _NONE) - told), _is_other(c)),
+            [case for case in ranked if not _has_symbol_text(case.call)] or ranked,
+            key=lambda c: (len(killed.get(c.call, _NONE) - told), _differs_from_input(c)),
             default=None,
         )
         if best is None:
@@ -124,21 +136,23 @@ def best_cases(
         chosen.append(best)
         told |= killed.get(best.call, _NONE)
         run |= {*best.lines}
-    if not any(_tells(case) for case in chosen):
+    if not any(_is_informative(case) for case in chosen):
         return []
     if len(chosen) == 1:
-        chosen += _another(cases, chosen[0])
+        chosen += _contrasting_case(cases, chosen[0])
     return sorted(chosen, key=lambda case: (bool(case.raises), cases.index(case)))
 
 
-def _another(cases: Sequence[Case], one: Case) -> list[Case]:
-    """One more that comes to something else: with two it is seen what the difference makes."""
-    apart = (case for case in cases if _is_other(case) and not _is_odd(case.call))
+def _contrasting_case(cases: Sequence[Case], one: Case) -> list[Case]:
+    """Return one more case with a different result."""
+    apart = (
+        case for case in cases if _differs_from_input(case) and not _has_symbol_text(case.call)
+    )
     return [c for c in apart if (c.value, c.raises) != (one.value, one.raises)][:1]
 
 
-def _is_odd(call: str) -> bool:
-    """Whether a text in it has neither letter nor digit."""
+def _has_symbol_text(call: str) -> bool:
+    """True if a text in the call has neither letter nor digit."""
     tree = parse_text(call)
     return isinstance(tree, ast.Module) and any(
         isinstance(part, ast.Constant)
@@ -149,31 +163,31 @@ def _is_odd(call: str) -> bool:
     )
 
 
-def _is_other(case: Case) -> bool:
-    return _tells(case) and f"({case.value})" not in case.call
+def _differs_from_input(case: Case) -> bool:
+    return _is_informative(case) and f"({case.value})" not in case.call
 
 
-def _tells(case: Case) -> bool:
-    """Whether it comes to something: that nothing comes of nothing shows nobody what is done."""
-    return bool(case.raises) or case.value not in _NOTHING
+def _is_informative(case: Case) -> bool:
+    """True if the result is non-trivial (empty in, empty out proves nothing)."""
+    return bool(case.raises) or case.value not in _EMPTY_VALUES
 
 
-def statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
-    """The body of a test, without indentation; cases that do not fit a line are left out."""
+def case_statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
+    """Return the body of a test without indentation; cases that exceed the width are left out."""
     found: list[str] = []
     for case in cases:
-        call = quoted(f"list({case.call})" if case.listed else case.call, quote)
+        call = with_quotes(f"list({case.call})" if case.listed else case.call, quote)
         if case.raises:
             lines = [f"with pytest.raises({case.raises}):", f"    {call}"]
         else:
-            lines = [f"assert {call} {_compared(quoted(case.value, quote))}"]
+            lines = [f"assert {call} {_compared(with_quotes(case.value, quote))}"]
         if all(len(line) + 4 <= width for line in lines):
             found += lines
     return found
 
 
-def is_sound(case: Case) -> bool:
-    """Whether it is a call of something by name, and a literal or a name that it comes to."""
+def is_valid_case(case: Case) -> bool:
+    """True if it is a call with a literal result or the name of an exception."""
     tree = parse_text(case.call)
     body = tree.body if isinstance(tree, ast.Module) else []
     one = body[0] if len(body) == 1 else None
@@ -181,15 +195,15 @@ def is_sound(case: Case) -> bool:
         return False
     if case.raises:
         return case.raises.isidentifier() and not case.value
-    return spelled(case.value) == case.value
+    return canonical_literal(case.value) == case.value
 
 
 def _compared(value: str) -> str:
-    return f"is {value}" if value in ("True", "False", "None") else f"== {literal(value)}"
+    return f"is {value}" if value in ("True", "False", "None") else f"== {expected_literal(value)}"
 
 
-def literal(value: str) -> str:
-    """As a test expects it: a number with many digits nearly so."""
+def expected_literal(value: str) -> str:
+    """Return the expected value; `pytest.approx` for a number with many digits."""
     number = ast.literal_eval(value)
     if (
         isinstance(number, float)
@@ -201,15 +215,15 @@ def literal(value: str) -> str:
 
 
 def names_in(lines: Sequence[str]) -> set[str]:
-    """What the statements read by name."""
+    """Return the names that the statements use."""
     tree = parse_text("\n".join(lines))
     if not isinstance(tree, ast.Module):
         return set()
     return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
 
 
-def quoted(text: str, quote: str) -> str:
-    """The expression with its texts between these quotes, where nothing needs to be escaped."""
+def with_quotes(text: str, quote: str) -> str:
+    """Return the expression with these quotes around its texts if nothing needs escaping."""
     if quote == "'":
         return text
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""Functions that by their names undo each other."""
+"""Pairs of functions that are inverse by their names."""
 
 import ast
 import re
@@ -17,8 +17,8 @@ _PAIRS = (
 _CONVERSION = re.compile(r"(.+?)(_to_|_2_|2|_as_)(.+)")
 
 
-def partners_of(name: str, module: ast.Module) -> Iterator[ast.FunctionDef]:
-    """Functions of the module that by their names do the opposite."""
+def inverse_functions(name: str, module: ast.Module) -> Iterator[ast.FunctionDef]:
+    """Yield functions of the module that are the inverse by name."""
     wanted = set(_opposites(name))
     for one in module.body:
         if isinstance(one, ast.FunctionDef) and one.name in wanted and one.name != name:
@@ -41,8 +41,8 @@ def _opposites(name: str) -> Iterator[str]:
         yield f"{match[3]}{match[2]}{match[1]}"
 
 
-def taken_alone(function: FunctionNode) -> str | None:
-    """The first parameter, where a call can give that alone."""
+def single_argument(function: FunctionNode) -> str | None:
+    """Return the first parameter if a call needs no other; else None."""
     args = function.args
     positional = [*args.posonlyargs, *args.args]
     alone = len(positional) - len(args.defaults) <= 1 and None not in args.kw_defaults

@@ -1,4 +1,4 @@
-"""Cases of one shape as the rows of a table: the columns are what differs from call to call."""
+"""Parametrized tests: similar cases as rows, differing arguments as columns."""
 
 import ast
 import builtins
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.cases.best_cases import Case, literal, quoted
-from remora.operations.test.target import Subject
-from remora.operations.test.test_location import Home
+from remora.operations.test.cases.best_cases import Case, expected_literal, with_quotes
+from remora.operations.test.target import TargetFunction
+from remora.operations.test.test_location import InsertLocation
 
 _MOST_COLUMNS = 3
-_TAKEN = frozenset({"expected", "request", "pytest", *dir(builtins)})
+_RESERVED_NAMES = frozenset({"expected", "request", "pytest", *dir(builtins)})
 
 
 class Table(NamedTuple):
-    """`columns` are parameters, `types` theirs and that of what is expected; each row ends with what
-    is expected, and `claim` says of all rows that it comes out."""
+    """`columns` are parameters, `types` theirs and the expected value's; each row ends with the
+    expected value; `claim` is the assertion of all rows."""
 
     columns: list[str]
     types: list[str]
@@ -24,17 +24,19 @@ class Table(NamedTuple):
     claim: str
 
 
-class _Made(NamedTuple):
-    """A call by parameter, and which of them stand by their place."""
+class _ParsedCall(NamedTuple):
+    """Arguments by parameter, and which are positional."""
 
     given: dict[str, str]
     by_place: frozenset[str]
     function: str
 
 
-def table_of(subject: Subject, cases: Sequence[Case], home: Home, width: int) -> Table | None:
-    """None where the calls are not of one shape, or a row would say less than a line of its own."""
-    calls = [_made(subject, case) for case in cases]
+def table_of(
+    subject: TargetFunction, cases: Sequence[Case], home: InsertLocation, width: int
+) -> Table | None:
+    """Return the table; None if the calls are not similar enough."""
+    calls = [_parse_call(subject, case) for case in cases]
     made = [call for call in calls if call is not None]
     defaults = _defaults(subject)
     if not made or len(made) < len(cases) or len({call.function for call in made}) > 1:
@@ -45,19 +47,19 @@ def table_of(subject: Subject, cases: Sequence[Case], home: Home, width: int) ->
         not 0 < len(columns) <= _MOST_COLUMNS
         or not missing <= defaults.keys()
         or len({case.listed for case in cases}) > 1
-        or not _TAKEN.isdisjoint(columns)
+        or not _RESERVED_NAMES.isdisjoint(columns)
         or made[0].function.partition("(")[0].partition(".")[0] in columns
     ):
         return None
-    words = _words(columns, made, set(_positional(subject)))
+    words = _call_arguments(columns, made, set(_positional(subject)))
     call = f"{made[0].function}({', '.join(words)})"
-    call = quoted(f"list({call})" if cases[0].listed else call, home.quote)
+    call = with_quotes(f"list({call})" if cases[0].listed else call, home.quote)
     same = {case.value for case in cases} <= {"True", "False", "None"}
     claim = f"assert {call} {'is' if same else '=='} expected"
     cells = [[call.given.get(n, defaults.get(n, "")) for n in columns] for call in made]
-    expected = [literal(case.value) for case in cases]
+    expected = [expected_literal(case.value) for case in cases]
     rows = [
-        quoted(f"({', '.join([*each, value])})", home.quote)
+        with_quotes(f"({', '.join([*each, value])})", home.quote)
         for each, value in zip(cells, expected, strict=True)
     ]
     types = [_type(list(column)) for column in zip(*cells, strict=True)]
@@ -68,7 +70,7 @@ def table_of(subject: Subject, cases: Sequence[Case], home: Home, width: int) ->
     return Table(columns, types, list(dict.fromkeys(fitting)), claim)
 
 
-def _made(subject: Subject, case: Case) -> _Made | None:
+def _parse_call(subject: TargetFunction, case: Case) -> _ParsedCall | None:
     tree = parse_text(case.call)
     one = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None
     if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
@@ -80,11 +82,13 @@ def _made(subject: Subject, case: Case) -> _Made | None:
     named = {word.arg: ast.unparse(word.value) for word in call.keywords if word.arg}
     if len(named) < len(call.keywords) or not named.keys() <= set(_names(subject)):
         return None
-    return _Made(placed | named, frozenset(placed), ast.unparse(call.func))
+    return _ParsedCall(placed | named, frozenset(placed), ast.unparse(call.func))
 
 
-def _words(columns: Sequence[str], calls: Sequence[_Made], positional: set[str]) -> list[str]:
-    """By place as long as no call gives it by name."""
+def _call_arguments(
+    columns: Sequence[str], calls: Sequence[_ParsedCall], positional: set[str]
+) -> list[str]:
+    """Return arguments, positional until a call passes one by name."""
     words: list[str] = []
     by_place = True
     for name in columns:
@@ -94,17 +98,17 @@ def _words(columns: Sequence[str], calls: Sequence[_Made], positional: set[str])
     return words
 
 
-def _positional(subject: Subject) -> list[str]:
+def _positional(subject: TargetFunction) -> list[str]:
     args = subject.parameters
     return [arg.arg for arg in (*args.posonlyargs, *args.args)][subject.implied :]
 
 
-def _names(subject: Subject) -> list[str]:
+def _names(subject: TargetFunction) -> list[str]:
     return [*_positional(subject), *(arg.arg for arg in subject.parameters.kwonlyargs)]
 
 
-def _defaults(subject: Subject) -> dict[str, str]:
-    """Those that a row can spell."""
+def _defaults(subject: TargetFunction) -> dict[str, str]:
+    """Return constant defaults."""
     args = subject.parameters
     placed = [*args.posonlyargs, *args.args]
     pairs: list[tuple[ast.arg, ast.expr | None]] = [
@@ -117,7 +121,7 @@ def _defaults(subject: Subject) -> dict[str, str]:
 
 
 def _type(texts: list[str]) -> str:
-    """What all are; empty where they are not all of one plain type."""
+    """Return the plain type of all texts; empty if there is none."""
     found = {type(_value(text)).__name__ for text in texts}
     if found == {"int", "float"}:
         return "float"

@@ -1,4 +1,4 @@
-"""What may hold of a function whatever it is given: guesses from names and types, to be judged by running."""
+"""Guessed properties of a function, from names and types; running decides."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,9 +7,9 @@ import msgspec
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.operations.test.cases.arguments import literal_calls
-from remora.operations.test.cases.inverse_functions import partners_of, taken_alone
-from remora.operations.test.cases.strategies import DOMAINS, domain, given_kinds
-from remora.operations.test.target import Subject
+from remora.operations.test.cases.inverse_functions import inverse_functions, single_argument
+from remora.operations.test.cases.strategies import DOMAIN_COUNT, given_kinds, strategy_for
+from remora.operations.test.target import TargetFunction
 
 _TYPE = "type"
 _MOST_CLAIMS = 3
@@ -18,8 +18,8 @@ _PLAIN = frozenset({"int", "str", "bytes", "float", "list", "dict", "tuple", "se
 
 
 class Property(msgspec.Struct, frozen=True, kw_only=True):
-    """`ending` is what the test is called after the function; `given`: a strategy by parameter;
-    `claims`: what is asserted. `says` tells it from others."""
+    """`ending` is the suffix of the test's name; `given` has a strategy per parameter; `claims` are the
+    assertions."""
 
     ending: str
     given: dict[str, str]
@@ -27,20 +27,22 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def says(self) -> str:
-        """In one line."""
+        """The property in one line."""
         words = ", ".join(f"{name} of {text}" for name, text in self.given.items())
         return f"{' and '.join(self.claims)}, {words}"
 
 
-def properties_of(subject: Subject, others: Iterable[ast.Module]) -> list[list[Property]]:
-    """For each thing that may hold the same with ever narrower domains, the widest first; what is no
-    round trip with the widest alone: that html keeps its length without tags is nothing to hold on to."""
+def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list[list[Property]]:
+    """Return groups of one property each, with ever narrower domains, the widest first.
+
+    Only round trips have narrower domains: other properties would hold by accident.
+    """
     if "." in subject.qualname:
         return []
     trees = [subject.source.tree, *others]
     found: dict[tuple[str, ...], list[Property]] = {}
-    for number in range(DOMAINS):
-        for each in _within(subject, trees, number):
+    for number in range(DOMAIN_COUNT):
+        for each in _properties_in_domain(subject, trees, number):
             known = found.setdefault(each.claims, [])
             if each not in known:
                 known.append(each)
@@ -50,8 +52,10 @@ def properties_of(subject: Subject, others: Iterable[ast.Module]) -> list[list[P
 def best_property(
     held: Sequence[Property], killed: Sequence[frozenset[int]]
 ) -> tuple[Property, frozenset[int]] | None:
-    """Of those that hold the one that notices most mutants, with what others of the same domain notice
-    beside it; and which those are. That it is of a type is nothing by itself."""
+    """Return the property that kills most mutants, and the mutants killed.
+
+    Properties of the same domain that kill others are merged in. A type check alone is not enough.
+    """
     pairs = [pair for pair in zip(held, killed, strict=True) if pair[1]]
     alone = [pair for pair in pairs if pair[0].ending != _TYPE]
     if not alone:
@@ -64,38 +68,42 @@ def best_property(
     return best, told
 
 
-def is_known(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
-    """Whether it is made of these: nothing else is ever written."""
+def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
+    """True if it is made of properties in `groups`; nothing else is written."""
     known = [one for group in groups for one in group if one.given == holds.given]
     claims = {claim for one in known for claim in one.claims}
     endings = {one.ending for one in known}
     return bool(holds.claims) and claims.issuperset(holds.claims) and holds.ending in endings
 
 
-def _within(subject: Subject, trees: list[ast.Module], number: int) -> Iterator[Property]:
+def _properties_in_domain(
+    subject: TargetFunction, trees: list[ast.Module], number: int
+) -> Iterator[Property]:
     function, module = subject.function, subject.source.tree
-    given = _given(subject, function, trees, number)
-    for partner in partners_of(function.name, module):
-        there, back = taken_alone(function), taken_alone(partner)
+    given = _argument_domains(subject, function, trees, number)
+    for partner in inverse_functions(function.name, module):
+        there, back = single_argument(function), single_argument(partner)
         if given and there and len(given) == 1 and back:
             claim = f"{partner.name}({function.name}({there})) == {there}"
             yield Property(ending="round_trip", given=given, claims=(claim,))
-        other = _given(subject, partner, trees, number)
+        other = _argument_domains(subject, partner, trees, number)
         if other and back and len(other) == 1 and there:
             claim = f"{function.name}({partner.name}({back})) == {back}"
             yield Property(ending=f"undoes_{partner.name}", given=other, claims=(claim,))
     if given and number == 0:
-        yield from _alone(function, given)
+        yield from _single_function_properties(function, given)
 
 
-def _alone(function: FunctionNode, given: dict[str, str]) -> Iterator[Property]:
-    """What may hold of a function by itself."""
+def _single_function_properties(
+    function: FunctionNode, given: dict[str, str]
+) -> Iterator[Property]:
+    """Yield properties that involve one function only."""
     first, *rest = given
     call = f"{function.name}({', '.join(given)})"
     returned, taken = _name_of(function.returns), given[first]
     if taken.startswith("st.lists") and returned in ("", "list", "List"):
         yield Property(ending="sorts", given=given, claims=(f"{call} == sorted({first})",))
-    if _may_be_same(function, first):
+    if _may_be_idempotent(function, first):
         again = f"{function.name}({', '.join((call, *rest))}) == {call}"
         yield Property(ending="is_idempotent", given=given, claims=(again,))
     if taken.startswith("st.lists") and returned in ("", "list", "List"):
@@ -111,10 +119,10 @@ def _alone(function: FunctionNode, given: dict[str, str]) -> Iterator[Property]:
         yield Property(ending=_TYPE, given=given, claims=(kind,))
 
 
-def _given(
-    subject: Subject, function: FunctionNode, trees: list[ast.Module], number: int
+def _argument_domains(
+    subject: TargetFunction, function: FunctionNode, trees: list[ast.Module], number: int
 ) -> dict[str, str] | None:
-    """A domain for each parameter that must be given; None where one is not known, or there is none."""
+    """Return a strategy for each required parameter; None if one is unknown or there is none."""
     args = function.args
     if args.vararg is not None or None in args.kw_defaults:
         return None
@@ -124,15 +132,15 @@ def _given(
     found: dict[str, str] = {}
     for place, arg in enumerate(required):
         seen = kinds[place] if place < len(kinds) else None
-        text = domain(msgspec.structs.replace(subject, function=function), arg, seen, number)
+        text = strategy_for(msgspec.structs.replace(subject, function=function), arg, seen, number)
         if text is None or arg.arg in (function.name, "st"):
             return None
         found[arg.arg] = text
     return found or None
 
 
-def _may_be_same(function: FunctionNode, first: str) -> bool:
-    """Whether what comes out may go in again."""
+def _may_be_idempotent(function: FunctionNode, first: str) -> bool:
+    """True if the result may be passed to the function again."""
     arg = next((one for one in function.args.args if one.arg == first), None)
     taken = ast.unparse(arg.annotation) if arg is not None and arg.annotation else ""
     returned = ast.unparse(function.returns) if function.returns else ""

@@ -1,4 +1,4 @@
-"""Values that a parameter may be given, as source text: from its type, its default, its use."""
+"""Sample arguments as source text, from type, default and use of a parameter."""
 
 import ast
 from collections.abc import Iterator
@@ -32,62 +32,64 @@ _METHODS = {
     "list": "append extend sort insert reverse",
 }
 _KIND_OF_METHOD = {name: kind for kind, names in _METHODS.items() for name in names.split()}
-_OF_CALL = {
+_KINDS_BY_CALL = {
     "list": "sum sorted max min any all enumerate reversed",
     "str list": "len",
     "str": "int ord match search fullmatch",
     "int": "range abs chr hex round",
 }
-_GIVEN_TO = {name: kinds for kinds, names in _OF_CALL.items() for name in names.split()}
-"""By function, what it may be given."""
+_GIVEN_TO = {name: kinds for kinds, names in _KINDS_BY_CALL.items() for name in names.split()}
+"""By function: kinds of its argument."""
 _UNKNOWN = ("'abc'", "3", "[3, 1, 2]", "''", "0", "{'a': 1}", "b'abc'", "None")
-MOST = 9
+MAX_VALUES = 9
 _DEEPEST = 2
 
 
 def values_of(
     arg: ast.arg, default: ast.expr | None, function: FunctionNode, classes: dict[str, ast.ClassDef]
 ) -> list[str]:
-    """The best first; at most `MOST`."""
-    used = Use(arg.arg, function)
+    """Return sample values, the best first; at most `MAX_VALUES`."""
+    used = ParameterUse(arg.arg, function)
     found = list(used.compared)
     if arg.annotation is not None:
-        typed = list(of_type(arg.annotation, classes))
+        typed = list(values_of_type(arg.annotation, classes))
         found = [text for text in found if not typed or _kind(text) in map(_kind, typed)]
         found = [*typed[:2], *found, *typed[2:]] if typed else found
     else:
         kinds = [kind_of(default)] if default is not None else list(used.kinds)
         plain = [text for kind in kinds for text in KINDS.get(kind, ())]
         found = [*found[:4], *plain] if plain else found or list(_UNKNOWN)
-    return list(dict.fromkeys(found))[:MOST]
+    return list(dict.fromkeys(found))[:MAX_VALUES]
 
 
-def of_type(
+def values_of_type(
     annotation: ast.expr, classes: dict[str, ast.ClassDef], depth: int = 0
 ) -> Iterator[str]:
-    """Values of an annotated type; none for one that is not understood."""
+    """Yield values of an annotated type; none for an unknown type."""
     match annotation:
         case ast.Constant(value=str(text)):
             try:
-                yield from of_type(ast.parse(text, mode="eval").body, classes, depth)
+                yield from values_of_type(ast.parse(text, mode="eval").body, classes, depth)
             except SyntaxError:
                 return
         case ast.Constant(value=None):
             yield "None"
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            yield from of_type(left, classes, depth)
-            yield from of_type(right, classes, depth)
+            yield from values_of_type(left, classes, depth)
+            yield from values_of_type(right, classes, depth)
         case ast.Subscript(value=outer, slice=inner):
-            yield from _of_generic(_last(outer), inner, classes, depth)
+            yield from _of_generic(_last_name(outer), inner, classes, depth)
         case ast.Name() | ast.Attribute():
-            name = _last(annotation)
+            name = _last_name(annotation)
             yield from KINDS.get(ALIASES.get(name, name), ())
             if name in classes and depth < _DEEPEST:
-                yield from built(classes[name], classes, depth + 1)
+                yield from constructor_call(classes[name], classes, depth + 1)
 
 
-def built(owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int = 0) -> Iterator[str]:
-    """A call of a class whose fields, or whose `__init__`, say what they take."""
+def constructor_call(
+    owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int = 0
+) -> Iterator[str]:
+    """Yield a constructor call with sample values for fields or `__init__` parameters."""
     init = next(
         (one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"),
         None,
@@ -97,7 +99,7 @@ def built(owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int = 0)
         words = _for_init(init, classes, depth)
     elif any("dataclass" in ast.unparse(one) for one in owner.decorator_list):
         words = _for_fields(owner, classes, depth)
-    elif owner.bases and [_last(base) for base in owner.bases] != ["object"]:
+    elif owner.bases and [_last_name(base) for base in owner.bases] != ["object"]:
         return
     if words is not None:
         yield f"{owner.name}({', '.join(words)})"
@@ -106,7 +108,7 @@ def built(owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int = 0)
 def _for_init(
     init: ast.FunctionDef, classes: dict[str, ast.ClassDef], depth: int
 ) -> list[str] | None:
-    """One value for each required parameter; None where one of them has none."""
+    """Return one value per required parameter; None if one has none."""
     required = init.args.args[1 : len(init.args.args) - len(init.args.defaults)]
     if depth >= _DEEPEST or None in init.args.kw_defaults:
         return None
@@ -117,11 +119,11 @@ def _for_init(
 def _for_fields(
     owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int
 ) -> list[str] | None:
-    """The same for the fields of a record."""
+    """Return one value per required field; None if one has none."""
     words: list[str] = []
     for each in owner.body:
         if isinstance(each, ast.AnnAssign) and each.value is None:
-            values = list(of_type(each.annotation, classes, depth))
+            values = list(values_of_type(each.annotation, classes, depth))
             if not values or not isinstance(each.target, ast.Name):
                 return None
             words.append(f"{each.target.id}={values[0]}")
@@ -137,12 +139,12 @@ def _of_generic(
         return
     if outer in {"Optional", "Union", "Annotated"}:
         for part in parts[:1] if outer == "Annotated" else parts:
-            yield from of_type(part, classes, depth)
+            yield from values_of_type(part, classes, depth)
         if outer == "Optional":
             yield "None"
         return
     kind = ALIASES.get(outer, outer)
-    items = [list(of_type(part, classes, depth + 1))[:3] for part in parts]
+    items = [list(values_of_type(part, classes, depth + 1))[:3] for part in parts]
     if depth >= _DEEPEST or kind not in KINDS or not all(items):
         yield from KINDS.get(kind, ())
         return
@@ -159,8 +161,8 @@ def _of_generic(
         yield f"{opening}{first[0]}{',' if kind == 'tuple' else ''}{closing}"
 
 
-class Use:
-    """How a function uses one of its parameters: what it may be, and with what it is compared."""
+class ParameterUse:
+    """Use of a parameter in its function: possible kinds and compared constants."""
 
     def __init__(self, name: str, function: FunctionNode) -> None:
         self._name = name
@@ -200,7 +202,7 @@ class Use:
             return
         if not self._is(first):
             return
-        name = _last(function)
+        name = _last_name(function)
         if name == "isinstance" and len(node.args) == 2:
             for part in ast.walk(node.args[1]):
                 self._kind(part.id if isinstance(part, ast.Name) else None)
@@ -241,5 +243,5 @@ def _kind(text: str) -> str:
     return kind_of(ast.parse(text, mode="eval").body)
 
 
-def _last(node: ast.expr) -> str:
+def _last_name(node: ast.expr) -> str:
     return ast.unparse(node).rpartition(".")[2]

@@ -1,9 +1,9 @@
-"""From what a parameter may be to where Hypothesis takes its values from, as source text."""
+"""Hypothesis strategies of parameters, as source text."""
 
 import ast
 
-from remora.operations.test.cases.sample_values import ALIASES, Use, kind_of
-from remora.operations.test.target import Subject
+from remora.operations.test.cases.sample_values import ALIASES, ParameterUse, kind_of
+from remora.operations.test.target import TargetFunction
 
 _WORD = "st.text('abcdefghijklmnopqrstuvwxyz', min_size=1)"
 _OF_KIND: dict[str, tuple[str, ...]] = {
@@ -20,24 +20,27 @@ _OF_KIND: dict[str, tuple[str, ...]] = {
     "dict": ("st.dictionaries(st.text(), st.integers())",),
 }
 """The widest first."""
-DOMAINS = 3
+DOMAIN_COUNT = 3
 _ANY = ("st.text()", "st.binary()", "st.integers()")
 _OF_ITEMS = {"list": "lists", "set": "sets"}
 
 
-def domain(subject: Subject, arg: ast.arg, seen: str | None, number: int) -> str | None:
-    """Values of a parameter: of its annotated type, else of the kind that calls give it (`seen`), else
-    by its use, else one thing after the other. None for a type that is not understood; domain 0 is the
-    widest."""
+def strategy_for(
+    subject: TargetFunction, arg: ast.arg, seen: str | None, number: int
+) -> str | None:
+    """Return a strategy by annotated type, else by the kind that calls pass (`seen`), else by use.
+
+    None for an unknown type. Domain 0 is the widest.
+    """
     if arg.annotation is not None:
         return _of_type(arg.annotation, number)
-    used = Use(arg.arg, subject.function).kinds
+    used = ParameterUse(arg.arg, subject.function).kinds
     kind = seen or next(iter(used), None)
-    return _of(kind, number) if kind is not None else _ANY[number]
+    return _strategy_of_kind(kind, number) if kind is not None else _ANY[number]
 
 
 def given_kinds(calls: list[str]) -> list[str | None]:
-    """By position, what kind of literal calls give."""
+    """Return the kind of literal that calls pass, by position."""
     found: list[str | None] = []
     for call in calls:
         body = ast.parse(call, mode="eval").body
@@ -56,14 +59,16 @@ def _of_type(annotation: ast.expr, number: int) -> str | None:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return _first(left, right, number)
         case ast.Subscript(value=outer, slice=inner):
-            return _of_generic(_last(outer), inner, number)
+            return _of_generic(_last_name(outer), inner, number)
         case ast.Name() | ast.Attribute():
-            return _of(ALIASES.get(_last(annotation), _last(annotation)), number)
+            return _strategy_of_kind(
+                ALIASES.get(_last_name(annotation), _last_name(annotation)), number
+            )
     return None
 
 
 def _first(left: ast.expr, right: ast.expr, number: int) -> str | None:
-    """Of a union: both where they are known; None, which says little, last."""
+    """Return the strategy of a union; None if both sides are unknown."""
     sides = [s for s in (_of_type(left, number), _of_type(right, number)) if s is not None]
     return " | ".join(sides) if sides else None
 
@@ -86,10 +91,10 @@ def _of_generic(outer: str, inner: ast.expr, number: int) -> str | None:
     return f"st.tuples({', '.join(words)})" if kind == "tuple" else None
 
 
-def _of(kind: str | None, number: int) -> str | None:
+def _strategy_of_kind(kind: str | None, number: int) -> str | None:
     known = _OF_KIND.get(kind or "", ())
     return known[min(number, len(known) - 1)] if known else None
 
 
-def _last(node: ast.expr) -> str:
+def _last_name(node: ast.expr) -> str:
     return ast.unparse(node).rpartition(".")[2]

@@ -1,21 +1,21 @@
-"""Test functions before they have a place: what cases and properties come to as source text."""
+"""Source text of test functions for cases and properties."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-from remora.operations.test.cases.best_cases import Case, quoted, statements
+from remora.operations.test.cases.best_cases import Case, case_statements, with_quotes
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.target import Subject
-from remora.operations.test.test_location import Home, test_name
+from remora.operations.test.target import TargetFunction
+from remora.operations.test.test_location import InsertLocation, test_name
 
 _TYPES = {
     "st.integers": "int", "st.floats": "float", "st.text": "str", "st.binary": "bytes",
     "st.booleans": "bool",
 }  # fmt: skip
 _ENOUGH = 3
-"""So many cases of one shape are a table, whatever the other tests look like."""
+"""Minimum number of similar cases for a parametrized test if the project has none."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +28,13 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     parameters: str = ""
 
 
-def drafts_of(
-    subject: Subject, cases: Sequence[Case], home: Home, width: int, *, tables: bool = True
+def case_drafts(
+    subject: TargetFunction,
+    cases: Sequence[Case],
+    home: InsertLocation,
+    width: int,
+    *,
+    tables: bool = True,
 ) -> list[Draft]:
     """One test with all cases; or one table of calls, and a test of what is refused beside it."""
     wanted = test_name(subject.qualname)
@@ -38,14 +43,14 @@ def drafts_of(
     few = 2 if home.table else _ENOUGH
     table = table_of(subject, values, home, width) if tables and len(values) >= few else None
     if table is None or len(table.rows) < few:
-        body = statements(cases, home.quote, width)
+        body = case_statements(cases, home.quote, width)
         return [Draft(name=wanted, body=body)] if body else []
-    refused = statements(raising, home.quote, width)
+    refused = case_statements(raising, home.quote, width)
     found = [_tabular(table, wanted, home)]
     return [*found, Draft(name=f"{wanted}_raises", body=refused)] if refused else found
 
 
-def _tabular(table: Table, name: str, home: Home) -> Draft:
+def _tabular(table: Table, name: str, home: InsertLocation) -> Draft:
     columns = [*table.columns, "expected"]
     if home.table == "text":
         heads = f"{home.quote}{', '.join(columns)}{home.quote}"
@@ -62,11 +67,12 @@ def _tabular(table: Table, name: str, home: Home) -> Draft:
     )
 
 
-def draft_of(subject: Subject, holds: Property, home: Home, width: int) -> Draft | None:
-    """A property test; None where a line would be too long, or the tests around say what each
-    parameter is and that is not known."""
+def property_draft(
+    subject: TargetFunction, holds: Property, home: InsertLocation, width: int
+) -> Draft | None:
+    """Return a property test; None if a line is too long or a required type is unknown."""
     words = [f"{name}={text}" for name, text in holds.given.items()]
-    words = [quoted(word, home.quote) for word in words]
+    words = [with_quotes(word, home.quote) for word in words]
     decorators = ["@settings(derandomize=True, deadline=None)", *_wrapped("@given", words, width)]
     types = [_type_of(text) for text in holds.given.values()]
     if home.typed and None in types:
@@ -83,8 +89,8 @@ def draft_of(subject: Subject, holds: Property, home: Home, width: int) -> Draft
     )
 
 
-def source_of(holds: Property) -> tuple[str, str]:
-    """The name of a test of it, and its text: for trying it."""
+def property_source(holds: Property) -> tuple[str, str]:
+    """Return name and text of a test that tries the property."""
     words = ", ".join(f"{name}={text}" for name, text in holds.given.items())
     head = ["@settings(derandomize=True, deadline=None)", f"@given({words})"]
     body = [f"    assert {claim}" for claim in holds.claims]

@@ -1,24 +1,28 @@
-"""Whether a call gives a function what its annotations allow."""
+"""Check of call arguments against annotations."""
 
 import ast
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.sample_values import ALIASES
-from remora.operations.test.target import Subject
+from remora.operations.test.target import TargetFunction
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "complex": (int, float, complex), "str": (str,),
     "bytes": (bytes,), "bool": (bool,), "list": (list,), "tuple": (tuple,), "set": (set,),
     "dict": (dict,), "None": (type(None),),
 }  # fmt: skip
-_LOOSE = frozenset({"Iterable", "Sequence", "Collection", "Iterator", "SupportsInt", "AbstractSet"})
-"""What more types are than it is an alias of."""
+_PROTOCOL_NAMES = frozenset(
+    {"Iterable", "Sequence", "Collection", "Iterator", "SupportsInt", "AbstractSet"}
+)
+"""Names that cover more types than the one in ALIASES."""
 _DEEPEST = 4
 
 
-def contradicts(subject: Subject, call: str) -> bool:
-    """Whether a literal in it is of another type than its parameter's; of what no annotation tells,
-    None where the function says nothing of None."""
+def contradicts(subject: TargetFunction, call: str) -> bool:
+    """True if a literal contradicts its parameter's annotation.
+
+    Without an annotation, None contradicts if the function never mentions None.
+    """
     tree = parse_text(call)
     one = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None
     if not isinstance(one, ast.Expr) or not isinstance(one.value, ast.Call):
@@ -30,18 +34,18 @@ def contradicts(subject: Subject, call: str) -> bool:
         *zip(named, one.value.args, strict=False),
         *((by_name[w.arg], w.value) for w in one.value.keywords if w.arg in by_name),
     ]
-    return any(_is_against(subject, arg, value) for arg, value in pairs)
+    return any(_contradicts_annotation(subject, arg, value) for arg, value in pairs)
 
 
-def _is_against(subject: Subject, arg: ast.arg, given: ast.expr) -> bool:
+def _contradicts_annotation(subject: TargetFunction, arg: ast.arg, given: ast.expr) -> bool:
     try:
         value = ast.literal_eval(given)
     except (ValueError, TypeError, SyntaxError):
         return False
     if arg.annotation is None:
-        return value is None and not _speaks_of_none(subject)
+        return value is None and not _mentions_none(subject)
     by_default = value is None and arg.arg in _none_by_default(subject.parameters)
-    return not by_default and not _allows(arg.annotation, value, _meanings(subject), 0)
+    return not by_default and not _allows(arg.annotation, value, _type_aliases(subject), 0)
 
 
 def _none_by_default(args: ast.arguments) -> set[str]:
@@ -55,8 +59,8 @@ def _none_by_default(args: ast.arguments) -> set[str]:
     }
 
 
-def _speaks_of_none(subject: Subject) -> bool:
-    """In its code, its defaults or its docstring."""
+def _mentions_none(subject: TargetFunction) -> bool:
+    """True if code, defaults or docstring mention None."""
     return any(
         isinstance(one, ast.Constant)
         and (one.value is None or (isinstance(one.value, str) and "None" in one.value))
@@ -64,8 +68,8 @@ def _speaks_of_none(subject: Subject) -> bool:
     )
 
 
-def _meanings(subject: Subject) -> dict[str, ast.expr]:
-    """What the module's own names for types stand for."""
+def _type_aliases(subject: TargetFunction) -> dict[str, ast.expr]:
+    """Return the module's type aliases."""
     found: dict[str, ast.expr] = {}
     for one in ast.walk(subject.source.tree):
         match one:
@@ -77,7 +81,7 @@ def _meanings(subject: Subject) -> dict[str, ast.expr]:
 
 
 def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], depth: int) -> bool:
-    """True also for what is not understood."""
+    """True if the annotation allows the value or is unknown."""
     match annotation:
         case ast.Constant(value=str(text)):
             tree = parse_text(text)
@@ -94,7 +98,7 @@ def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], 
     if name in meanings and depth < _DEEPEST:
         return _allows(meanings[name], value, meanings, depth + 1)
     types = _TYPES.get(ALIASES.get(name, name))
-    return types is None or name in _LOOSE or isinstance(value, types)
+    return types is None or name in _PROTOCOL_NAMES or isinstance(value, types)
 
 
 def _allows_generic(

@@ -1,4 +1,4 @@
-"""A test put into a test file, and what a change of one adds."""
+"""Insertion of tests into a test file, and the tests that a change adds."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -8,48 +8,53 @@ import msgspec
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.best_cases import names_in
 from remora.operations.test.cases.test_source import Draft
-from remora.operations.test.insert.test_imports import Imported, bound_in, imports, with_import
-from remora.operations.test.test_location import Home
+from remora.operations.test.insert.test_imports import (
+    Imported,
+    imported_names,
+    top_level_names,
+    with_import,
+)
+from remora.operations.test.test_location import InsertLocation
 
 HYPOTHESIS = "hypothesis"
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole file, and the names of the tests in it."""
+class UpdatedTestFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The new text of a test file, and the names of its new tests."""
 
     text: str
     names: list[str]
 
 
 def with_tests(
-    before: str, home: Home, drafts: Sequence[Draft], known: Mapping[str, str], width: int
-) -> Written | str:
-    """The file with more tests that are called as they want to be, or nearly so; or why there are none.
+    before: str, home: InsertLocation, drafts: Sequence[Draft], known: Mapping[str, str], width: int
+) -> UpdatedTestFile | str:
+    """Return the file with the drafts added under free names, or an error.
 
-    `known` says for names that they read which module they are imported from.
+    `known` maps names that the tests use to the module they are imported from.
     """
     tree = parse_text(before)
     if not isinstance(tree, ast.Module):
         return f"{home.path} does not parse"
-    text, bound, names = before, bound_in(tree), []
-    for name in _needed(drafts, known):
+    text, bound, names = before, top_level_names(tree), []
+    for name in _needed_names(drafts, known):
         one = _import_of(name, known.get(name, ""))
-        if one in imports(tree):
+        if one in imported_names(tree):
             continue
         if name in bound:
-            return f"{home.path} calls something else {name}"
+            return f"{home.path} uses the name {name} for something else"
         text = with_import(text, one, width)
     for draft in drafts:
-        name = _free(draft.name, bound)
+        name = _free_name(draft.name, bound)
         bound.add(name)
         names.append(name)
         head = text.rstrip("\n")
         text = (f"{head}\n\n\n" if head else "") + _text_of(draft, name, home)
-    return Written(text=text, names=names)
+    return UpdatedTestFile(text=text, names=names)
 
 
-def _needed(drafts: Sequence[Draft], known: Mapping[str, str]) -> list[str]:
-    """Names to import: the project's own, then pytest, then others'."""
+def _needed_names(drafts: Sequence[Draft], known: Mapping[str, str]) -> list[str]:
+    """Return names to import: the project's own, then pytest, then others."""
     lines = [line for draft in drafts for line in draft.body]
     heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
     read = names_in(lines).union(*(names_in([head]) for head in heads))
@@ -66,14 +71,14 @@ def _import_of(name: str, module: str) -> Imported:
     return Imported(module or name, name if module else "", name)
 
 
-def _text_of(draft: Draft, name: str, home: Home) -> str:
+def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
     arrow = " -> None" if home.typed else ""
     head = f"def {name}({draft.parameters}){arrow}:"
     return "\n".join([*draft.decorators, head, *(f"    {line}" for line in draft.body)]) + "\n"
 
 
 def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[str] | str:
-    """Names of the test functions that were added, or what else was done to the file."""
+    """Return the names of added test functions, or an error for other changes."""
     old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
         return f"{path} does not parse"
@@ -82,15 +87,15 @@ def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[st
         for one in new.body
         if isinstance(one, ast.FunctionDef)
         and one.name.startswith("test")
-        and one.name not in bound_in(old)
+        and one.name not in top_level_names(old)
     ]
     rest = [one for one in new.body if not (isinstance(one, ast.FunctionDef) and one.name in names)]
     if _dumped(rest) != _dumped(old.body):
         return f"{path}: more than tests was changed"
-    if not set(imports(old)) <= set(imports(new)):
-        return f"{path}: an import was taken away"
+    if not set(imported_names(old)) <= set(imported_names(new)):
+        return f"{path}: an import was removed"
     if not _is_within(_lines(before, old), _decoded(after or b"").splitlines()):
-        return f"{path}: lines that were there are not there any more"
+        return f"{path}: existing lines were removed"
     return names or f"{path}: there is no new test"
 
 
@@ -104,7 +109,7 @@ def _dumped(statements: Sequence[ast.stmt]) -> list[str]:
 
 
 def _lines(content: bytes | None, tree: ast.Module) -> list[str]:
-    """Without imports and blank ones."""
+    """Return non-blank lines outside imports."""
     imported = {
         number
         for one in tree.body
@@ -116,12 +121,12 @@ def _lines(content: bytes | None, tree: ast.Module) -> list[str]:
 
 
 def _is_within(wanted: Sequence[str], lines: Sequence[str]) -> bool:
-    """Whether all are there, in order."""
+    """True if `lines` contains all of `wanted` in order."""
     there = iter(lines)
     return all(line in there for line in wanted)
 
 
-def _free(wanted: str, bound: set[str]) -> str:
+def _free_name(wanted: str, bound: set[str]) -> str:
     number, name = 1, wanted
     while name in bound:
         number += 1
@@ -129,13 +134,12 @@ def _free(wanted: str, bound: set[str]) -> str:
     return name
 
 
-def joined(
+def merge_added_tests(
     path: str, before: bytes | None, after: bytes | None, ours: bytes, width: int
 ) -> bytes | None:
-    """Another state of a test file with the tests that a change adds to it, and what they import.
+    """Return `ours` with the tests that another change adds, and their imports.
 
-    Two tests at the end of a file are no conflict, as two edits of one line are. None where the change
-    does more, or a name is taken.
+    None if the change does more than add tests, or a name is taken.
     """
     names = added_tests(path, before, after)
     if isinstance(names, str) or b"\r" in ours:
@@ -149,12 +153,14 @@ def joined(
         and isinstance(mine, ast.Module)
     ):
         return None
-    known = set(imports(mine))
-    for one in [each for each in imports(tree) if each not in set(imports(base)) | known]:
-        if one.bound in bound_in(mine):
+    known = set(imported_names(mine))
+    for one in [
+        each for each in imported_names(tree) if each not in set(imported_names(base)) | known
+    ]:
+        if one.bound in top_level_names(mine):
             return None
         text = with_import(text, one, width)
-    if set(names) & bound_in(mine):
+    if set(names) & top_level_names(mine):
         return None
     lines = theirs.splitlines()
     blocks = [

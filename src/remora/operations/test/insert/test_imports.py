@@ -1,4 +1,4 @@
-"""What a test file imports, and one more import put where a sorter would have it."""
+"""Imports of a test file, and sorted insertion of one more."""
 
 import ast
 import sys
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from remora.code.syntax.source import parse_text
 
-_FOREIGN = frozenset({"hypothesis"})
-"""Packages of others, which stand with pytest."""
+_THIRD_PARTY = frozenset({"hypothesis"})
+"""Third-party packages, which are grouped with pytest."""
 _STANDARD = sys.stdlib_module_names
 
 
@@ -20,14 +20,14 @@ class Imported(NamedTuple):
     bound: str
 
     def statement(self) -> str:
-        """As source text."""
+        """Return the import as source text."""
         what = self.name or self.module
         alias = what if what == self.bound else f"{what} as {self.bound}"
         return f"from {self.module} import {alias}" if self.name else f"import {alias}"
 
 
-def imports(tree: ast.Module) -> Iterator[Imported]:
-    """All at the top of a file."""
+def imported_names(tree: ast.Module) -> Iterator[Imported]:
+    """Yield all top-level imports."""
     for one in tree.body:
         if isinstance(one, ast.ImportFrom):
             module = "." * one.level + (one.module or "")
@@ -38,9 +38,9 @@ def imports(tree: ast.Module) -> Iterator[Imported]:
                 yield Imported(alias.name, "", alias.asname or alias.name)
 
 
-def bound_in(tree: ast.Module) -> set[str]:
-    """Names of the file's own, at its top."""
-    found = {one.bound.partition(".")[0] for one in imports(tree)}
+def top_level_names(tree: ast.Module) -> set[str]:
+    """Return names bound at the top level."""
+    found = {one.bound.partition(".")[0] for one in imported_names(tree)}
     for one in tree.body:
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(one.name)
@@ -50,34 +50,38 @@ def bound_in(tree: ast.Module) -> set[str]:
 
 
 def with_import(text: str, wanted: Imported, width: int) -> str:
-    """One more import: in the line that imports from there, else at the end of the imports; a
-    plain one before those that name a module to import from."""
+    """Return the text with one more import: in the line of the same module, else after the imports.
+
+    A plain `import` goes before `from` imports.
+    """
     tree = parse_text(text)
     assert isinstance(tree, ast.Module)
     lines, module = text.splitlines(), wanted.module if wanted.name else ""
-    found = [one for one in _head(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    found = [one for one in _import_section(tree) if isinstance(one, ast.Import | ast.ImportFrom)]
     new = wanted.statement()
-    if not _widened(lines, found, wanted, width):
+    if not _extend_import(lines, found, wanted, width):
         plain = [one for one in found if isinstance(one, ast.Import)]
         if not found:
             said = tree.body[:1] if ast.get_docstring(tree) is not None else []
             at = said[0].end_lineno or 0 if said else 0
             lines[at:at] = ["", new] if at else [new]
-        elif module in _FOREIGN:
-            _put_foreign(lines, found, new)
+        elif module in _THIRD_PARTY:
+            _insert_third_party(lines, found, new)
         elif not module and not plain:
             future = [o for o in found if _module_of(o) == "__future__"]
             at = future[-1].end_lineno or 0 if future else found[0].lineno - 1
             lines[at:at] = ["", new] if future else [new, ""]
         else:
-            at = _sorted_place(found, plain, new, module)
-            apart = module and all(_is_foreign(one) for one in found)
+            at = _insertion_line(found, plain, new, module)
+            apart = module and all(_is_third_party(one) for one in found)
             lines[at:at] = ["", new] if apart else [new]
     return "\n".join(lines) + "\n"
 
 
-def _widened(lines: list[str], found: Sequence[ast.stmt], wanted: Imported, width: int) -> bool:
-    """Whether the line that imports from the module took the name, too."""
+def _extend_import(
+    lines: list[str], found: Sequence[ast.stmt], wanted: Imported, width: int
+) -> bool:
+    """Add the name to an existing import line of its module; True if that worked."""
     for one in found:
         line = lines[one.lineno - 1]
         if (
@@ -91,7 +95,7 @@ def _widened(lines: list[str], found: Sequence[ast.stmt], wanted: Imported, widt
             or wanted.name != wanted.bound
         ):
             continue
-        names = sorted({*(alias.name for alias in one.names), wanted.name}, key=_order)
+        names = sorted({*(alias.name for alias in one.names), wanted.name}, key=_isort_key)
         longer = f"from {wanted.module} import {', '.join(names)}"
         if len(longer) <= width and "*" not in longer:
             lines[one.lineno - 1] = longer
@@ -99,9 +103,9 @@ def _widened(lines: list[str], found: Sequence[ast.stmt], wanted: Imported, widt
     return False
 
 
-def _put_foreign(lines: list[str], found: Sequence[ast.stmt], new: str) -> None:
-    """With the packages of others that are there, else above the last block, which is the project's."""
-    others = [one for one in found if _is_foreign(one)]
+def _insert_third_party(lines: list[str], found: Sequence[ast.stmt], new: str) -> None:
+    """Insert after other third-party imports, else above the last block, the project's."""
+    others = [one for one in found if _is_third_party(one)]
     if others:
         at = others[-1].end_lineno or 0
         lines[at:at] = [new]
@@ -117,11 +121,11 @@ def _put_foreign(lines: list[str], found: Sequence[ast.stmt], new: str) -> None:
     lines[at:at] = [new, ""]
 
 
-def _sorted_place(
+def _insertion_line(
     found: Sequence[ast.stmt], plain: Sequence[ast.stmt], new: str, module: str
 ) -> int:
-    """How many lines stand before it."""
-    after = _before_it(found, new) if module else None
+    """Return the number of lines before the new import."""
+    after = _preceding_import(found, new) if module else None
     last = found[-1]
     if after is None and module and isinstance(last, ast.ImportFrom) and _text(last) > new:
         return last.lineno - 1
@@ -132,14 +136,14 @@ def _module_of(one: ast.stmt) -> str:
     return "." * one.level + (one.module or "") if isinstance(one, ast.ImportFrom) else ""
 
 
-def _is_foreign(one: ast.stmt) -> bool:
+def _is_third_party(one: ast.stmt) -> bool:
     if isinstance(one, ast.Import):
         return True
-    return _module_of(one) in _FOREIGN
+    return _module_of(one) in _THIRD_PARTY
 
 
-def _before_it(found: Sequence[ast.stmt], new: str) -> ast.stmt | None:
-    """The last import of the file's last block that sorts before this one."""
+def _preceding_import(found: Sequence[ast.stmt], new: str) -> ast.stmt | None:
+    """Return the last import that sorts before this one."""
     return next(
         (o for o in reversed(found) if isinstance(o, ast.ImportFrom) and _text(o) < new), None
     )
@@ -149,15 +153,15 @@ def _text(one: ast.stmt) -> str:
     return ast.unparse(one)
 
 
-def _head(tree: ast.Module) -> Iterator[ast.stmt]:
-    """What stands before the first definition."""
+def _import_section(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield statements before the first definition."""
     for one in tree.body:
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return
         yield one
 
 
-def _order(name: str) -> tuple[int, str]:
-    """Constants, classes, the rest: as import sorters do."""
+def _isort_key(name: str) -> tuple[int, str]:
+    """Return the sort key of import sorters: constants, classes, the rest."""
     rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
     return rank, name

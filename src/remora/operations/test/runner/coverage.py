@@ -1,4 +1,4 @@
-"""What tests were seen to run, in terms of nodes, from what the process that ran them said."""
+"""Nodes that tests executed, from the report of the test process."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,21 +8,20 @@ import msgspec
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import HostError
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
-MOST = 400
-"""Nodes of one test, and calls: of a test that runs more nothing is told, rather than a part."""
+MAX_NODES = 400
+"""Maximum nodes of a test, and maximum calls; above it nothing is reported."""
 
 
-class _Told(msgspec.Struct, frozen=True):
-    """One test. A code is its file, its first line and its name; a call the number of the calling
-    code, a line, the number of the called one."""
+class _TracedTest(msgspec.Struct, frozen=True):
+    """One test. A code is file, first line and name; a call is the caller's index, line, callee's index."""
 
     codes: list[tuple[str, int, str]]
     calls: list[tuple[int, int, int]]
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
     """`files`: SHA-256 by path of each that was entered. `tests`: by id, the keys of the functions
     that it ran, its own first. `calls`: caller, callee, and the line of the call."""
 
@@ -31,8 +30,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     calls: list[tuple[str, str, int]] = []
 
 
-def seen_in(place: Place, told: Mapping[str, Any]) -> Seen:
-    """`told` by pytest's ids; what is not understood, or is not the tree's, is left out."""
+def observed_run(place: ToolTree, told: Mapping[str, Any]) -> ObservedRun:
+    """Return the nodes that tests executed. `told` is by pytest id; invalid entries are left out."""
     files = _Files(place)
     tests: dict[str, list[str]] = {}
     calls: dict[tuple[str, str, int], None] = {}
@@ -46,16 +45,16 @@ def seen_in(place: Place, told: Mapping[str, Any]) -> Seen:
         test = name.partition("[")[0]
         tests[test] = list(dict.fromkeys([*tests.get(test, [own.key]), *ran]))
         calls.update(dict.fromkeys(_calls(found, nodes)))
-    if len(calls) > MOST or any(len(ran) > MOST for ran in tests.values()):
-        return Seen()
+    if len(calls) > MAX_NODES or any(len(ran) > MAX_NODES for ran in tests.values()):
+        return ObservedRun()
     ended = {key.rpartition(":")[0] for keys in tests.values() for key in keys}
     hashes = {path: sha for path, sha in files.hashes().items() if f"node:{path}" in ended}
-    return Seen(files=hashes, tests=tests, calls=sorted(calls))
+    return ObservedRun(files=hashes, tests=tests, calls=sorted(calls))
 
 
-def _read(each: object) -> _Told | None:
+def _read(each: object) -> _TracedTest | None:
     try:
-        return msgspec.convert(each, _Told)
+        return msgspec.convert(each, _TracedTest)
     except msgspec.ValidationError:
         return None
 
@@ -65,7 +64,7 @@ def _is_own(name: str, node: Node) -> bool:
     return node.path == path and node.qualname == inner.partition("[")[0].replace("::", ".")
 
 
-def _calls(told: _Told, nodes: Sequence[Node | None]) -> Iterator[tuple[str, str, int]]:
+def _calls(told: _TracedTest, nodes: Sequence[Node | None]) -> Iterator[tuple[str, str, int]]:
     for caller, line, callee in told.calls:
         if not (0 <= caller < len(nodes) and 0 <= callee < len(nodes)):
             continue
@@ -78,14 +77,14 @@ def _calls(told: _Told, nodes: Sequence[Node | None]) -> Iterator[tuple[str, str
 
 
 class _Files:
-    """Files of the tree as they are."""
+    """Parsed files of the tree."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ToolTree) -> None:
         self._place = place
         self._modules: dict[str, Module | None] = {}
 
     def node(self, path: str, line: int, name: str) -> Node | None:
-        """The definition that begins there; of a lambda or comprehension the one around it."""
+        """Return the definition at that line; of a lambda or comprehension, the enclosing one."""
         module = self._module(path)
         if module is None:
             return None
@@ -100,7 +99,7 @@ class _Files:
         )
 
     def hashes(self) -> dict[str, str]:
-        """By spelled path."""
+        """Return the file hashes by spelled path."""
         modules = filter(None, self._modules.values())
         return {
             module.key.removeprefix("node:").rpartition(":")[0]: module.file_hash

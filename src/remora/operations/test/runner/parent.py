@@ -1,7 +1,7 @@
-"""Has the project's interpreter carry out orders in isolation, and reads what came of them.
+"""Runs orders in the project's interpreter, in isolation, and reads the results.
 
-What comes back was said by a process in which the project's own code ran: it is read as anybody's
-words, and nothing that the process changed in the tree stays.
+The results come from a process that ran the project's code, so they are untrusted. Changes that the
+process makes in the tree are discarded.
 """
 
 import json
@@ -19,7 +19,7 @@ from remora.sandbox.interpreters import ProjectPython, interpreter_paths
 from remora.sandbox.isolation import SAFE_LEVEL, best_level
 from remora.sandbox.process import run_command
 from remora.sandbox.supervisor_client import PATH, Command
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 from remora.workspaces.rooted_files import RootedFiles
 
 CHILD = Path(__file__).with_name("child")
@@ -29,7 +29,7 @@ sys.path[0] = sys.argv.pop()
 from remora_test_child.orders import main
 main()
 """
-"""Modules of ours have a package of their own, so that no project's module is taken for one of them."""
+"""Our modules are in a package of their own, so that no project module shadows them."""
 SHIFT = 400 * 24 * 3600 + 3723
 """More than a year, and no whole hours: other days, other months, other minutes."""
 _CACHES = shutil.ignore_patterns("__pycache__")
@@ -40,44 +40,44 @@ _GRACE = 10.0
 
 
 class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
-    """What must make no difference: the seed of hashes, the time, the time zone."""
+    """Conditions that must not change a result: hash seed, time, time zone."""
 
     hash_seed: int
     shift: int
     zone: str
 
 
-TWICE = (
+CIRCUMSTANCES = (
     Circumstances(hash_seed=1, shift=0, zone="UTC"),
     Circumstances(hash_seed=20_011, shift=SHIFT, zone="XYZ-7"),
 )
-"""What depends on none of it comes out the same under both."""
+"""Two different circumstances for repeated runs."""
 
 Order = dict[str, Any]
 
 
-class _Test(msgspec.Struct, omit_defaults=True):
+class _TestResult(msgspec.Struct, omit_defaults=True):
     outcome: str = ""
     message: str = ""
     ms: int = 0
 
 
-class _Entered(msgspec.Struct):
-    """What one test entered, as `seen.py` reads it."""
+class _TracedTest(msgspec.Struct):
+    """Code that one test entered, as `coverage.py` reads it."""
 
     codes: list[tuple[str, int, str]] = []
     calls: list[tuple[int, int, int]] = []
 
 
-class _Told(msgspec.Struct, omit_defaults=True):
-    """All that may stand in a result, of an order or of a call; what else stands there is left out."""
+class _ChildResult(msgspec.Struct, omit_defaults=True):
+    """Result of an order or of a call; other keys are ignored."""
 
     problem: str = ""
     code: int | None = None
-    tests: dict[str, _Test] = {}
+    tests: dict[str, _TestResult] = {}
     failed: list[str] = []
     lines: list[int] = []
-    seen: dict[str, _Entered] = {}
+    seen: dict[str, _TracedTest] = {}
     effects: list[str] = []
     imported: bool = False
     how: str = ""
@@ -91,33 +91,38 @@ class _Told(msgspec.Struct, omit_defaults=True):
 
 
 class Results:
-    """What the process left behind, by number of the order and of the call."""
+    """Results of a process by number of the order and of the call."""
 
     def __init__(self, files: Mapping[str, dict[str, Any]]) -> None:
         self._files = files
 
     def of(self, order: int, call: int | None = None) -> dict[str, Any] | None:
-        """None where nothing came: it was ended, or ended itself."""
+        """Return the result; None if the work was killed or exited."""
         name = str(order) if call is None else f"{order}-{call}"
         return self._files.get(name)
 
     def of_property(self, order: int, name: str) -> str | None:
-        """`held`, or how it did not; None where nothing came. `name`: numbers of group and member."""
+        """Return `held` or another status; None without a result. `name` has the group's and member's number."""
         found = self._files.get(f"{order}-p{name}")
         return str(found.get("how")) if isinstance(found, dict) else None
 
     def is_late(self, order: int) -> bool:
-        """Whether it was ended because its time was up."""
+        """True if the order ran out of time."""
         return f"{order}-late" in self._files
 
 
-def carry_out(
-    place: Place, paths: Sequence[str], orders: Sequence[Order], under: Circumstances = TWICE[0]
+def run_in_child(
+    place: ToolTree,
+    paths: Sequence[str],
+    orders: Sequence[Order],
+    under: Circumstances = CIRCUMSTANCES[0],
 ) -> Results:
-    """`paths` are folders of the tree that modules are imported from. Without orders it is only seen
-    whether there is a pytest. Raises HostError where no code of the project may be run, or its
-    interpreter cannot be."""
-    python = permitted(place.python)
+    """Run orders in one child process. Without orders, only check that pytest is installed.
+
+    `paths` are folders of the tree that modules are imported from. Raises HostError if the project's
+    code may not run or its interpreter does not start.
+    """
+    python = require_permission(place.python)
     needed = sum(order["seconds"] for order in orders) + _GRACE
     root = place.seen
     with temporary_folder("remora-proving-") as private:
@@ -139,7 +144,7 @@ def carry_out(
             folder=place.tree,
             seconds=min(needed, place.left()),
             confinement=Confinement(
-                read=(*_readable(python), program),
+                read=(*_readable_paths(python), program),
                 write=(private / "out",),
                 scratch=(place.tree,),
             ),
@@ -154,7 +159,7 @@ def carry_out(
         finished = run_command(
             command, output_limit=_RESULT_LIMIT, stdin=json.dumps(asked).encode()
         )
-        place.ran_under(finished.isolation)
+        place.note_isolation(finished.isolation)
         results = _read(private / "out", orders)
     if "pytest" in results:
         raise HostError(
@@ -164,22 +169,24 @@ def carry_out(
     if not results:
         said = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         why = "it took too long" if finished.timed_out else said or f"code {finished.returncode}"
-        raise HostError(f"the project's interpreter {python.python} came to nothing: {why[:200]}")
+        raise HostError(f"the project's interpreter {python.python} gave no result: {why[:200]}")
     return Results(results)
 
 
-def permitted(python: ProjectPython | None) -> ProjectPython:
-    """The interpreter, if code of the project may be run at all. Raises HostError."""
+def require_permission(python: ProjectPython | None) -> ProjectPython:
+    """Return the interpreter. Raises HostError if the project's code may not run."""
     if python is None:
-        raise HostError("code of the project is not run here")
+        raise HostError("running the project's code is not permitted")
     if best_level() < SAFE_LEVEL and not python.trusted:
-        raise HostError(f"code of the project runs at L{SAFE_LEVEL} or with consent only")
+        raise HostError(f"running the project's code needs isolation level {SAFE_LEVEL} or consent")
     return python
 
 
-def _readable(python: ProjectPython) -> list[Path]:
-    """What the interpreter needs, but for the sources that the tree is a copy of: where an editable
-    installation names them, nothing may be imported from there."""
+def _readable_paths(python: ProjectPython) -> list[Path]:
+    """Return the paths that the interpreter needs, without the sources that the tree is a copy of.
+
+    An editable installation must not import them.
+    """
     found = interpreter_paths(python.python, trusted=python.trusted or python.activated)
     prefixes = {python.python.parent.parent.resolve(), python.python.resolve().parent.parent}
     return [
@@ -191,23 +198,22 @@ def _readable(python: ProjectPython) -> list[Path]:
 
 
 def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
-    """The results that were asked for, as far as they are what they should be: regular files, of a
-    bounded size each and together."""
+    """Return the valid results: regular files of bounded size, each and together."""
     files = RootedFiles(out)
     found: dict[str, dict[str, Any]] = {}
     left = _ALL_RESULTS
-    for name in _names(orders):
+    for name in _result_names(orders):
         try:
             content = files.read_bytes(f"{name}.json", limit=min(_RESULT_LIMIT, left))
             left -= len(content)
-            told = msgspec.json.decode(content, type=_Told)
+            told = msgspec.json.decode(content, type=_ChildResult)
         except (HostError, msgspec.DecodeError, RecursionError):
             continue
         found[name] = msgspec.to_builtins(told)
     return found
 
 
-def _names(orders: Sequence[Order]) -> Iterator[str]:
+def _result_names(orders: Sequence[Order]) -> Iterator[str]:
     yield from ("pytest", "done")
     for number, order in enumerate(orders):
         yield from (str(number), f"{number}-late")

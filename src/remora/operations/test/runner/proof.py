@@ -1,4 +1,4 @@
-"""Whether tests pass whatever the circumstances, and notice faults in the function they are for."""
+"""Proof that tests pass in different circumstances and kill mutants of their function."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,58 +6,63 @@ from typing import Any
 import msgspec
 
 from remora.errors import HostError
-from remora.operations.test.mutants import MOST, Mutant, mutants
-from remora.operations.test.runner.coverage import Seen, seen_in
-from remora.operations.test.runner.parent import TWICE, Order, carry_out
-from remora.operations.test.target import Subject, subject_of
-from remora.tools.tree import Place
+from remora.operations.test.mutants import MAX_MUTANTS, Mutant, mutants
+from remora.operations.test.runner.coverage import ObservedRun, observed_run
+from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, run_in_child
+from remora.operations.test.target import TargetFunction, find_target
+from remora.tools.tree import ToolTree
 
 PROOF_S = 240.0
-"""All that one proof may take."""
-_OF_TESTS = 60.0
-_OF_MUTANT = 10.0
+"""Time limit of one proof."""
+_TESTS_S = 60.0
+_MUTANT_S = 10.0
 _AT_ONCE = 3
-_CONFIGURED = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
+_CONFIG_FILES = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")
 _IMPORT_MODE = "--import-mode=importlib"
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """`problem`: why the tests do not pass, empty where they do. `killed`: mutants with which they
-    fail, of all that were tried. `lines` of the function are run by them; `seen` is all that they run."""
+    """Result of a proof.
+
+    `problem` is why the tests do not pass, else empty. `killed` and `survived` are mutants, `lines`
+    the executed lines of the function, `seen` all executed nodes.
+    """
 
     problem: str = ""
     tests: dict[str, dict[str, Any]] = {}
     killed: tuple[str, ...] = ()
     survived: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
-    seen: Seen = Seen()
+    seen: ObservedRun = ObservedRun()
 
     @property
     def tried(self) -> int:
-        """How many mutants."""
+        """Number of mutants tried."""
         return len(self.killed) + len(self.survived)
 
 
 def prove(
-    place: Place, path: str, qualname: str, ids: Sequence[str], *, enough: int = MOST
+    place: ToolTree, path: str, qualname: str, ids: Sequence[str], *, enough: int = MAX_MUTANTS
 ) -> Proof:
     """Run tests (pytest's ids) twice, then with mutants of the function, until `enough` are killed.
 
-    Raises HostError where code of the project may not be run here."""
-    subject = subject_of(path, place.read(path), qualname, place.files.exists)
+    Raises HostError if the project's code may not run."""
+    subject = find_target(path, place.read(path), qualname, place.files.exists)
     if isinstance(subject, str):
         raise HostError(f"{qualname}: {subject}")
-    runs = [ran(place, subject.path, [subject.import_root], ids, under) for under in (0, 1)]
+    runs = [
+        run_tests_once(place, subject.path, [subject.import_root], ids, under) for under in (0, 1)
+    ]
     for told in runs:
-        problem = why_not(told, ids)
+        problem = failure_reason(told, ids)
         if problem:
             return Proof(problem=problem, tests=told.get("tests") or {})
     effects = [str(one) for told in runs for one in told.get("effects") or ()]
     if effects:
-        why = f"they do more than call the function: {effects[0]}"
+        why = f"the tests have side effects: {effects[0]}"
         return Proof(problem=why, tests=runs[0]["tests"])
     if not runs[0].get("imported"):
-        return Proof(problem=f"they do not import {path} of this copy", tests=runs[0]["tests"])
+        return Proof(problem=f"the tests do not import {path} of this copy", tests=runs[0]["tests"])
     killed: list[str] = []
     survived: list[str] = []
     faults = mutants(place.read(path), qualname)
@@ -74,27 +79,29 @@ def prove(
         killed=tuple(killed),
         survived=tuple(survived),
         lines=_lines(subject, runs[0]),
-        seen=seen_in(place, runs[0].get("seen") or {}),
+        seen=observed_run(place, runs[0].get("seen") or {}),
     )
 
 
-def ran(
-    place: Place, path: str, paths: Sequence[str], ids: Sequence[str], under: int = 0
+def run_tests_once(
+    place: ToolTree, path: str, paths: Sequence[str], ids: Sequence[str], under: int = 0
 ) -> dict[str, Any]:
-    """One run of the tests; lines are those of the file `path`."""
-    results = carry_out(place, paths, [test_order(place, path, ids, _OF_TESTS)], TWICE[under])
-    return results.of(0) or {"tests": {}, "problem": "they did not come to an end"}
+    """Run the tests once; lines are those of the file `path`."""
+    results = run_in_child(
+        place, paths, [test_order(place, path, ids, _TESTS_S)], CIRCUMSTANCES[under]
+    )
+    return results.of(0) or {"tests": {}, "problem": "the tests did not finish"}
 
 
-def test_order(place: Place, path: str, ids: Sequence[str], seconds: float) -> Order:
-    """An order to run tests."""
+def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -> Order:
+    """Return an order to run tests."""
     root = place.seen
     words = [f"--rootdir={root}", *([_IMPORT_MODE] if _by_importlib(place) else [])]
     return {"ids": list(ids), "path": str(root / path), "words": words, "seconds": seconds}
 
 
-def why_not(told: dict[str, Any], ids: Sequence[str]) -> str:
-    """What keeps the tests from passing."""
+def failure_reason(told: dict[str, Any], ids: Sequence[str]) -> str:
+    """Return why the tests did not pass; empty if they did."""
     tests = told.get("tests")
     tests = tests if isinstance(tests, dict) else {}
     if told.get("problem"):
@@ -111,34 +118,34 @@ def why_not(told: dict[str, Any], ids: Sequence[str]) -> str:
 
 
 def _killed(
-    place: Place, subject: Subject, ids: Sequence[str], faults: Sequence[Mutant]
+    place: ToolTree, subject: TargetFunction, ids: Sequence[str], faults: Sequence[Mutant]
 ) -> list[Mutant]:
-    """A mutant is dead where a test fails that passed before; also by never ending."""
+    """Return the mutants for which a test fails or times out."""
     orders = [
-        {**test_order(place, subject.path, ids, _OF_MUTANT), "text": fault.text} for fault in faults
+        {**test_order(place, subject.path, ids, _MUTANT_S), "text": fault.text} for fault in faults
     ]
     if not orders:
         return []
-    results = carry_out(place, [subject.import_root], orders)
+    results = run_in_child(place, [subject.import_root], orders)
     told = [results.of(number) for number in range(len(orders))]
     late = [results.is_late(number) for number in range(len(orders))]
     return [
         fault
         for fault, one, slow in zip(faults, told, late, strict=True)
-        if slow or (one is not None and bool(why_not(one, ids)))
+        if slow or (one is not None and bool(failure_reason(one, ids)))
     ]
 
 
-def _lines(subject: Subject, told: dict[str, Any]) -> tuple[int, ...]:
-    """Those of the function's body."""
+def _lines(subject: TargetFunction, told: dict[str, Any]) -> tuple[int, ...]:
+    """Return the executed lines of the function's body."""
     first, last = subject.function.body[0].lineno, subject.function.end_lineno or 0
     lines = told.get("lines")
     return tuple(n for n in lines if isinstance(n, int) and first <= n <= last) if lines else ()
 
 
-def _by_importlib(place: Place) -> bool:
-    """Whether the project has its tests imported so: of its options this one decides what is run."""
-    for name in _CONFIGURED:
+def _by_importlib(place: ToolTree) -> bool:
+    """True if the project configures importlib mode, which decides what is imported."""
+    for name in _CONFIG_FILES:
         if place.files.exists(name) and _IMPORT_MODE.encode() in place.read(name):
             return True
     return False

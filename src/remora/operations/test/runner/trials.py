@@ -1,4 +1,4 @@
-"""What calls of a function come to, twice in different circumstances, and with faults planted in it."""
+"""Trial calls of a function, in different circumstances and with planted faults."""
 
 import ast
 from collections.abc import Sequence
@@ -11,78 +11,85 @@ from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.test.cases.best_cases import Case, case_of
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.cases.test_source import source_of
+from remora.operations.test.cases.test_source import property_source
 from remora.operations.test.mutants import Mutant
-from remora.operations.test.runner.parent import TWICE, Order, Results, carry_out
-from remora.operations.test.target import Subject
-from remora.tools.tree import Place
+from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
+from remora.operations.test.target import TargetFunction
+from remora.tools.tree import ToolTree
 
-_EACH = 1.0
-_OF_PROPERTY = 10.0
-_TO_HOLD = 30.0
-"""What holds must be found to hold on a busy machine too."""
-_ALL = 25.0
-_OF_MUTANT = 6.0
-_PATIENCE = 3
+_CALL_S = 1.0
+_MUTANT_PROPERTY_S = 10.0
+_PROPERTY_S = 30.0
+"""Long enough for a busy machine."""
+_ALL_CALLS_S = 25.0
+_MUTANT_CALLS_S = 6.0
+_MAX_LATE_CALLS = 3
 _EXAMPLES = 300
-"""For which a property must hold …"""
-_FEWER = 60
-"""… and with which a mutant is tried."""
+"""Hypothesis examples for which a property must hold."""
+_MUTANT_EXAMPLES = 60
+"""Hypothesis examples per mutant."""
 
 
-class Tried(NamedTuple):
-    """Calls that a test can be made of, and properties that hold."""
+class TrialResults(NamedTuple):
+    """Cases for a test, and properties that hold."""
 
     cases: list[Case]
     held: list[Property]
 
 
-def tried(
-    place: Place, subject: Subject, calls: Sequence[str], groups: Sequence[Sequence[Property]]
-) -> Tried:
-    """Each call in both circumstances; of each group of properties the first that holds. Raises
-    HostError where the module cannot be imported, or is imported from elsewhere."""
-    plain = _order(place, subject, calls, _ALL, _PATIENCE)
-    more = {**plain, "seconds": _ALL + _TO_HOLD * len(groups)}
-    more.update(_properties(groups, _EXAMPLES, _TO_HOLD))
+def try_calls(
+    place: ToolTree,
+    subject: TargetFunction,
+    calls: Sequence[str],
+    groups: Sequence[Sequence[Property]],
+) -> TrialResults:
+    """Try each call in both circumstances, and find the first property of each group that holds.
+
+    Raises HostError if the module cannot be imported or is imported from elsewhere.
+    """
+    plain = _order(place, subject, calls, _ALL_CALLS_S, _MAX_LATE_CALLS)
+    more = {**plain, "seconds": _ALL_CALLS_S + _PROPERTY_S * len(groups)}
+    more.update(_properties(groups, _EXAMPLES, _PROPERTY_S))
     paths = [subject.import_root]
-    runs = [carry_out(place, paths, [more]), carry_out(place, paths, [plain], TWICE[1])]
+    runs = [
+        run_in_child(place, paths, [more]),
+        run_in_child(place, paths, [plain], CIRCUMSTANCES[1]),
+    ]
     for results in runs:
         problem = (results.of(0) or {}).get("problem")
         if problem:
             raise HostError(str(problem).replace(f"{place.seen}/", "")[:300])
     seen = [[results.of(0, number) for results in runs] for number in range(len(calls))]
-    return Tried(_cases(place, subject, calls, seen), _held(runs[0], groups))
+    return TrialResults(_cases(place, subject, calls, seen), _held_properties(runs[0], groups))
 
 
-def cases_of(place: Place, subject: Subject, calls: Sequence[str]) -> list[Case]:
-    """Those of the calls that a test can be made of, in their order. Raises as `tried`."""
-    return tried(place, subject, calls, []).cases
+def cases_of(place: ToolTree, subject: TargetFunction, calls: Sequence[str]) -> list[Case]:
+    """Return the cases for those calls that can be asserted, in order. Raises as `try_calls`."""
+    return try_calls(place, subject, calls, []).cases
 
 
-class Killed(NamedTuple):
-    """The numbers of the mutants with which it comes to something else, by call; and with which it
-    does not hold, for each property."""
+class KilledMutants(NamedTuple):
+    """Numbers of the killed mutants, by call and by property."""
 
     by_call: dict[str, frozenset[int]]
     by_property: list[frozenset[int]]
 
 
 def killed_by(
-    place: Place,
-    subject: Subject,
+    place: ToolTree,
+    subject: TargetFunction,
     cases: Sequence[Case],
     held: Sequence[Property],
     faults: Sequence[Mutant],
-) -> Killed:
-    """All calls and all properties with each of the mutants."""
-    seconds = _OF_MUTANT + _OF_PROPERTY * len(held)
+) -> KilledMutants:
+    """Try all calls and properties with each mutant."""
+    seconds = _MUTANT_CALLS_S + _MUTANT_PROPERTY_S * len(held)
     plain = _order(place, subject, [case.call for case in cases], seconds, 1)
-    plain.update(_properties([[one] for one in held], _FEWER, _OF_PROPERTY))
+    plain.update(_properties([[one] for one in held], _MUTANT_EXAMPLES, _MUTANT_PROPERTY_S))
     orders: list[Order] = [{**plain, "text": fault.text} for fault in faults]
     if not (cases or held) or not orders:
-        return Killed({}, [frozenset() for _ in held])
-    results = carry_out(place, [subject.import_root], orders)
+        return KilledMutants({}, [frozenset() for _ in held])
+    results = run_in_child(place, [subject.import_root], orders)
     by_call = {
         case.call: frozenset(
             fault for fault in range(len(faults)) if _differs(case, results, fault, number)
@@ -97,16 +104,16 @@ def killed_by(
         )
         for number in range(len(held))
     ]
-    return Killed(by_call, by_property)
+    return KilledMutants(by_call, by_property)
 
 
 def _cases(
-    place: Place,
-    subject: Subject,
+    place: ToolTree,
+    subject: TargetFunction,
     calls: Sequence[str],
     seen: Sequence[Sequence[dict[str, Any] | None]],
 ) -> list[Case]:
-    raising = _Raising(place)
+    raising = _RaiseLines(place)
     root = str(place.seen)
     found = zip(calls, seen, strict=True)
     cases = [case_of(call, told, raising.at, root) for call, told in found]
@@ -118,7 +125,7 @@ def _cases(
     ]
 
 
-def _held(results: Results, groups: Sequence[Sequence[Property]]) -> list[Property]:
+def _held_properties(results: Results, groups: Sequence[Sequence[Property]]) -> list[Property]:
     found: list[Property] = []
     for number, group in enumerate(groups):
         names = (f"{number}-{variant}" for variant in range(len(group)))
@@ -131,7 +138,7 @@ def _properties(
     groups: Sequence[Sequence[Property]], examples: int, seconds: float
 ) -> dict[str, Any]:
     return {
-        "properties": [[source_of(one) for one in group] for group in groups],
+        "properties": [[property_source(one) for one in group] for group in groups],
         "examples": examples,
         "each_property": seconds,
     }
@@ -140,34 +147,34 @@ def _properties(
 def _differs(case: Case, results: Results, fault: int, number: int) -> bool:
     told = results.of(fault, number)
     if told is None:
-        return False  # it was not reached
+        return False  # not reached
     made = case_of(case.call, [told], lambda *_: True, "\0")
     return made is None or (made.value, made.raises) != (case.value, case.raises)
 
 
 def _order(
-    place: Place, subject: Subject, calls: Sequence[str], seconds: float, patience: int
+    place: ToolTree, subject: TargetFunction, calls: Sequence[str], seconds: float, patience: int
 ) -> Order:
     return {
         "module": subject.module,
         "path": str(place.seen / subject.path),
         "calls": list(calls),
-        "each": _EACH,
+        "each": _CALL_S,
         "seconds": seconds,
         "patience": patience,
     }
 
 
-class _Raising:
-    """Where files of the tree raise exceptions on purpose."""
+class _RaiseLines:
+    """Lines of `raise` statements in the tree."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ToolTree) -> None:
         self._place = place
         self._root = place.seen
         self._lines: dict[str, frozenset[int]] = {}
 
     def at(self, path: str, line: int) -> bool:
-        """Whether a `raise` stands in that line."""
+        """True if the line has a `raise` statement."""
         if path not in self._lines:
             self._lines[path] = self._find(Path(path))
         return line in self._lines[path]

@@ -1,4 +1,4 @@
-"""Which ruff configuration counts for a file of the tree: none from beyond the root."""
+"""Ruff configuration of files in the tree, never from above the root."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 from remora.errors import HostError
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 SETTINGS = (".ruff.toml", "ruff.toml", "pyproject.toml")
 """Files that may hold some; of one folder the first that does."""
@@ -16,31 +16,31 @@ _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
 _LOWEST = re.compile(r"(?:>=|==|~=|>)\s*3\.(\d+)")
 
 
-def is_configured(place: Place, path: str) -> bool:
-    """Whether ruff finds a configuration for `path` (a file or folder) within the tree.
+def is_configured(place: ToolTree, path: str) -> bool:
+    """True if ruff finds a configuration for `path` (a file or folder) within the tree.
 
-    Raises HostError where one of those it would look at leads beyond the root or can't be read.
+    Raises HostError if one of those it would look at leads beyond the root or can't be read.
     """
     folder = path if path == "" or (place.tree / path).is_dir() else path.rpartition("/")[0]
     parts = [part for part in folder.split("/") if part not in ("", ".")]
     found = False
     for count in range(len(parts), -1, -1):
-        found = _configures(place, "/".join(parts[:count])) or found
+        found = _has_config(place, "/".join(parts[:count])) or found
     return found
 
 
-def check_below(place: Place, folder: str) -> bool:
-    """Whether a folder of the tree beneath `folder` has a configuration of its own.
+def has_config_below(place: ToolTree, folder: str) -> bool:
+    """True if a folder of the tree beneath `folder` has a configuration of its own.
 
     Raises HostError as `is_configured` does.
     """
     pattern = f"{folder}/**/*.toml" if folder else "**/*.toml"
     inside = {path.rpartition("/")[0] for path in place.files.glob(pattern, look=place.left)}
-    found = [_configures(place, each) for each in sorted(inside)]  # every one is looked at
+    found = [_has_config(place, each) for each in sorted(inside)]  # every one is looked at
     return any(found)
 
 
-def target_version(place: Place) -> list[str]:
+def target_version(place: ToolTree) -> list[str]:
     """The option for the oldest Python that the project supports, where it says so.
 
     Without a configuration of its own ruff would look for that above the root too.
@@ -56,15 +56,15 @@ def target_version(place: Place) -> list[str]:
     return ["--target-version", f"py3{minor}"]
 
 
-def _configures(place: Place, folder: str) -> bool:
-    """Whether this very folder holds a configuration; it and all it extends are looked at."""
+def _has_config(place: ToolTree, folder: str) -> bool:
+    """True if this very folder holds a configuration; it and all it extends are looked at."""
     for name in SETTINGS:
         path = f"{folder}/{name}" if folder else name
         if not os.path.lexists(place.tree / path):
             continue
         settings = _section(path, _read(place, path))
         if settings is not None:
-            _follow(place, path, settings, [path])
+            _check_extended(place, path, settings, [path])
             return True
     return False
 
@@ -77,7 +77,7 @@ def _section(path: str, document: dict[str, Any]) -> dict[str, Any] | None:
     return ruff if isinstance(ruff, dict) else None
 
 
-def _follow(place: Place, path: str, settings: dict[str, Any], seen: list[str]) -> None:
+def _check_extended(place: ToolTree, path: str, settings: dict[str, Any], seen: list[str]) -> None:
     extend = settings.get("extend")
     if not isinstance(extend, str):
         return
@@ -91,10 +91,10 @@ def _follow(place: Place, path: str, settings: dict[str, Any], seen: list[str]) 
     if target in seen:
         raise HostError(f"{path}: `extend` goes in a circle")
     inner = _section(target, _read(place, target))
-    _follow(place, target, inner or {}, [*seen, target])
+    _check_extended(place, target, inner or {}, [*seen, target])
 
 
-def _read(place: Place, path: str) -> dict[str, Any]:
+def _read(place: ToolTree, path: str) -> dict[str, Any]:
     content = place.files.read_bytes(path, limit=_LIMIT)
     try:
         return tomllib.loads(content.decode("utf-8-sig"))

@@ -5,18 +5,18 @@ from typing import Any
 
 from remora.code.syntax.source import parse_error
 from remora.errors import HostError
-from remora.tools.host.ruff.new_findings import lasting_harm
+from remora.tools.host.ruff.new_findings import lasting_new_finding
 from remora.tools.host.ruff.ruff_process import Finding, ruff_check
-from remora.tools.host.ruff.text_edits import Edit, applied, edits_of, overlap
+from remora.tools.host.ruff.text_edits import Edit, apply_edits, edits_of, overlap
 from remora.tools.host.text_lines import Text, decode, lines_of
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 _SOURCES = (".py", ".pyi")
-_Spot = tuple[str, int, int | None]
+_FindingKey = tuple[str, int, int | None]
 
 
 def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
-    place: Place,
+    place: ToolTree,
     path: str,
     code: str,
     line: int,
@@ -26,17 +26,17 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
 ) -> dict[str, Any]:
     """Carry out the fix of the one finding `code` at `line` (the first, without `column`).
 
-    Raises HostError where there is no such finding, it has no fix, or the fix is unsafe and
+    Raises HostError if there is no such finding, it has no fix, or the fix is unsafe and
     `unsafe` is not set; with `node` (a qualname) also where the fix would add a finding that no
     safe fix on the node's lines takes away. Nothing is written then. Says how many findings were
-    `applied` (1), where, and the fix's message.
+    `apply_edits` (1), where, and the fix's message.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
-    finding = _pick(present, path, (code, line, column))
-    fix = _usable(finding, unsafe=unsafe)
-    content = text._replace(body=applied(text.body, edits_of(text.body, fix))).bytes()
-    harm = None if node is None else lasting_harm(place, path, node, present, content)
+    finding = _find_finding(present, path, (code, line, column))
+    fix = _allowed_fix(finding, unsafe=unsafe)
+    content = text._replace(body=apply_edits(text.body, edits_of(text.body, fix))).bytes()
+    harm = None if node is None else lasting_new_finding(place, path, node, present, content)
     if harm:
         raise HostError(f"{path}:{line}: the fix of {code} was not made: {harm}")
     place.write(path, content)
@@ -44,7 +44,7 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
 
 
 def apply_safe_fixes(
-    place: Place, path: str, findings: list[list[Any]], node: str | None = None
+    place: ToolTree, path: str, findings: list[list[Any]], node: str | None = None
 ) -> dict[str, Any]:
     """Carry out the safe fixes of several findings, `[code, line, column or null]`, in one go.
 
@@ -58,27 +58,27 @@ def apply_safe_fixes(
     lines = lines_of(text.body)
     wanted: list[tuple[Finding, tuple[Edit, ...]]] = []
     for spot in findings:
-        finding = _pick(present, path, _spot(spot))
-        wanted.append((finding, edits_of(text.body, _usable(finding, unsafe=False), lines)))
-    taken, skipped = _apart(wanted)
-    body, taken, broken = _parsing(text, taken)
+        finding = _find_finding(present, path, _finding_key(spot))
+        wanted.append((finding, edits_of(text.body, _allowed_fix(finding, unsafe=False), lines)))
+    taken, skipped = _without_overlaps(wanted)
+    body, taken, broken = _still_parsing(text, taken)
     if node is not None and taken:
-        body, taken, harmful = _harmless(place, path, node, present, (text, taken))
+        body, taken, harmful = _without_lasting_findings(place, path, node, present, (text, taken))
         broken += harmful
     if body != text.body:
         place.write(path, text._replace(body=body).bytes())
-    told = [_told(finding, why) for finding, why in [*skipped, *broken]]
+    told = [_skipped_row(finding, why) for finding, why in [*skipped, *broken]]
     return {"applied": len(taken), "skipped": told}
 
 
-_Wanted = tuple[Finding, tuple[Edit, ...]]
-_Left = list[tuple[Finding, str]]
+_FixEdits = tuple[Finding, tuple[Edit, ...]]
+_Skipped = list[tuple[Finding, str]]
 
 
-def _apart(wanted: Sequence[_Wanted]) -> tuple[list[_Wanted], _Left]:
+def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Skipped]:
     """Those that meet no earlier one, and the rest."""
-    taken: list[_Wanted] = []
-    left: _Left = []
+    taken: list[_FixEdits] = []
+    left: _Skipped = []
     for finding, edits in wanted:
         if any(overlap(edits, other) for _, other in taken):
             left.append((finding, "overlaps another fix"))
@@ -87,66 +87,70 @@ def _apart(wanted: Sequence[_Wanted]) -> tuple[list[_Wanted], _Left]:
     return taken, left
 
 
-def _parsing(text: Text, wanted: list[_Wanted]) -> tuple[str, list[_Wanted], _Left]:
+def _still_parsing(text: Text, wanted: list[_FixEdits]) -> tuple[str, list[_FixEdits], _Skipped]:
     """The text after as many of the fixes, in order, as leave it a program.
 
     Each fix alone does; two may not (each removes one of a block's last two statements).
     """
-    together = _with(text, wanted)
+    together = _with_fixes(text, wanted)
     if parse_error(text.bytes()) or not parse_error(text._replace(body=together).bytes()):
         return together, wanted, []
-    taken: list[_Wanted] = []
-    left: _Left = []
+    taken: list[_FixEdits] = []
+    left: _Skipped = []
     for each in wanted:
-        if parse_error(text._replace(body=_with(text, [*taken, each])).bytes()):
+        if parse_error(text._replace(body=_with_fixes(text, [*taken, each])).bytes()):
             left.append((each[0], "the file would not parse"))
         else:
             taken.append(each)
-    return _with(text, taken), taken, left
+    return _with_fixes(text, taken), taken, left
 
 
-def _harmless(
-    place: Place, path: str, node: str, present: list[Finding], wanted: tuple[Text, list[_Wanted]]
-) -> tuple[str, list[_Wanted], _Left]:
+def _without_lasting_findings(
+    place: ToolTree,
+    path: str,
+    node: str,
+    present: list[Finding],
+    wanted: tuple[Text, list[_FixEdits]],
+) -> tuple[str, list[_FixEdits], _Skipped]:
     """The text after as many of the fixes, in order, as add no lasting finding."""
     text, all_of_them = wanted
 
-    def harm(chosen: Sequence[_Wanted]) -> str | None:
-        content = text._replace(body=_with(text, chosen)).bytes()
-        return lasting_harm(place, path, node, present, content)
+    def harm(chosen: Sequence[_FixEdits]) -> str | None:
+        content = text._replace(body=_with_fixes(text, chosen)).bytes()
+        return lasting_new_finding(place, path, node, present, content)
 
     if harm(all_of_them) is None:
-        return _with(text, all_of_them), all_of_them, []
-    taken: list[_Wanted] = []
-    left: _Left = []
+        return _with_fixes(text, all_of_them), all_of_them, []
+    taken: list[_FixEdits] = []
+    left: _Skipped = []
     for each in all_of_them:
         why = harm([*taken, each])
         if why is None:
             taken.append(each)
         else:
             left.append((each[0], why))
-    return _with(text, taken), taken, left
+    return _with_fixes(text, taken), taken, left
 
 
-def _with(text: Text, wanted: Sequence[_Wanted]) -> str:
-    return applied(text.body, [edit for _, edits in wanted for edit in edits])
+def _with_fixes(text: Text, wanted: Sequence[_FixEdits]) -> str:
+    return apply_edits(text.body, [edit for _, edits in wanted for edit in edits])
 
 
-def _source(place: Place, path: str) -> Text:
+def _source(place: ToolTree, path: str) -> Text:
     if not path.endswith(_SOURCES):
         raise HostError(f"{path}: fixes are made in Python files only")
     return decode(path, place.read(path))
 
 
-def _spot(given: list[Any]) -> _Spot:
+def _finding_key(given: list[Any]) -> _FindingKey:
     code, line, column = (*given, None, None, None)[:3]
     shaped = isinstance(code, str) and isinstance(line, int) and isinstance(column, int | None)
-    if not shaped or not 1 < len(given) <= len(_Spot.__args__):  # type: ignore[attr-defined]
+    if not shaped or not 1 < len(given) <= len(_FindingKey.__args__):  # type: ignore[attr-defined]
         raise HostError(f"{given!r} is no finding; it is given as [code, line, column or null]")
     return code, line, column
 
 
-def _pick(findings: list[Finding], path: str, spot: _Spot) -> Finding:
+def _find_finding(findings: list[Finding], path: str, spot: _FindingKey) -> Finding:
     code, line, column = spot
     here = [finding for finding in findings if finding["line"] == line]
     for finding in here:
@@ -157,7 +161,7 @@ def _pick(findings: list[Finding], path: str, spot: _Spot) -> Finding:
     raise HostError(f"{where}: there is no finding {code}; there is {standing or 'none'}")
 
 
-def _usable(finding: Finding, *, unsafe: bool) -> dict[str, Any]:
+def _allowed_fix(finding: Finding, *, unsafe: bool) -> dict[str, Any]:
     fix: dict[str, Any] | None = finding["fix"]
     name = f"{finding['path']}:{finding['line']}: {finding['code']}"
     if fix is None:
@@ -167,5 +171,5 @@ def _usable(finding: Finding, *, unsafe: bool) -> dict[str, Any]:
     return fix
 
 
-def _told(finding: Finding, why: str) -> list[Any]:
+def _skipped_row(finding: Finding, why: str) -> list[Any]:
     return [finding["code"], finding["line"], finding["column"], why]

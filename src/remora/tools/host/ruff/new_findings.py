@@ -1,4 +1,4 @@
-"""Which findings a change adds, and whether the node it was made for can still put them right."""
+"""Findings that a change adds, and those that no safe fix removes."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from remora.code.syntax.nodes import Module, find_node, own_lines
 from remora.ids import escape_path, node_key
 from remora.tools.host.ruff.node_findings import fix_within
 from remora.tools.host.ruff.ruff_process import Finding, check_text
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 _NUMBER = re.compile(r"\d+")
 
@@ -19,18 +19,18 @@ def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
 
     Lines move, so findings are compared by code and message, numbers in it aside.
     """
-    known = Counter(map(_kind, before))
+    known = Counter(map(_comparison_key, before))
     extra: list[Finding] = []
     for finding in after:
-        if known[_kind(finding)] > 0:
-            known[_kind(finding)] -= 1
+        if known[_comparison_key(finding)] > 0:
+            known[_comparison_key(finding)] -= 1
         else:
             extra.append(finding)
     return extra
 
 
-def lasting_harm(
-    place: Place, path: str, node: str, before: list[Finding], content: bytes
+def lasting_new_finding(
+    place: ToolTree, path: str, node: str, before: list[Finding], content: bytes
 ) -> str | None:
     """A finding that `content` would add and no safe fix on the node's own lines takes away.
 
@@ -51,7 +51,7 @@ def lasting_harm(
     return None
 
 
-def _kind(finding: Finding) -> tuple[str, str]:
+def _comparison_key(finding: Finding) -> tuple[str, str]:
     return str(finding.get("code")), _NUMBER.sub("N", str(finding.get("message")))
 
 

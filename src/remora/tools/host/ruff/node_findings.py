@@ -11,13 +11,13 @@ from remora.ids import MODULE, escape_path, node_key
 from remora.tools.host.ruff.ruff_process import Finding, ruff_check
 from remora.tools.host.ruff.text_edits import Edit, edits_of, overlap
 from remora.tools.host.text_lines import clip, decode, lines_of
-from remora.tools.tree import Place
+from remora.tools.tree import ToolTree
 
 _MESSAGE_LIMIT = 90
 _SHOWN = 8
 
 
-def node_findings(place: Place, path: str, node: str) -> dict[str, Any]:
+def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     """The findings on a node's own lines; `node` is its qualname (`__module__` for the file's).
 
     Each has, beside what `ruff_check` says (without the edits), `text` (one line) and
@@ -30,11 +30,11 @@ def node_findings(place: Place, path: str, node: str) -> dict[str, Any]:
     own = _own_lines(path, content, node)
     found = [f for f in ruff_check(place, [path], None, True) if own is None or f["line"] in own]
     kinds = _kinds(decode(path, content).body, found, own) if found else []
-    told = [_told(finding, kind) for finding, kind in zip(found, kinds, strict=True)]
+    told = [_described(finding, kind) for finding, kind in zip(found, kinds, strict=True)]
     counts = Counter(finding["code"] for finding in found)
     return {
         "findings": told,
-        "texts": _shown([finding["text"] for finding in told]),
+        "texts": _first_texts([finding["text"] for finding in told]),
         "counts": dict(sorted(counts.items())),
         "summary": _summary(counts, kinds),
     }
@@ -56,7 +56,7 @@ def _kinds(body: str, found: Sequence[Finding], own: frozenset[int] | None) -> l
     edits: list[tuple[Edit, ...]] = []
     kinds: list[str] = []
     for finding in found:
-        kind = _alone(finding, own)
+        kind = _fix_kind(finding, own)
         kinds.append(kind)
         edits.append(edits_of(body, finding["fix"], lines) if kind != "none" else ())
     safe = [index for index, kind in enumerate(kinds) if kind == "safe"]
@@ -66,7 +66,7 @@ def _kinds(body: str, found: Sequence[Finding], own: frozenset[int] | None) -> l
     return kinds
 
 
-def _alone(finding: Finding, own: frozenset[int] | None) -> str:
+def _fix_kind(finding: Finding, own: frozenset[int] | None) -> str:
     """The kind of a finding's fix, others left out of account."""
     fix = finding["fix"]
     if fix is None or fix["applicability"] not in ("safe", "unsafe"):
@@ -75,7 +75,7 @@ def _alone(finding: Finding, own: frozenset[int] | None) -> str:
 
 
 def fix_within(fix: dict[str, Any], own: frozenset[int]) -> bool:
-    """Whether a fix touches no line but these."""
+    """True if a fix touches no line but these."""
     return all(_within(edit, own) for edit in fix["edits"])
 
 
@@ -88,7 +88,7 @@ def _within(edit: dict[str, Any], own: frozenset[int]) -> bool:
     return all(line in own for line in range(first, last + 1))
 
 
-def _told(finding: Finding, kind: str) -> dict[str, Any]:
+def _described(finding: Finding, kind: str) -> dict[str, Any]:
     message = clip(finding["message"], _MESSAGE_LIMIT)
     rest = {key: value for key, value in finding.items() if key != "fix"}
     return {
@@ -99,7 +99,7 @@ def _told(finding: Finding, kind: str) -> dict[str, Any]:
     }
 
 
-def _shown(texts: list[str]) -> list[str]:
+def _first_texts(texts: list[str]) -> list[str]:
     """The first texts; a packet has no room for a file's worth of them."""
     more = len(texts) - _SHOWN
     return texts if more <= 0 else [*texts[:_SHOWN], f"and {more} more"]

@@ -13,8 +13,8 @@ from remora.errors import HostError
 from remora.sandbox.confinement import Confinement
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
-from remora.tools.host.ruff.config_files import check_below, is_configured, target_version
-from remora.tools.tree import Place
+from remora.tools.host.ruff.config_files import has_config_below, is_configured, target_version
+from remora.tools.tree import ToolTree
 
 Finding = dict[str, Any]
 
@@ -26,7 +26,7 @@ _NO_CODE = "invalid-syntax"
 
 
 def ruff_check(
-    place: Place, paths: list[str], select: list[str] | None = None, unsafe: bool = False
+    place: ToolTree, paths: list[str], select: list[str] | None = None, unsafe: bool = False
 ) -> list[Finding]:
     """What ruff finds in files and folders of the tree, by path, line, column and code.
 
@@ -44,18 +44,18 @@ def ruff_check(
             finished = _ruff(place, [*options, "--", *group[start : start + _AT_ONCE]])
             found += _findings(place, finished, unsafe=unsafe)
     known = {path: place.files.exists(path) for path in {each["path"] for each in found}}
-    return sorted((each for each in found if known[each["path"]]), key=_order)
+    return sorted((each for each in found if known[each["path"]]), key=_sort_key)
 
 
-def check_text(place: Place, path: str, content: bytes) -> list[Finding]:
+def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
     """What ruff would find if the file at `path` (it need not exist) held `content`."""
     isolated = not is_configured(place, path)
     options = [*_CHECK, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
     finished = _ruff(place, [*options, "--stdin-filename", path, "-"], content)
-    return sorted(_findings(place, finished, unsafe=True), key=_order)
+    return sorted(_findings(place, finished, unsafe=True), key=_sort_key)
 
 
-def with_sorted_imports(place: Place, path: str, content: bytes) -> bytes:
+def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
     """A file's content with its imports as the project's own rules want them, if any do."""
     isolated = not is_configured(place, path)
     options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
@@ -63,7 +63,7 @@ def with_sorted_imports(place: Place, path: str, content: bytes) -> bytes:
     return _ruff(place, [*options, "--stdin-filename", path, "-"], content).stdout or content
 
 
-def _order(finding: Finding) -> tuple[str, int, int, str]:
+def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
     return finding["path"], finding["line"], finding["column"], finding["code"]
 
 
@@ -72,16 +72,16 @@ def _rules(select: list[str] | None) -> list[str]:
         return []
     for rule in select:
         if not (rule.isascii() and rule.isalnum()):
-            raise HostError(f"{rule!r} is no rule: `F401` and `F` are")
+            raise HostError(f"{rule!r} is not a rule code; use e.g. F401 or F")
     return ["--select", ",".join(select)] if select else []
 
 
-def _source_of_rules(place: Place, *, isolated: bool) -> list[str]:
+def _source_of_rules(place: ToolTree, *, isolated: bool) -> list[str]:
     # without a configuration of its own, ruff would use one that lies above the root
     return ["--isolated", *target_version(place)] if isolated else []
 
 
-def _grouped(place: Place, paths: list[str]) -> list[tuple[bool, list[str]]]:
+def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
     """The paths whose configuration lies in the tree, and those that have none (true)."""
     groups: dict[bool, list[str]] = {False: [], True: []}
     configured: dict[str, bool] = {}
@@ -95,20 +95,20 @@ def _grouped(place: Place, paths: list[str]) -> list[tuple[bool, list[str]]]:
     return [(isolated, group) for isolated, group in groups.items() if group]
 
 
-def _expanded(place: Place, path: str) -> Sequence[str]:
+def _expanded(place: ToolTree, path: str) -> Sequence[str]:
     """A file as it is; a folder as its Python files where configurations differ beneath it."""
     if path.rstrip("/") in ("", "."):
-        return _folder(place, "")
+        return _folder_arguments(place, "")
     if place.files.exists(path):
         return [path]
     if place.files.is_folder(path):
-        return _folder(place, path.rstrip("/"))
+        return _folder_arguments(place, path.rstrip("/"))
     place.files.stat(path)  # says what is wrong with it
     return []
 
 
-def _folder(place: Place, folder: str) -> Sequence[str]:
-    nested = check_below(place, folder)
+def _folder_arguments(place: ToolTree, folder: str) -> Sequence[str]:
+    nested = has_config_below(place, folder)
     if is_configured(place, folder) or not nested:
         return [f"{folder}/." if folder else "."]
     prefix = f"{folder}/" if folder else ""
@@ -116,7 +116,7 @@ def _folder(place: Place, folder: str) -> Sequence[str]:
     return sorted(path for kind in kinds for path in place.files.glob(kind, look=place.left))
 
 
-def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> ProcessResult:
+def _ruff(place: ToolTree, words: list[str], stdin: bytes = b"") -> ProcessResult:
     command = Command(
         argv=(_binary(), *words),
         folder=place.tree,
@@ -124,7 +124,7 @@ def _ruff(place: Place, words: list[str], stdin: bytes = b"") -> ProcessResult:
         confinement=Confinement(read=(place.tree, Path(_binary()))),
     )
     finished = run_command(command, output_limit=_OUTPUT_LIMIT, stdin=stdin)
-    place.ran_under(finished.isolation)
+    place.note_isolation(finished.isolation)
     place.left()
     if finished.timed_out:
         raise HostError(f"ruff did not finish within {SECONDS} seconds")
@@ -143,11 +143,11 @@ def _binary() -> str:
     return str(find_ruff_bin())
 
 
-def _findings(place: Place, finished: ProcessResult, *, unsafe: bool) -> list[Finding]:
+def _findings(place: ToolTree, finished: ProcessResult, *, unsafe: bool) -> list[Finding]:
     try:
         raw = msgspec.json.decode(finished.stdout or b"[]")
     except msgspec.DecodeError:
-        raise HostError("ruff said what is not JSON") from None
+        raise HostError("ruff's output is not JSON") from None
     return [_finding(item, place.seen, unsafe=unsafe) for item in raw]
 
 

@@ -30,22 +30,22 @@ def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) ->
 
 
 def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
-    """Whether two fixes touch the same characters or insert at the same place.
+    """True if two fixes touch the same characters or insert at the same place.
 
     Fixes whose edits are all the same do not: doing one does the other.
     """
     if set(one) == set(other):
         return False
-    return any(_meet(a, b) for a in one for b in other)
+    return any(_edits_touch(a, b) for a in one for b in other)
 
 
-def _meet(a: Edit, b: Edit) -> bool:
+def _edits_touch(a: Edit, b: Edit) -> bool:
     if a.start == a.stop or b.start == b.stop:  # an insertion meets what it stands in or beside
         return a.start <= b.stop and b.start <= a.stop
     return a.start < b.stop and b.start < a.stop
 
 
-def applied(body: str, edits: Sequence[Edit]) -> str:
+def apply_edits(body: str, edits: Sequence[Edit]) -> str:
     """The text with edits that do not overlap carried out; the same edit twice counts once."""
     for edit in sorted(set(edits), reverse=True):
         body = body[: edit.start] + edit.content + body[edit.stop :]

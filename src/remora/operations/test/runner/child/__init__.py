@@ -1,7 +1,7 @@
-"""Runs tests and calls of a project's functions, each in a process of its own, and says how they went.
+"""Runs tests and calls of a project's functions, each in its own process, and writes the results.
 
 It runs in the project's interpreter (Python 3.8 or newer), which need not have Remora: the standard
-library, for tests pytest and for properties Hypothesis are all it imports. Standard input holds one JSON object:
+library, pytest for tests and Hypothesis for properties are all it imports. Standard input holds one JSON object:
 
     root      the tree, absolute and resolved; `away` what must not be imported from
     out       an existing private folder: one file for each order, or for each call of it
@@ -11,9 +11,9 @@ library, for tests pytest and for properties Hypothesis are all it imports. Stan
     orders    what is to be done, one after the other
 
 An order says how many `seconds` it may take, and may put another text into a file (`path`, `text`)
-for as long as it lasts. Either `calls` are expressions about `module`, the file `path`, of which each
+while the order runs. Either `calls` are expressions about `module`, the file `path`, of which each
 may take `each` seconds and `patience` may take longer, and `properties` are groups of tests by name and
 text, of which each is tried with so many `examples` and may take `each_property` seconds, until one of
 its group holds; or `ids` are tests of
-pytest's. Nothing here is believed by who reads it: the project's code could have written it.
+pytest's. The reader does not trust the results: the project's code could have written them.
 """

@@ -1,4 +1,4 @@
-"""What tests and calls must not depend on: the network, and the time."""
+"""Blocks the network and shifts clocks: tests and calls must not depend on them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 
 def cut_off() -> None:
-    """No connections, also where nothing else forbids them."""
+    """Refuse connections, even if nothing else forbids them."""
 
     def refuse(*_: object) -> None:
-        raise OSError("there is no network here")
+        raise OSError("network access is blocked")
 
     for name in ("connect", "connect_ex"):
         setattr(socket.socket, name, refuse)
 
 
 def shift_clocks(seconds: int) -> None:
-    """Every clock of Python's goes ahead: what depends on the time is another one."""
+    """Put all of Python's clocks forward."""
     real_time, real_ns = time.time, time.time_ns
     local, utc, text = time.localtime, time.gmtime, time.strftime
     shifted = {
@@ -35,7 +35,7 @@ def shift_clocks(seconds: int) -> None:
 
 
 def shift_dates(seconds: int) -> None:
-    """What `datetime` takes for now, too."""
+    """Put `datetime`'s current time forward."""
     real_date, real_moment = datetime.date, datetime.datetime
     ahead = datetime.timedelta(seconds=seconds)
 

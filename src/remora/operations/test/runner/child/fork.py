@@ -1,4 +1,4 @@
-"""One piece of work in a process of its own, and what it leaves behind."""
+"""Work in a forked process, and its result files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _MEMORY = 4 << 30
 _FILE = 64 << 20
 _STEP = 0.002
 
-monotonic, sleep = time.monotonic, time.sleep  # ours, whatever is done to the clocks
+monotonic, sleep = time.monotonic, time.sleep  # before the clocks are shifted
 
 
 def in_child(work: Callable[[], None], seconds: float) -> bool:
-    """Whether it ended in time, by whatever means; all that it started in its group ends with it."""
+    """Run work in a child; True if it ended in time. Its process group is killed afterwards."""
     child = os.fork()
     if child == 0:
         try:
@@ -46,7 +46,7 @@ def in_child(work: Callable[[], None], seconds: float) -> bool:
 
 
 def write(out: str, name: str, found: Order) -> None:
-    """One file, which is there as a whole or not at all."""
+    """Write one result file atomically."""
     path = os.path.join(out, name)
     with open(path + ".new", "w", encoding="ascii") as file:
         json.dump(found, file)
@@ -54,7 +54,7 @@ def write(out: str, name: str, found: Order) -> None:
 
 
 def read(out: str, name: str) -> Order:
-    """What was written; nothing where it was not."""
+    """Return a result; empty if there is none."""
     try:
         with open(os.path.join(out, name) + ".json", encoding="ascii") as file:
             found = json.load(file)
@@ -64,7 +64,7 @@ def read(out: str, name: str) -> Order:
 
 
 def line_of(error: BaseException) -> str:
-    """An error's text as one line."""
+    """Return an error's text as one line."""
     try:
         return " ".join(str(error).split())[:200]
     except Exception:

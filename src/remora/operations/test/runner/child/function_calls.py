@@ -1,4 +1,4 @@
-"""Calls of a module's functions, each in a child, and what they come to."""
+"""Calls of a module's functions, each in a child, and their results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
 
 
 def imported(module: str, path: str) -> tuple[Any, str]:
-    """The module, and why it cannot be asked."""
+    """Return the module, or why it cannot be imported."""
     try:
         found = importlib.import_module(module)
     except BaseException as error:
@@ -51,7 +51,7 @@ def imported(module: str, path: str) -> tuple[Any, str]:
 
 
 def called(asked: Order, module: Any, path: str, call: str) -> Order:
-    """What came of one call, and which lines of the file were run for it."""
+    """Return the result of one call and the executed lines of the file."""
     code = compile(call, "<call>", "eval")
     lines, watched = Lines(path, asked["root"]), Effects(asked["root"], asked["scratch"])
     listed = False
@@ -73,7 +73,7 @@ def called(asked: Order, module: Any, path: str, call: str) -> Order:
 
 
 def taken(iterator: Iterator[Any]) -> list[Any]:
-    """What it yields; one without an end is none that can be told."""
+    """Return the items. Raises OverflowError if there are too many."""
     items = []
     for item in iterator:
         items.append(item)
@@ -83,7 +83,7 @@ def taken(iterator: Iterator[Any]) -> list[Any]:
 
 
 def raised(error: Exception) -> Order:
-    """An exception: what it is called, where it is defined, and the project's line that raised it."""
+    """Return an exception's name, its module, and the line that raised it."""
     kind = type(error)
     frames = list(traceback.extract_tb(error.__traceback__))
     last = frames[-1] if frames else None

@@ -1,4 +1,4 @@
-"""Reads the orders, and has each carried out."""
+"""Reads orders from standard input and runs each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .pytest_run import run_tests
 
 
 def main() -> None:
-    """Carry out what standard input says."""
+    """Run the orders of standard input."""
     asked = json.loads(sys.stdin.buffer.read())
     sys.path[:1] = asked["paths"]
     for stream in (1, 2):
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def with_text(order: Order, work: Callable[[], None]) -> None:
-    """Work while the order's file has its text."""
+    """Run work while the order's file has the order's text."""
     if order.get("text") is None:
         work()
         return
@@ -63,7 +63,7 @@ def put(path: str, content: bytes) -> None:
 
 
 def carry_out(asked: Order, name: str, order: Order) -> None:
-    """In a process of its own, which has so many seconds and then none."""
+    """Run an order in its own process within its time limit."""
 
     def work() -> None:
         if "ids" in order:

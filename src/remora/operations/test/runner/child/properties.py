@@ -1,4 +1,4 @@
-"""Property tests by source text, each in a child: whether they hold for all that Hypothesis tries."""
+"""Property tests from source text, each run by Hypothesis in a child."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tracer import Effects
 
 
 def prepare() -> bool:
-    """Import Hypothesis once, for all children; False where the environment has none."""
+    """Import Hypothesis once, for all children; False if it is not installed."""
     try:
         import hypothesis
         from hypothesis import strategies
@@ -20,7 +20,7 @@ def prepare() -> bool:
     @hypothesis.settings(max_examples=5, derandomize=True, deadline=None)
     @hypothesis.given(strategies.text(), strategies.floats(), strategies.binary())
     def anything(*_: object) -> None:
-        """What is looked up at the first use is known to all children then."""
+        """Fill Hypothesis' caches, which all children inherit."""
 
     with contextlib.suppress(hypothesis.errors.HypothesisException):
         anything()
@@ -28,8 +28,7 @@ def prepare() -> bool:
 
 
 def run_properties(asked: Order, name: str, order: Order, module: Any) -> None:
-    """Each in a child; of each group those up to the first that holds, or takes too long; after a few of
-    these none."""
+    """Try each group up to the first property that holds or times out; stop after a few timeouts."""
     late = 0
     for number, group in enumerate(order["properties"]):
         if late >= order["patience"]:
@@ -49,7 +48,7 @@ def run_properties(asked: Order, name: str, order: Order, module: Any) -> None:
 
 
 def tried(asked: Order, module: Any, test: str, text: str, examples: int) -> Order:
-    """What came of one, which `text` defines as the function `test`."""
+    """Return the result of a property that `text` defines as the function `test`."""
     import hypothesis
     from hypothesis import strategies
 
@@ -58,7 +57,7 @@ def tried(asked: Order, module: Any, test: str, text: str, examples: int) -> Ord
         max_examples=examples,
         database=None,
         phases=[hypothesis.Phase.generate],
-        # a busy machine is nobody's fault
+        # a busy machine is not a fault
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
     hypothesis.settings.load_profile("remora")

@@ -1,4 +1,4 @@
-"""Tests run by pytest, in this process, and how each of them went."""
+"""Runs pytest in this process and records each test's outcome."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TAIL = 4_000
 
 
 class Reports:
-    """The plugin: how each test ended, and which lines of a file were run by it."""
+    """Pytest plugin that records outcomes and executed lines."""
 
     def __init__(self, asked: Order, order: Order, hookwrapper: Any) -> None:
         self.tests: dict[str, Any] = {}
@@ -24,7 +24,7 @@ class Reports:
         self.seen: dict[str, Order] = {}
         self.failed: list[str] = []
         self.looks = order.get("text") is None
-        # what a test runs is traced, and not all that pytest does for it
+        # trace only the test itself, not pytest's work around it
 
         @hookwrapper  # type: ignore[untyped-decorator]
         def around(pyfuncitem: Any) -> Iterator[None]:
@@ -39,7 +39,7 @@ class Reports:
         self.pytest_pyfunc_call = around
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """A test is as good as its worst part."""
+        """Record a test's worst outcome."""
         known = self.tests.setdefault(report.nodeid, {"outcome": "passed", "message": "", "ms": 0})
         known["ms"] += int(report.duration * 1000)
         if report.outcome != "passed" and known["outcome"] == "passed":
@@ -48,26 +48,26 @@ class Reports:
             known["message"] = worst(str(report.longrepr))
 
     def pytest_collectreport(self, report: Any) -> None:
-        """What could not be collected."""
+        """Record a collection error."""
         if report.failed:
             self.failed.append(worst(str(report.longrepr)))
 
 
 def worst(text: str) -> str:
-    """The line that says what was wrong."""
+    """Return the line that states the error."""
     said = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
     found = said or [line.strip() for line in text.splitlines() if line.strip()]
     return (found[0] if said else found[-1] if found else "")[:200]
 
 
 class Tail(io.TextIOBase):
-    """What was written last."""
+    """A text file that keeps only its end."""
 
     def __init__(self) -> None:
         self.text = ""
 
     def write(self, text: str) -> int:
-        """Keep the end of it."""
+        """Keep the end."""
         self.text = (self.text + text)[-_TAIL:]
         return len(text)
 
@@ -83,7 +83,7 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
         try:
             code = int(pytest.main([*words, *order["ids"]], plugins=[reports]))
         except BaseException as error:
-            code, problem = -1, f"pytest does not begin: {type(error).__name__}: {line_of(error)}"
+            code, problem = -1, f"pytest does not start: {type(error).__name__}: {line_of(error)}"
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     found = {
         "code": code,

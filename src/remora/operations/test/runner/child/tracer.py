@@ -1,4 +1,4 @@
-"""What the project's code does while it runs: lines, effects, where its modules came from."""
+"""Tracing of the project's code: executed lines, side effects, origins of modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LATER = 0x20 | 0x80 | 0x200
 
 
 class Lines:
-    """Which lines of one file are run, and which code of the tree beneath `root` is entered, by whom."""
+    """Traces executed lines of one file, and calls between code below `root`."""
 
     def __init__(self, path: str, root: str) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class Lines:
         sys.settrace(None)
 
     def own(self, code: CodeType) -> str:
-        """The file it is from, relative to the root; empty where it is from elsewhere."""
+        """Return its file relative to the root; empty if it is from elsewhere."""
         name = code.co_filename
         if name not in self.known:
             real = os.path.realpath(name)
@@ -39,7 +39,7 @@ class Lines:
         return self.known[name]
 
     def begin(self, frame: FrameType, *_: object) -> Any:
-        """Note who enters what, and follow frames of the file."""
+        """Record a call, and trace frames of the file."""
         code, caller = frame.f_code, frame.f_back
         file = self.own(code)
         if not file:
@@ -50,13 +50,13 @@ class Lines:
         return self.step if self.prefix + file == self.path else None
 
     def step(self, frame: FrameType, event: str, _: Any) -> Any:
-        """Note a line."""
+        """Record a line."""
         if event == "line":
             self.seen.add(frame.f_lineno)
         return self.step
 
     def told(self) -> Order:
-        """What was entered, and the calls, as numbers of the codes."""
+        """Return the entered codes, and the calls by their indexes."""
         numbers = {code: number for number, code in enumerate(self.entered)}
         calls = [
             [numbers[caller], line, numbers[callee]]
@@ -68,8 +68,8 @@ class Lines:
 
 
 def called_by(code: CodeType, caller: CodeType) -> bool:
-    """Whether the frame before is the one that called: whoever takes the next value of a generator
-    is not, unless its code names it."""
+    """True if the previous frame is the caller; the consumer of a generator is not, unless its code
+    names it."""
     if not code.co_flags & _LATER or code.co_name.startswith("<"):
         return True
     names = caller.co_names + caller.co_varnames + caller.co_freevars + caller.co_cellvars
@@ -77,8 +77,8 @@ def called_by(code: CodeType, caller: CodeType) -> bool:
 
 
 class Effects:
-    """What is done to anything but the process itself while it is looked at: files that are written,
-    or read from elsewhere, processes, connections."""
+    """Records side effects outside the process: files written or read elsewhere, processes,
+    connections."""
 
     ALLOWED = (
         "import",
@@ -132,7 +132,7 @@ class Effects:
 
     @staticmethod
     def note(event: str, args: tuple[Any, ...]) -> None:
-        """Python tells of what it is about to do."""
+        """Audit hook: record an event with a side effect."""
         self = Effects.watching[-1]
         if self is None or event.startswith(Effects.ALLOWED):
             return
@@ -143,7 +143,7 @@ class Effects:
         self.seen.append(event)
 
     def is_harmless(self, path: Any, mode: Any, flags: Any) -> bool:
-        """Whether a file of the project, or of Python's own, is only read."""
+        """True if a file of the project or of Python is only read."""
         if isinstance(path, bytes):
             path = os.fsdecode(path)
         if not isinstance(path, str):
@@ -156,14 +156,14 @@ class Effects:
         return os.path.abspath(path).startswith(self.inside)
 
     def is_scratch(self, args: tuple[Any, ...]) -> bool:
-        """Whether all paths that are named lie where Hypothesis keeps what it knows of characters."""
+        """True if all paths are in Hypothesis' scratch folder."""
         paths = [os.fsdecode(each) for each in args if isinstance(each, (str, bytes))]
         where = [os.path.abspath(path) + os.sep for path in paths]
         return bool(where) and all(path.startswith(self.scratch + os.sep) for path in where)
 
 
 def strangers(asked: Order) -> str:
-    """A module that came from where the workspace was copied from: it is not what is to be tried."""
+    """Return an error if a module was imported from the original project, not the workspace."""
     prefixes = tuple(os.path.realpath(each) + os.sep for each in {sys.prefix, sys.base_prefix})
     for name, module in sorted(sys.modules.items()):
         origin = getattr(module, "__file__", None)

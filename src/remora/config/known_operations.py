@@ -1,0 +1,41 @@
+"""Configuration of a given set of operations: defaults, descriptions and JSON Schema."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from remora.config.schema import Config, OperationConfig
+
+OperationModels = Mapping[str, type[OperationConfig]]
+"""By operation: the model of its settings."""
+
+
+def default_config(operations: OperationModels) -> Config:
+    """Return the configuration without any file, with an entry for each operation."""
+    return Config(operations={name: model() for name, model in operations.items()})
+
+
+def describe_operations(operations: OperationModels) -> str:
+    """Return the description of the key `operations`, with the keys that only one operation has."""
+    known = [str(Config.model_fields["operations"].description)]
+    for name, model in operations.items():
+        own = [key for key in model.model_fields if key not in OperationConfig.model_fields]
+        known += [f"{name} also has {key}: {model.model_fields[key].description}" for key in own]
+    return " ".join(known)
+
+
+def config_schema(operations: OperationModels) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of a configuration file."""
+    schema = Config.model_json_schema()
+    section = schema["properties"]["operations"]
+    ((pattern, base),) = section.pop("patternProperties").items()
+    section |= {
+        "description": describe_operations(operations),
+        "default": {name: {} for name in operations},
+        "propertyNames": {"pattern": pattern},
+        "properties": {},
+        "additionalProperties": base,
+    }
+    for name, model in operations.items():
+        section["properties"][name] = {"$ref": f"#/$defs/{model.__name__}"}
+        schema["$defs"][model.__name__] = model.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
