@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from remora.trace.redact.builtin_rules import BUILTIN
 from remora.trace.redact.placeholder import PLACEHOLDER
 from remora.trace.redact.redactor import Redactor
-from remora.trace.redact.rule import OwnRule
+from remora.trace.redact.rule import UserRule
 from tests.trace.redact.planted import planted, readable
 
 KEY = b"k" * 32
@@ -19,7 +19,7 @@ ENVIRON = {
     "B_TOKEN": "quux99lemur<x>",
     "C_SECRET": "x1>\"'=y2 z3\nline+2==",
 }
-OWN = (OwnRule("digits", r"\d{5,}"), OwnRule("after-id", r"id[=:](?P<secret>\S+)"))
+OWN = (UserRule("digits", r"\d{5,}"), UserRule("after-id", r"id[=:](?P<secret>\S+)"))
 PLAIN = Redactor(KEY)
 FULL = Redactor(KEY, environ=ENVIRON, own=OWN)
 

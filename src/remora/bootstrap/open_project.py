@@ -77,7 +77,7 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
     import hmac
 
     from remora.trace.redact.redactor import Redactor
-    from remora.trace.redact.rule import OwnRule
+    from remora.trace.redact.rule import UserRule
 
     environ = dict(invocation.environ)
     in_user_file = _keys(invocation).get("user")
@@ -88,7 +88,7 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
         return Redactor(
             hmac.digest(key, b"redaction", "sha256"),
             environ=environ,
-            own=[OwnRule(name=rule.name, pattern=rule.pattern) for rule in config.redaction.rules],
+            own=[UserRule(name=rule.name, pattern=rule.pattern) for rule in config.redaction.rules],
         )
     except ValueError as error:
         raise ConfigError(f"redaction.rules: {error}", hint="patterns are RE2's") from error

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.cli.app.output import count, diff_lines, print_error, table, wrapped
+from remora.cli.app.output import count, diff_lines, print_error, table, wrap_text
 from remora.text import escape_line
 
 
@@ -47,18 +47,18 @@ def test_counts_are_words() -> None:
 
 def test_a_command_is_never_wrapped_for_it_is_there_to_be_copied() -> None:
     command = "`remora analyze --resume 20260101-000000-abcdef`"
-    assert wrapped(f"what was done is recorded; {command} does the rest", 30) == [
+    assert wrap_text(f"what was done is recorded; {command} does the rest", 30) == [
         "what was done is recorded;",
         command,
         "does the rest",
     ]
-    assert wrapped("a\tb", None) == ["a\tb"]
+    assert wrap_text("a\tb", None) == ["a\tb"]
 
 
 def test_an_error_is_wrapped_but_a_snippet_in_it_is_not(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("remora.cli.app.output.room", lambda _stream=None: 30)
+    monkeypatch.setattr("remora.cli.app.output.terminal_width", lambda _stream=None: 30)
     snippet = "    a line of somebody's file that is long"
     print_error("x", f"the file cannot be read by anybody\n{snippet}", "make it so", as_json=False)
     lines = click.unstyle(capsys.readouterr().err).splitlines()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.cli.trace import event_lines
-from remora.cli.trace.event_lines import as_event, as_text, document
+from remora.cli.trace.event_lines import event_json, json_document, string_json
 from remora.errors import StreamDamaged
 
 JSON = st.recursive(
@@ -28,31 +28,31 @@ def test_an_event_stays_the_json_that_it_is_in_ascii(value: object) -> None:
         line = json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:  # lone surrogates do not come into a stream
         return
-    text = "".join(as_event(line))
+    text = "".join(event_json(line))
     assert text.isascii()
     assert json.loads(text) == value
 
 
 @given(st.binary())
 def test_a_line_of_any_bytes_can_be_had_back(line: bytes) -> None:
-    text = "".join(as_text(line))
+    text = "".join(string_json(line))
     assert text.isascii()
     assert json.loads(text).encode("utf-8", "surrogateescape") == line
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_each_item_has_its_line(count: int, capsys: pytest.CaptureFixture[str]) -> None:
-    with document('a"b', "events") as write:
+    with json_document('a"b', "events") as write:
         for number in range(count):
-            write(as_event(b"%d" % number))
+            write(event_json(b"%d" % number))
     out = capsys.readouterr().out
     assert json.loads(out) == {"agent_id": 'a"b', "events": list(range(count))}
     assert out.count("\n") == count + 2
 
 
 def interrupted() -> None:
-    with document("a", "events") as write:
-        write(as_event(b"1"))
+    with json_document("a", "events") as write:
+        write(event_json(b"1"))
         raise KeyboardInterrupt
 
 
@@ -63,9 +63,9 @@ def test_a_document_that_is_broken_off_is_closed(capsys: pytest.CaptureFixture[s
 
 
 def broken_off(*items: bytes) -> None:
-    with document("a", "events") as write:
+    with json_document("a", "events") as write:
         for item in items:
-            write(as_event(item))
+            write(event_json(item))
         raise StreamDamaged("a: a line is no event", hint="look")
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.cli.views.job_view import done_text, job_lines, reviewed, state_word
+from remora.cli.views.job_view import done_text, job_lines, review_counts, state_word
 from remora.cli.views.run_view import totals_line
 
 WORD = st.text("abcdefgh", min_size=1, max_size=12)
@@ -161,7 +161,7 @@ def test_what_went_to_a_branch_is_told_from_what_is_in_the_files() -> None:
 
 def test_the_totals_add_up_to_all_jobs() -> None:
     jobs = [job(), job(), job(review="conflict"), job(review="", status="no_change")]
-    assert click.unstyle(reviewed(jobs)) == "2 verified, 1 conflict, 1 no change"
+    assert click.unstyle(review_counts(jobs)) == "2 verified, 1 conflict, 1 no change"
     document = {"jobs": jobs, "totals": {"jobs": 5, "skipped": 30}}
     told = "5 jobs: 2 verified, 1 conflict, 1 no change; 1 had not begun"
     assert click.unstyle(totals_line(document)) == told

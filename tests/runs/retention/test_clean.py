@@ -12,7 +12,7 @@ import pytest
 
 from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.cli.app.options import Options
-from remora.cli.app.project_context import complete
+from remora.cli.app.project_context import complete_journals_of
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.store.hub_store import HubStore
 from remora.runs.retention.clean import CleanResult, remove_all
@@ -227,7 +227,7 @@ class TestFilesLeftByConflicts:
 
     def test_the_conflict_names_them(self, shop: Desk, capsys: pytest.CaptureFixture[str]) -> None:
         waiting = self.left(shop, "pkg/c.py")
-        complete(Options(), shop.project)
+        complete_journals_of(Options(), shop.project)
         said = capsys.readouterr().err
         assert str(waiting.relative_to(shop.root)) in said
         assert waiting.read_bytes() == b"typed\n"
@@ -236,7 +236,7 @@ class TestFilesLeftByConflicts:
         waiting = self.left(shop, "pkg/c.py")
         shop.write({"pkg/.remora-notes": "mine\n"})
         assert "conflict" not in kinds(clean(shop)), "the journal still needs it"
-        complete(Options(), shop.project)
+        complete_journals_of(Options(), shop.project)
         (found,) = [one for one in clean(shop, dry_run=True).removed if one.kind == "conflict"]
         assert found.name == str(waiting.relative_to(shop.root))
         assert waiting.exists()

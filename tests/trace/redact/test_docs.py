@@ -6,7 +6,7 @@ import yaml
 
 from remora.trace.redact.builtin_rules import BUILTIN
 from remora.trace.redact.redactor import Redactor
-from remora.trace.redact.rule import OwnRule
+from remora.trace.redact.rule import UserRule
 
 PAGE = Path(__file__).parents[3] / "docs/reference/redaction.md"
 
@@ -18,7 +18,7 @@ def test_every_rule_is_on_the_page() -> None:
 
 def test_the_example_of_own_rules() -> None:
     block = PAGE.read_text().split("```yaml\n")[1].split("```")[0]
-    rules = [OwnRule(**rule) for rule in yaml.safe_load(block)["redaction"]["rules"]]
+    rules = [UserRule(**rule) for rule in yaml.safe_load(block)["redaction"]["rules"]]
     clean = Redactor(b"k" * 32, own=rules).text("B-12345678 has pin: 4711")
     assert clean.startswith("<secret:badge:")
     assert "> has pin: <secret:order-pin:" in clean

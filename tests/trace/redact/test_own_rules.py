@@ -3,13 +3,13 @@
 import pytest
 
 from remora.trace.redact.redactor import Redactor
-from remora.trace.redact.rule import OwnRule
+from remora.trace.redact.rule import UserRule
 
 KEY = b"k" * 32
 
 
 def clean(pattern: str, text: str) -> str:
-    return Redactor(KEY, own=[OwnRule("shop", pattern)]).text(text)
+    return Redactor(KEY, own=[UserRule("shop", pattern)]).text(text)
 
 
 def test_the_whole_match_goes() -> None:
@@ -38,7 +38,7 @@ def test_short_and_foreign_text() -> None:
 
 def test_twice_is_once() -> None:
     for pattern in (".+", r"[a-z0-9:<>]{3}", "secret", r"\d+", "[a-f0-9]{12}"):
-        redactor = Redactor(KEY, own=[OwnRule("shop", pattern)])
+        redactor = Redactor(KEY, own=[UserRule("shop", pattern)])
         once = redactor.text("the secret is 1234567890ab and password='aB3dE6gH9jK2'")
         assert redactor.text(once) == once
 
@@ -50,23 +50,23 @@ def test_builtin_rules_stay() -> None:
 @pytest.mark.parametrize("name", ["", "Shop", "shop rule", "shop_rule", "-shop", "a--b", "a" * 41])
 def test_bad_names(name: str) -> None:
     with pytest.raises(ValueError, match="lower-case letters, digits and single hyphens"):
-        Redactor(KEY, own=[OwnRule(name, "x")])
+        Redactor(KEY, own=[UserRule(name, "x")])
 
 
 @pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)", "a{2000}", "[", "\ud800"])
 def test_bad_patterns(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"^redaction rule 'shop': ") as caught:
-        Redactor(KEY, own=[OwnRule("shop", pattern)])
+        Redactor(KEY, own=[UserRule("shop", pattern)])
     assert repr(pattern) in str(caught.value)
 
 
 @pytest.mark.parametrize("pattern", ["", "a*", "(a)?"])
 def test_patterns_that_match_nothing_at_all(pattern: str) -> None:
     with pytest.raises(ValueError, match="matches empty text"):
-        Redactor(KEY, own=[OwnRule("shop", pattern)])
+        Redactor(KEY, own=[UserRule("shop", pattern)])
 
 
 def test_the_version_knows_them() -> None:
-    one, two = (Redactor(KEY, own=[OwnRule("shop", pattern)]).version for pattern in ("a", "b"))
+    one, two = (Redactor(KEY, own=[UserRule("shop", pattern)]).version for pattern in ("a", "b"))
     assert one != two
     assert one.startswith("redact/2+")

@@ -36,7 +36,7 @@ def show(options: Options, name: str) -> int:
     definition = agent.definition.model_dump()
     document = agent_document(agent.folder, definition, builtin=agent.builtin)
     document["definition"] = definition_record(agent)
-    emit(options, document, _shown(agent))
+    emit(options, document, _agent_lines(agent))
     return 0
 
 
@@ -109,11 +109,11 @@ def new(options: Options, name: str, operation: str | None, node_types: tuple[st
         "path": str(started.folder / "agent.yaml"),
         "files": [str(started.folder / file) for file in started.files],
     }
-    emit(options, document, _started(document, started.folder))
+    emit(options, document, _next_steps(document, started.folder))
     return 0
 
 
-def _shown(agent: Agent) -> Iterator[str]:
+def _agent_lines(agent: Agent) -> Iterator[str]:
     definition = agent.definition
     yield click.style(f"{definition.name} ({definition.operation})", bold=True)
     if definition.description:
@@ -132,7 +132,7 @@ def _shown(agent: Agent) -> Iterator[str]:
     yield from table(("TOOL", "MAY CALL", "DESCRIPTION"), rows)
 
 
-def _started(document: dict[str, Any], folder: Path) -> Iterator[str]:
+def _next_steps(document: dict[str, Any], folder: Path) -> Iterator[str]:
     root, here = folder.parents[2], Path.cwd().resolve()
     inside = here.is_relative_to(root)  # else a command has to be told where the project is
     where = "" if inside else f" --root {shlex.quote(str(root))}"

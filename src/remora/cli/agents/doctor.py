@@ -63,7 +63,7 @@ def doctor(options: Options) -> int:
         },
         "checks": [msgspec.to_builtins(check) for check in checks],
     }
-    emit(options, document, [*_lines(checks), *_held(level, better)])
+    emit(options, document, [*_lines(checks), *_isolation_lines(level, better)])
     return 0 if ok else 1
 
 
@@ -113,7 +113,7 @@ def _lines(checks: Sequence[Check]) -> Iterator[str]:
             yield f"    {'':<10} {escape_line(check.hint)}"
 
 
-def _held(level: int, better: Sequence[MissingLevel]) -> Iterator[str]:
+def _isolation_lines(level: int, better: Sequence[MissingLevel]) -> Iterator[str]:
     mark, colour = ("ok", "green") if level >= SAFE_LEVEL else ("--", "yellow")
     yield (
         f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe_level(level)}"

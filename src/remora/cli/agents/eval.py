@@ -7,7 +7,7 @@ import click
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command, group
-from remora.cli.app.output import count, emit, note, room, table, wrapped
+from remora.cli.app.output import count, emit, note, table, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of
 from remora.evals.eval_report import Arm, EvalReport, ToolCounts
 from remora.evals.experiments import compare_settings, select_agents
@@ -103,17 +103,17 @@ def _lines(report: EvalReport) -> Iterator[str]:
         yield from table(_HEAD[:columns], [row[:columns] for row in _rows(arm)])
         yield ""
     told = f"from {count(report.streams, 'stream')}; tokens by {'; '.join(report.counters)}"
-    yield from wrapped(escape_line(told), room())
+    yield from wrap_text(escape_line(told), terminal_width())
 
 
 def _rows(arm: Arm) -> Iterator[Sequence[object]]:
     for tool, tally in sorted(arm.tools.items()):
-        yield [tool, *_cells(tally)]
+        yield [tool, *_row_cells(tally)]
     if len(arm.tools) > 1:
-        yield ["all", *_cells(arm.total())]
+        yield ["all", *_row_cells(arm.total())]
 
 
-def _cells(tally: ToolCounts) -> list[object]:
+def _row_cells(tally: ToolCounts) -> list[object]:
     said = tally.as_json()
     return [
         tally.calls,

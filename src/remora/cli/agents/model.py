@@ -27,7 +27,7 @@ def status(options: Options) -> int:
     caller = caller_of(options)
     config = open_config(caller, caller.find_root())
     found = model_status(caller, config)
-    emit(options, found.document, _shown(found, withheld_key(caller, config)))
+    emit(options, found.document, _status_lines(found, withheld_key(caller, config)))
     return 3 if found.problem else 0
 
 
@@ -60,7 +60,7 @@ model = group(
 )
 
 
-def _shown(found: "ModelStatus", no_key: str) -> Iterator[str]:
+def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
 
     document: dict[str, Any] = found.document
     where = document["base_url"] or "a child process of this command"

@@ -12,7 +12,15 @@ from remora.bootstrap.tool_names import DeclaredTool, check_scripts, known_tools
 from remora.bootstrap.tool_run import ToolRequest, ToolTrial, try_tool
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
-from remora.cli.app.output import coloured, emit, fitted, note, plain_lines, room, wrapped
+from remora.cli.app.output import (
+    color_word,
+    emit,
+    fit_line,
+    note,
+    plain_lines,
+    terminal_width,
+    wrap_text,
+)
 from remora.memory.encode_values import encode_value
 from remora.pym import ScriptChecks
 from remora.text import escape_line
@@ -104,7 +112,7 @@ def run(
     functions += [word for word in more if "=" not in word]
     wish = ToolRequest(name=name, inputs=words, grants=functions)
     tried = try_tool(caller_of(options), wish)
-    emit(options, encode_value(tried.document), _told(tried))
+    emit(options, encode_value(tried.document), _run_lines(tried))
     if options.json and tried.run.printed:
         for line in ("it printed:", *tried.run.printed.rstrip("\n").split("\n")):
             note(options, line)
@@ -149,7 +157,9 @@ def _function_document(host: HostFunction) -> dict[str, str]:
 def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Iterator[str]:
     yield click.style("TOOLS", bold=True)
     for tool in found:
-        yield from _block(f"{tool['name']}({_takes(tool['parameters'])})", tool["description"])
+        yield from _block(
+            f"{tool['name']}({_parameters_text(tool['parameters'])})", tool["description"]
+        )
         if tool["grants"]:
             yield from _indented(f"may call {', '.join(tool['grants'])}")
     yield ""
@@ -158,7 +168,7 @@ def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Ite
         yield from _block(function["signature"], function["description"])
 
 
-def _takes(parameters: dict[str, Any] | None) -> str:
+def _parameters_text(parameters: dict[str, Any] | None) -> str:
     """`target, limit=3`; nothing of a script that cannot be read."""
     known = (parameters or {}).get("properties", {})
     needed = (parameters or {}).get("required", ())
@@ -172,14 +182,15 @@ def _takes(parameters: dict[str, Any] | None) -> str:
 def _block(head: str, about: str) -> Iterator[str]:
     """Yield a signature uncut, so that it can be copied, and what it is about."""
     yield from (
-        click.style(line, bold=True) for line in wrapped(escape_line(head), room(), "        ")
+        click.style(line, bold=True)
+        for line in wrap_text(escape_line(head), terminal_width(), "        ")
     )
     yield from _indented(about)
 
 
 def _indented(text: str) -> Iterator[str]:
-    width = room()
-    for line in wrapped(escape_line(text), width and width - 4):
+    width = terminal_width()
+    for line in wrap_text(escape_line(text), width and width - 4):
         yield f"    {line}"
 
 
@@ -191,27 +202,27 @@ def _verdicts(checked: Sequence[ScriptCheck]) -> Iterator[str]:
         yield from (f"       warning: {escape_line(warning)}" for warning in one.warnings)
 
 
-def _told(tried: ToolTrial) -> Iterator[str]:
+def _run_lines(tried: ToolTrial) -> Iterator[str]:
     document = tried.document
     summary = document["summary"] or ""
-    yield f"{coloured(document['outcome'])}  {escape_line(summary)}".rstrip()
+    yield f"{color_word(document['outcome'])}  {escape_line(summary)}".rstrip()
     if document["error"]:
         kind = f"{document['error_kind']}: " if document["error_kind"] else ""
         yield f"  {kind}{escape_line(document['error'])}"
     if tried.run.printed:
-        yield from _part("printed", plain_lines(tried.run.printed.rstrip("\n")))
+        yield from _section("printed", plain_lines(tried.run.printed.rstrip("\n")))
     if document["result"] is not None:
         shown = json.dumps(encode_value(document["result"]), indent=2, ensure_ascii=False)
-        yield from _part("result", plain_lines(shown))
+        yield from _section("result", plain_lines(shown))
     if document["host_calls"]:
-        yield from _part("host calls", [_call(call) for call in document["host_calls"]])
+        yield from _section("host calls", [_call(call) for call in document["host_calls"]])
     if tried.diffs:
-        yield from _part("changes, in the private copy only", [])
+        yield from _section("changes, in the private copy only", [])
         for diff in tried.diffs:
             yield from plain_lines(diff.rstrip("\n"))
 
 
-def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
     yield ""
     yield click.style(title, bold=True)
     yield from (f"  {line}" for line in lines)
@@ -221,6 +232,6 @@ def _call(call: dict[str, Any]) -> str:
     words = [repr(arg) for arg in call["args"]]
     words += [f"{key}={value!r}" for key, value in call["kwargs"].items()]
     ended = f"  {call['error']}" if call["error"] else ""
-    return fitted(
+    return fit_line(
         escape_line(f"{call['name']}({', '.join(words)})  {call['duration_ms']} ms{ended}")
     )

@@ -35,7 +35,7 @@ SECTIONS = {
 }
 """The sections of the front page."""
 
-MEANT = {
+SUGGESTIONS = {
     "check": "analyze --dry-run",
     "fix": "analyze",
     "lint": "analyze -o lint",
@@ -64,7 +64,7 @@ GLOBAL_OPTIONS = {
 }
 """Options accepted before and after the command."""
 
-_ALONE = {
+_FRONT_PAGE_OPTIONS = {
     "-V, --version": "Show the version and exit.",
     "-h, --help": "Show this message and exit.",
 }
@@ -97,7 +97,7 @@ def front_page() -> str:
         f"{title}:\n{_listed({name: COMMANDS[name][1] for name in names}, width)}\n"
         for title, names in SECTIONS.items()
     ]
-    options = GLOBAL_OPTIONS | _ALONE
+    options = GLOBAL_OPTIONS | _FRONT_PAGE_OPTIONS
     listed = _listed(options, max(map(len, options)))
     return _PAGE.format(sections="\n".join(sections), options=listed)
 

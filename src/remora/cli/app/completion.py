@@ -54,7 +54,7 @@ _SHELLS: dict[str, type[ShellComplete]] = {
 }
 
 
-def complete(root: click.Group, asked: str) -> int:
+def print_completions(root: click.Group, asked: str) -> int:
     """Print completions; `asked` is such as `bash_complete`. Return the exit code."""
     shell = _SHELLS.get(asked.partition("_")[0])
     if shell is None:

@@ -12,11 +12,13 @@ from remora.cli.app.colors import use_colors
 from remora.cli.app.root_group import TopGroup
 from remora.errors import RemoraError
 
-_HALF = "nothing is left half-done: the next command completes or rolls back"
-_BROKEN = (
+_INTERRUPTED_HINT = "nothing is left half-done: the next command completes or rolls back"
+_REINSTALL_HINT = (
     "a package that Remora needs cannot be loaded: install Remora again, with its dependencies"
 )
-_BUG = "this is a bug in Remora; run it again with -v for the traceback, and report that, please"
+_BUG_HINT = (
+    "this is a bug in Remora; run it again with -v for the traceback, and report that, please"
+)
 
 
 def start(args: Sequence[str]) -> int:
@@ -25,7 +27,7 @@ def start(args: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names that the terminal cannot spell are escaped
             stream.reconfigure(errors="backslashreplace")
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, _interrupt)
     code = run(args)
     try:
         sys.stdout.flush()
@@ -37,7 +39,7 @@ def start(args: Sequence[str]) -> int:
 def output_lost(error: OSError) -> int:
     """Discard unprinted output and report the error; return 0 if the reader closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0 if isinstance(error, BrokenPipeError) else _refused((), error)
+    return 0 if isinstance(error, BrokenPipeError) else _disk_error((), error)
 
 
 def _open_missing() -> None:
@@ -47,7 +49,7 @@ def _open_missing() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
 
 
-def _end(*_: object) -> None:
+def _interrupt(*_: object) -> None:
     """Treat SIGTERM as Ctrl-C, so that everything is cleaned up."""
     raise KeyboardInterrupt
 
@@ -56,9 +58,9 @@ def run(args: Sequence[str]) -> int:
     """Run one command line; print every failure on stderr (and as JSON if asked for)."""
     root = TopGroup()
     if asked := os.environ.get("_REMORA_COMPLETE"):
-        from remora.cli.app.completion import complete
+        from remora.cli.app.completion import print_completions
 
-        return complete(root, asked)
+        return print_completions(root, asked)
     colors = use_colors(args, os.environ)
     with click.Context(root, info_name="remora", color=colors).scope(cleanup=False):
         return _run(root, args, color=colors)
@@ -72,17 +74,17 @@ def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
         result = root.main(list(args), "remora", standalone_mode=False, color=color)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
-        return _misused(error, args)
+        return _usage_error(error, args)
     except RemoraError as error:
-        return _told(args, error.exit_code, error.code, error.message, error.hint)
+        return _print_error(args, error.exit_code, error.code, error.message, error.hint)
     except (click.Abort, KeyboardInterrupt):
-        return _told(args, 130, "interrupted", "interrupted", _HALF)
+        return _print_error(args, 130, "interrupted", "interrupted", _INTERRUPTED_HINT)
     except OSError as error:  # what nobody below had a better word for, our own output's too
-        return _refused(args, error)
+        return _disk_error(args, error)
     except Exception as error:
         if verbose:
             raise
-        return _unforeseen(args, error)
+        return _bug(args, error)
 
 
 def _show_tracebacks() -> None:
@@ -93,19 +95,19 @@ def _show_tracebacks() -> None:
         logging.getLogger("remora.text").addHandler(logging.lastResort)
 
 
-def _unforeseen(args: Sequence[str], error: Exception) -> int:
+def _bug(args: Sequence[str], error: Exception) -> int:
     if isinstance(error, ImportError):  # our own modules are all there, and a package may be not
-        return _told(args, 3, "broken_installation", str(error), _BROKEN)
-    return _told(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG)
+        return _print_error(args, 3, "broken_installation", str(error), _REINSTALL_HINT)
+    return _print_error(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG_HINT)
 
 
-def _refused(args: Sequence[str], error: OSError) -> int:
+def _disk_error(args: Sequence[str], error: OSError) -> int:
     with suppress(OSError):  # it may be our own output that cannot be written
-        _told(args, 3, "disk_error", str(error), "check the disk and its permissions")
+        _print_error(args, 3, "disk_error", str(error), "check the disk and its permissions")
     return 3
 
 
-def _misused(error: click.ClickException, args: Sequence[str]) -> int:
+def _usage_error(error: click.ClickException, args: Sequence[str]) -> int:
     ctx, message = getattr(error, "ctx", None), error.format_message()
     if isinstance(error, click.MissingParameter):  # it lists choices one to a line
         message = " ".join(message.split())
@@ -119,10 +121,12 @@ def _misused(error: click.ClickException, args: Sequence[str]) -> int:
         hint = "`last` is the newest run; `remora runs` lists all"
     if isinstance(error, click.NoSuchOption) and ctx is not None and ctx.info_name == "observe":
         hint = "put pytest arguments after `--`: `remora hub observe -- pytest tests -q`"
-    return _told(args, error.exit_code, "usage_error", message, hint)
+    return _print_error(args, error.exit_code, "usage_error", message, hint)
 
 
-def _told(args: Sequence[str], exit_code: int, code: str, message: str, hint: str = "") -> int:
+def _print_error(
+    args: Sequence[str], exit_code: int, code: str, message: str, hint: str = ""
+) -> int:
     """Print an error on stderr, with `--json` as a document on stdout too; return the code."""
     from remora.cli.app.output import print_error
 

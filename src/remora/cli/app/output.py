@@ -13,7 +13,7 @@ from remora.text import escape_line
 _COMMAND = re.compile(r"`[^`\n]*`")
 _UNITS = ("bytes", "KB", "MB", "GB")
 _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
-_COLOURS = {
+_COLORS = {
     "verified": "green",
     "accepted": "green",
     "no change": "bright_black",
@@ -49,13 +49,13 @@ def print_json(document: Any) -> None:
 def note(options: Options, text: str) -> None:
     """Print a remark on stderr."""
     if not options.quiet:
-        for line in wrapped(escape_line(text), room(sys.stderr)):
+        for line in wrap_text(escape_line(text), terminal_width(sys.stderr)):
             click.echo(line, err=True)
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
     """Print an error and its hint on stderr, even with --quiet."""
-    width = room(sys.stderr)
+    width = terminal_width(sys.stderr)
     begin = "error: "
     first, *more = _paragraphs(begin + message, width)
     click.echo(click.style(begin, fg="red", bold=True) + first[len(begin) :], err=True)
@@ -72,7 +72,7 @@ def _paragraphs(text: str, width: int | None) -> list[str]:
     return [
         part
         for line in plain_lines(text)
-        for part in ([line] if line.startswith(" ") else wrapped(line, width))
+        for part in ([line] if line.startswith(" ") else wrap_text(line, width))
     ]
 
 
@@ -81,7 +81,7 @@ def plain_lines(text: str) -> list[str]:
     return [escape_line(line) for line in text.split("\n")] if text else []
 
 
-def room(stream: TextIO | None = None) -> int | None:
+def terminal_width(stream: TextIO | None = None) -> int | None:
     """Columns of the terminal that stdout (or `stream`) is; None where it is none: a pipe takes
     lines of any length."""
     to = stream or sys.stdout
@@ -92,7 +92,7 @@ def room(stream: TextIO | None = None) -> int | None:
     return shutil.get_terminal_size().columns
 
 
-def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
+def wrap_text(text: str, width: int | None, indent: str = "") -> list[str]:
     """Lines of at most `width` columns where words allow it, all but the first indented.
 
     A command in backticks stays on one line: it is there to be copied.
@@ -112,14 +112,14 @@ def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
     return [line.replace("\0", " ") for line in lines] or [""]
 
 
-def ending(text: str, width: int) -> str:
+def clip_start(text: str, width: int) -> str:
     """The end of a text that is longer than `width`, after a `…`."""
     return text if len(text) <= width else "…" + text[len(text) - max(1, width) + 1 :]
 
 
-def fitted(text: str) -> str:
+def fit_line(text: str) -> str:
     """A line's beginning, as much as the terminal shows in one; all of it in a pipe."""
-    width = room()
+    width = terminal_width()
     if width is None:
         return text
     from remora.memory.packet import clip
@@ -127,9 +127,9 @@ def fitted(text: str) -> str:
     return clip(text, width)
 
 
-def coloured(word: str, width: int = 0) -> str:
+def color_word(word: str, width: int = 0) -> str:
     """A status or verdict in its colour, padded to `width`; click drops colours in a pipe."""
-    return click.style(word.ljust(width), fg=_COLOURS.get(word))
+    return click.style(word.ljust(width), fg=_COLORS.get(word))
 
 
 def diff_lines(text: str) -> list[str]:
@@ -163,7 +163,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     shown = [click.style(line(head), bold=True)]
     for row in texts:
         text = line(row)
-        shown.append(text if right[0] else coloured(row[0]) + text[len(row[0]) :])
+        shown.append(text if right[0] else color_word(row[0]) + text[len(row[0]) :])
     return shown
 
 

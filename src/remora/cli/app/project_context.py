@@ -17,7 +17,7 @@ from remora.trace.trace_folder import TraceFolder
 def project_of(options: Options) -> Project:
     """Return the project here. An accept that was killed is completed first."""
     project = open_project(caller_of(options))
-    complete(options, project)
+    complete_journals_of(options, project)
     return project
 
 
@@ -25,11 +25,11 @@ def recorded_project(options: Options) -> Project:
     """Return the project here for a command that reads records."""
     project = open_records(caller_of(options))
     if project.has_unfinished_accept:
-        complete(options, open_project(caller_of(options)))
+        complete_journals_of(options, open_project(caller_of(options)))
     return project
 
 
-def complete(options: Options, project: Project) -> None:
+def complete_journals_of(options: Options, project: Project) -> None:
     """Finish or undo what a killed accept began, and print a note."""
     if not project.has_unfinished_accept:
         return
@@ -78,7 +78,7 @@ def outside_git(root: Path) -> bool:
     return False
 
 
-def again(options: Options, root: Path, *words: str) -> str:
+def next_command(options: Options, root: Path, *words: str) -> str:
     """Return a command to type next, with --root if the project is not found from here."""
     named = [] if find_root(Path.cwd()) == root else ["--root", str(options.root or root)]
     return shlex.join(["remora", *words, *named])

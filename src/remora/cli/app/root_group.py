@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.command_list import COMMANDS, MEANT, front_page
+from remora.cli.app.command_list import COMMANDS, SUGGESTIONS, front_page
 from remora.cli.app.lazy_group import LazyGroup
 from remora.cli.app.options import options_of
 from remora.version import __version__
@@ -17,7 +17,7 @@ class TopGroup(LazyGroup):
         super().__init__(
             "remora",
             lazy=COMMANDS,
-            meant=MEANT,
+            meant=SUGGESTIONS,
             context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
         )
         self.params.append(

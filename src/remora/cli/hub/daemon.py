@@ -56,7 +56,7 @@ def start(
     if not foreground:
         with _noting_interrupt(options):
             found = start_hub(caller, wish)
-        _join(options, places, found, http)
+        _print_running(options, places, found, http)
         return 0
 
     from remora.bootstrap.hub_daemon import announce, run_hub  # with all that a daemon needs
@@ -68,7 +68,7 @@ def start(
             _print(options, places, status)
 
     if not run_hub(caller, wish, ready=ready, log_file=detached) and not detached:
-        _join(options, places, control.status(places), http)
+        _print_running(options, places, control.status(places), http)
     return 0
 
 
@@ -115,7 +115,9 @@ def _noting_interrupt(options: Options) -> Iterator[None]:
         raise
 
 
-def _join(options: Options, places: HubPaths, status: StatusResult, http: str | None) -> None:
+def _print_running(
+    options: Options, places: HubPaths, status: StatusResult, http: str | None
+) -> None:
     _print(options, places, status)
     if http is not None and status.http is None:
         note(
@@ -150,12 +152,12 @@ def _lines(places: HubPaths, status: StatusResult) -> Iterator[str]:
     if status.generation is None:
         yield "it knows    nothing yet"
     else:
-        yield f"it knows    {_known(status)}"
-        yield f"links       {_far(places, status)}"
+        yield f"it knows    {_counts(status)}"
+        yield f"links       {_link_progress(places, status)}"
         yield f"generation  {status.generation}"
 
 
-def _far(places: HubPaths, status: StatusResult) -> str:
+def _link_progress(places: HubPaths, status: StatusResult) -> str:
     from remora.bootstrap.hub_links import linked  # with all that reads what is stored
 
     links = linked(places)
@@ -170,7 +172,7 @@ def _far(places: HubPaths, status: StatusResult) -> str:
     return f"{far}; {finds} finds the rest"
 
 
-def _known(status: StatusResult) -> str:
+def _counts(status: StatusResult) -> str:
     return f"{count(status.nodes or 0, 'node')} of {count(status.files or 0, 'file')}"
 
 

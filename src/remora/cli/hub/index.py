@@ -16,13 +16,13 @@ from remora.bootstrap.hub_index import Progress as Watched
 from remora.bootstrap.hub_target import HubTarget
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, fitted
+from remora.cli.app.output import count, emit, fit_line
 from remora.cli.hub.hub_options import place_options
 from remora.hub.index_check import Verified
 from remora.text import escape_line
 
-_MOST_TOLD = 20
-_VALUE = 60
+_MAX_SHOWN = 20
+_VALUE_WIDTH = 60
 
 
 @command(
@@ -48,7 +48,7 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
     change the exit code.
     """
     wish = HubTarget(db=db, socket=socket)
-    with watched(options, "files") as progress, watched(options, "links") as linking:
+    with progress_bar(options, "files") as progress, progress_bar(options, "links") as linking:
         made = index_hub(caller_of(options), wish, progress, links=linking if links else None)
     emit(options, _document(made), _summary(made))
     return 0
@@ -63,7 +63,7 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
     were observed. Exit 1 where anything differs: then remove the database that `remora hub status`
     names, and please report it.
     """
-    with waiting(options, "comparing with a cold look at all files, links and tests"):
+    with spinner(options, "comparing with a cold look at all files, links and tests"):
         found = verify_hub(caller_of(options), HubTarget(db=db, socket=socket))
     document = {
         "ok": found.ok,
@@ -73,7 +73,7 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
             for each in found.differences
         ],
     }
-    emit(options, document, _compared(found))
+    emit(options, document, _differences(found))
     return 0 if found.ok else 1
 
 
@@ -93,7 +93,7 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
 
 
 @contextmanager
-def waiting(options: Options, what: str) -> Iterator[None]:
+def spinner(options: Options, what: str) -> Iterator[None]:
     """Show a spinner on a terminal."""
     if options.quiet or not sys.stderr.isatty():
         yield
@@ -103,7 +103,7 @@ def waiting(options: Options, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def watched(options: Options, what: str = "files") -> Iterator[Watched]:
+def progress_bar(options: Options, what: str = "files") -> Iterator[Watched]:
     """Show progress: a bar on a terminal once it has begun, nothing elsewhere."""
     if options.quiet or not sys.stderr.isatty():
         yield lambda _done, _of: None
@@ -139,10 +139,10 @@ def _document(made: Indexed) -> dict[str, Any]:
 
 
 def _summary(made: Indexed) -> Iterator[str]:
-    for error in made.errors[:_MOST_TOLD]:
-        yield fitted(escape_line(f"{error.path}: {error.detail}"))
-    if len(made.errors) > _MOST_TOLD:
-        yield f"and {count(len(made.errors) - _MOST_TOLD, 'file')} more that could not be read whole"
+    for error in made.errors[:_MAX_SHOWN]:
+        yield fit_line(escape_line(f"{error.path}: {error.detail}"))
+    if len(made.errors) > _MAX_SHOWN:
+        yield f"and {count(len(made.errors) - _MAX_SHOWN, 'file')} more that could not be read whole"
     by = "" if made.by is None else f", by the daemon (process {made.by})"
     size = f"{count(made.files, 'file')}, {count(made.nodes, 'node')}"
     changed = f"{made.changed:,} changed" if made.changed else "nothing changed"
@@ -152,8 +152,8 @@ def _summary(made: Indexed) -> Iterator[str]:
 
 
 def _about_links(made: Indexed, links: Links) -> Iterator[str]:
-    for failed in links.failed[:_MOST_TOLD]:
-        yield fitted(escape_line(f"{failed.key.removeprefix('node:')}: no links: {failed.why}"))
+    for failed in links.failed[:_MAX_SHOWN]:
+        yield fit_line(escape_line(f"{failed.key.removeprefix('node:')}: no links: {failed.why}"))
     if links.failed:
         nodes = count(len(links.failed), "node")
         yield f"links: those of {nodes} cannot be found, which is a bug: please report it"
@@ -165,12 +165,12 @@ def _about_links(made: Indexed, links: Links) -> Iterator[str]:
         yield "links: something changed meanwhile: `remora hub index --links` finds the rest"
 
 
-def _compared(found: Verified) -> Iterator[str]:
-    for each in found.differences[:_MOST_TOLD]:
+def _differences(found: Verified) -> Iterator[str]:
+    for each in found.differences[:_MAX_SHOWN]:
         yield escape_line(f"{each.key.removeprefix('node:')}: {each.field}")
-        yield fitted(f"    stored  {_short(each.stored)}")
-        yield fitted(f"    cold    {_short(each.cold)}")
-    more = len(found.differences) - _MOST_TOLD
+        yield fit_line(f"    stored  {_short(each.stored)}")
+        yield fit_line(f"    cold    {_short(each.cold)}")
+    more = len(found.differences) - _MAX_SHOWN
     if more > 0:
         yield f"and {count(more, 'difference')} more"
     nodes = count(found.checked, "node")
@@ -182,4 +182,4 @@ def _compared(found: Verified) -> Iterator[str]:
 
 
 def _short(value: object) -> str:
-    return escape_line(json.dumps(value, default=str))[: 2 * _VALUE]
+    return escape_line(json.dumps(value, default=str))[: 2 * _VALUE_WIDTH]

@@ -7,10 +7,26 @@ import click
 import msgspec
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, fitted, note, print_error, room, table, wrapped
+from remora.cli.app.output import (
+    count,
+    emit,
+    fit_line,
+    note,
+    print_error,
+    table,
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.hub.hub_options import place_options
 from remora.cli.hub.node_queries import HubQuery, hub_query
-from remora.cli.hub.node_view import MADE, Beside, Link, legend, link_lines, page
+from remora.cli.hub.node_view import (
+    CONSTRUCTOR_NOTE,
+    Link,
+    NodeNotes,
+    legend,
+    link_lines,
+    node_page,
+)
 from remora.errors import OutsideError
 from remora.hub.lookup.find import FoundNode
 from remora.hub.protocol import AnsweredNode, Edge, Related
@@ -45,9 +61,13 @@ def get(options: Options, node: str, **places: Any) -> int:
     with hub_query(options, **places) as hub:
         meant = hub.find(node)
         found = hub.node(meant.key)
-        _note_further(options, meant)
+        _note_other_definitions(options, meant)
         document: Any = msgspec.to_builtins(found)
-        emit(options, document, page(found, room(), _beside(hub, found), verbose=options.verbose))
+        emit(
+            options,
+            document,
+            node_page(found, terminal_width(), _notes_on(hub, found), verbose=options.verbose),
+        )
     return 0
 
 
@@ -115,10 +135,10 @@ def search(options: Options, query: tuple[str, ...], limit: int, **places: Any) 
     return 0
 
 
-def _beside(hub: HubQuery, node: AnsweredNode) -> Beside:
+def _notes_on(hub: HubQuery, node: AnsweredNode) -> NodeNotes:
     lacks = None in (node.callers, node.callees, node.related_tests)
     is_class = node.node_type == "class"
-    return Beside(
+    return NodeNotes(
         unknown=hub.unknown_because() if lacks else "",
         constructor=hub.constructor(node.key) if is_class else None,
     )
@@ -127,7 +147,7 @@ def _beside(hub: HubQuery, node: AnsweredNode) -> Beside:
 def _links(options: Options, hub: HubQuery, kind: str, name: str, depth: int) -> int:
     meant = hub.find(name)
     answer = hub.links(kind, meant.key, depth)
-    _note_further(options, meant)
+    _note_other_definitions(options, meant)
     if answer[kind] is None:
         return _unknown(options, hub, kind, answer)
     if options.json:
@@ -156,10 +176,10 @@ def _note_constructor(options: Options, hub: HubQuery, meant: FoundNode) -> None
     """Creating an instance calls `__init__`, not the class, where there is one."""
     made = hub.constructor(meant.key) if meant.node_type in ("class", None) else None
     if made is not None:
-        note(options, MADE.format(made.removeprefix("node:")))
+        note(options, CONSTRUCTOR_NOTE.format(made.removeprefix("node:")))
 
 
-def _note_further(options: Options, meant: FoundNode) -> None:
+def _note_other_definitions(options: Options, meant: FoundNode) -> None:
     if meant.further:
         first, *_, last = (each.removeprefix("node:") for each in (meant.key, *meant.further))
         times = len(meant.further) + 1
@@ -172,7 +192,7 @@ def _lines(
     if kind != "tests":
         steps = _steps(hub, kind, key, depth, links) if depth > 1 else [links]
         return _shown(key, kind, steps, verbose=verbose)
-    if room() is None:
+    if terminal_width() is None:
         return [escape_line(link["id"]) for link in links]
     return _shown(key, kind, [links], verbose=verbose)
 
@@ -211,8 +231,8 @@ def _shown(
     for step, links in enumerate(found, 1):
         if len(found) > 1:
             yield "  directly" if step == 1 else f"  in {step} steps"
-        yield from link_lines(links, room(), verbose=verbose)
-    for line in wrapped(legend([link for links in found for link in links]), room()):
+        yield from link_lines(links, terminal_width(), verbose=verbose)
+    for line in wrap_text(legend([link for links in found for link in links]), terminal_width()):
         yield click.style(line, fg="bright_black")
 
 
@@ -221,6 +241,6 @@ def _found(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:
         yield "nothing fits"
         return
     rows = [[node["key"].removeprefix("node:"), node["signature"] or "module"] for node in nodes]
-    yield from map(fitted, table(("NODE", "SIGNATURE"), rows))
+    yield from map(fit_line, table(("NODE", "SIGNATURE"), rows))
     if len(nodes) == limit:
         yield f"the best {count(limit, 'node')}; --limit shows more"

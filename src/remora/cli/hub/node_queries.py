@@ -23,8 +23,8 @@ from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import AnsweredNode
 
-_PATIENCE_S = 120.0
-_LOOK_S = 0.1
+_TIMEOUT_S = 120.0
+_POLL_S = 0.1
 _Result = TypeVar("_Result")
 
 
@@ -96,7 +96,7 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
             places.root,
             socket=places.socket,
             db=places.db,
-            deadline=_PATIENCE_S,
+            deadline=_TIMEOUT_S,
             files=files,
         )
         try:
@@ -110,9 +110,9 @@ def _wait_for_daemon(options: Options, places: HubPaths) -> None:
     if control.has_scanned(places):
         return
     note(options, "waiting for the daemon's initial scan")
-    until = time.monotonic() + _PATIENCE_S
+    until = time.monotonic() + _TIMEOUT_S
     while time.monotonic() < until and not control.has_scanned(places):
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: HubPaths) -> None:
@@ -122,7 +122,7 @@ def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: H
         is_indexed,
         is_readable,
     )
-    from remora.cli.hub.index import watched
+    from remora.cli.hub.index import progress_bar
 
     if is_indexed(caller, places):
         return
@@ -130,7 +130,7 @@ def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: H
     lacks = "the index cannot be read" if is_damaged else "there is no index yet"
     note(options, f"{lacks}: building it; `remora hub start` keeps it up to date")
     try:
-        with watched(options) as progress:
+        with progress_bar(options) as progress:
             index_hub(caller, wish, progress)
     except OutsideError as error:  # the asked file alone tells something
         note(options, f"{error.message}: there is no index to ask")

@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import click
 
-from remora.cli.app.output import count, ending, wrapped
+from remora.cli.app.output import clip_start, count, wrap_text
 from remora.hub.node import Tier
 from remora.hub.protocol import AnsweredNode, Edge, Related
 from remora.text import escape_line
 
 Link = Edge | Related
 _INDENT = "    "
-_MOST_LINES = 6
-_MOST_LINKS = 12
-_LEAST = 24
-_FEWEST = 16
+_MAX_LINES = 6
+_MAX_LINKS = 12
+_MIN_WIDTH = 24
+_LINES_WIDTH = 16
 """Columns for the lines of calls, as `line 1234 and 9 more` needs them nearly."""
 _TIERS: dict[Tier, str] = {
     "exact": "green",
@@ -32,12 +32,12 @@ _LEGEND = {
     "unique": "the only definition of that name",
     "observed": "seen while tests ran",
 }
-MADE = "who makes one calls {0}: `remora hub callers {0}`"
+CONSTRUCTOR_NOTE = "who makes one calls {0}: `remora hub callers {0}`"
 _MARK = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{},]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
 
 
-class Beside(NamedTuple):
+class NodeNotes(NamedTuple):
     """What there is to say beside a node: why links are not known, and the key of the `__init__`
     that makes instances of it."""
 
@@ -45,22 +45,24 @@ class Beside(NamedTuple):
     constructor: str | None = None
 
 
-def page(node: AnsweredNode, width: int | None, beside: Beside, *, verbose: bool) -> Iterator[str]:
+def node_page(
+    node: AnsweredNode, width: int | None, beside: NodeNotes, *, verbose: bool
+) -> Iterator[str]:
     """The page, as wide as the terminal; all links, lines and hashes with `verbose`."""
     yield from _head(node, width)
     yield from _facts(node, width)
-    many = None if verbose else _MOST_LINKS
+    many = None if verbose else _MAX_LINKS
     if node.node_type != "module" or node.callers:  # nobody calls a module
         yield from _section("CALLED BY", node.callers, width, many)
     if beside.constructor is not None:
-        said = MADE.format(beside.constructor.removeprefix("node:"))
-        yield from wrapped(_INDENT + escape_line(said), width, _INDENT)
+        said = CONSTRUCTOR_NOTE.format(beside.constructor.removeprefix("node:"))
+        yield from wrap_text(_INDENT + escape_line(said), width, _INDENT)
     yield from _section("CALLS", node.callees, width, many)
     yield from _section("TESTS", node.related_tests, width, many)
     if beside.unknown:
         yield ""
-        yield from wrapped(f"not known: {beside.unknown}", width)
-    yield from _foot(node, width, verbose=verbose)
+        yield from wrap_text(f"not known: {beside.unknown}", width)
+    yield from _footer(node, width, verbose=verbose)
 
 
 def link_lines(
@@ -74,14 +76,14 @@ def link_lines(
     shown = links[:most]
     names = [_name(link) for link in shown]
     tiers = max((len(link.tier) for link in shown), default=0)
-    room = None if width is None else max(_LEAST, width - len(_INDENT) - tiers - 2)
+    room = None if width is None else max(_MIN_WIDTH, width - len(_INDENT) - tiers - 2)
     column = max(map(len, names), default=0)
     if room is not None:
-        column = min(column, max(_LEAST, room - _FEWEST))
+        column = min(column, max(_MIN_WIDTH, room - _LINES_WIDTH))
     lines = []
     for link, name in zip(shown, names, strict=True):
         tier = click.style(link.tier.ljust(tiers), fg=_TIERS[link.tier])
-        first, *more = _named(link, name, column, room, verbose=verbose)
+        first, *more = _name_and_lines(link, name, column, room, verbose=verbose)
         lines.append(f"{_INDENT}{tier}  {first}")
         lines += [f"{_INDENT}{'':{tiers}}  {line}" for line in more]
     if len(links) > len(shown):
@@ -95,18 +97,18 @@ def legend(links: Sequence[Link]) -> str:
     return "; ".join(f"{tier}: {_LEGEND[tier]}" for tier in _TIERS if tier in seen)
 
 
-def title_lines(signature: str, width: int | None) -> list[str]:
+def signature_lines(signature: str, width: int | None) -> list[str]:
     """A signature on one line, or where that is too long, with a line for each parameter."""
     if width is None or len(signature) <= width:
         return [signature]
-    cuts = _cuts(signature)
+    cuts = _parameter_breaks(signature)
     if len(cuts) < 2:
         return [signature]
     inside = [_INDENT + signature[start:end].strip() for start, end in pairwise(cuts)]
     return [signature[: cuts[0]], *inside, signature[cuts[-1] :]]
 
 
-def _cuts(signature: str) -> list[int]:
+def _parameter_breaks(signature: str) -> list[int]:
     """Behind the parenthesis that opens the parameters, behind each comma between them, and before
     the parenthesis that closes them; nothing within strings or brackets counts."""
     cuts: list[int] = []
@@ -124,12 +126,12 @@ def _cuts(signature: str) -> list[int]:
 def _head(node: AnsweredNode, width: int | None) -> Iterator[str]:
     for decorator in node.decorators:
         yield from (click.style(escape_line(line), fg="cyan") for line in decorator.split("\n"))
-    for line in title_lines(escape_line(node.signature or f"module {node.file_path}"), width):
+    for line in signature_lines(escape_line(node.signature or f"module {node.file_path}"), width):
         yield click.style(line, bold=True)
     if node.docstring:
         yield ""
-        room = None if width is None else max(_LEAST, width - len(_INDENT))
-        for line in wrapped(escape_line(node.docstring), room):
+        room = None if width is None else max(_MIN_WIDTH, width - len(_INDENT))
+        for line in wrap_text(escape_line(node.docstring), room):
             yield _INDENT + line
     yield ""
 
@@ -142,15 +144,15 @@ def _facts(node: AnsweredNode, width: int | None) -> Iterator[str]:
         "bases": escape_line(", ".join(node.bases)) if node.signature is None else "",
         "imports": escape_line(", ".join(node.imports or ())),
         "measures": ", ".join(_measures(node)),
-        "attention": "; ".join(_attention(node)),
+        "attention": "; ".join(_warnings(node)),
         **{escape_line(name): escape_line(json.dumps(found)) for name, found in node.extra.items()},
     }
     label = max(len(name) for name, text in rows.items() if text)
     for name, text in rows.items():
         if text:
             begin = f"{name:<{label}}  "
-            room = None if width is None else max(_LEAST, width - len(begin))
-            first, *more = wrapped(text, room)
+            room = None if width is None else max(_MIN_WIDTH, width - len(begin))
+            first, *more = wrap_text(text, room)
             yield click.style(begin, fg="bright_black") + first
             yield from (" " * len(begin) + line for line in more)
 
@@ -164,7 +166,7 @@ def _measures(node: AnsweredNode) -> Iterator[str]:
         yield "no docstring"
 
 
-def _attention(node: AnsweredNode) -> Iterator[str]:
+def _warnings(node: AnsweredNode) -> Iterator[str]:
     if node.docstring_outdated:
         yield "the docstring documents what the code does not have"
     if node.partial:
@@ -187,7 +189,7 @@ def _section(
         yield from link_lines(links, width, most, verbose=most is None)
 
 
-def _foot(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator[str]:
+def _footer(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator[str]:
     yield ""
     known = [_fresh(node)]
     if node.last_updated:
@@ -196,7 +198,7 @@ def _foot(node: AnsweredNode, width: int | None, *, verbose: bool) -> Iterator[s
     links: list[Link] = [*(node.callers or ()), *(node.callees or ())]
     links += node.related_tests or ()
     for text in (" · ".join(known), legend(links)):
-        yield from (click.style(line, fg="bright_black") for line in wrapped(text, width) if line)
+        yield from (click.style(line, fg="bright_black") for line in wrap_text(text, width) if line)
     if verbose:
         for name in ("uid", "source_hash", "body_hash", "file_hash"):
             yield click.style(f"{name:<11}  {getattr(node, name) or ''}", fg="bright_black")
@@ -213,38 +215,40 @@ def _name(link: Link) -> str:
     return escape_line(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
 
 
-def _cut(name: str, width: int) -> str:
+def _shorten(name: str, width: int) -> str:
     """Its end, from where a folder begins if that is not far."""
     if len(name) <= width:
         return name
-    cut = ending(name, width)
+    cut = clip_start(name, width)
     folder = cut.find("/")
     return "…" + cut[folder:] if 0 < folder < width // 2 else cut
 
 
-def _named(link: Link, name: str, column: int, room: int | None, *, verbose: bool) -> Iterator[str]:
+def _name_and_lines(
+    link: Link, name: str, column: int, room: int | None, *, verbose: bool
+) -> Iterator[str]:
     """A name and its lines: beside it, else below."""
     lines = () if isinstance(link, Related) else link.lines
     taken = max(column, len(name)) + 2
     left = None if room is None else room - taken
-    said = [_first_lines(lines, most) for most in _numbers(lines, verbose=verbose)]
+    said = [_first_lines(lines, most) for most in _line_limits(lines, verbose=verbose)]
     fits = [text for text in said if left is None or len(text) <= left]
-    shown = name if room is None else _cut(name, room)
+    shown = name if room is None else _shorten(name, room)
     if fits:
         yield f"{shown.ljust(column)}  {fits[0]}".rstrip()
         return
     yield shown
     if verbose:
         below = None if room is None else room - len(_INDENT)
-        yield from (_INDENT + line for line in wrapped(said[0], below))
+        yield from (_INDENT + line for line in wrap_text(said[0], below))
     elif room is not None:
         short = [text for text in said if len(text) <= room - len(_INDENT)]
         yield _INDENT + (short or said)[0]
 
 
-def _numbers(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:
+def _line_limits(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:
     """Return how many lines may be shown, the most first."""
-    return [len(lines)] if verbose else range(min(_MOST_LINES, max(1, len(lines))), 0, -1)
+    return [len(lines)] if verbose else range(min(_MAX_LINES, max(1, len(lines))), 0, -1)
 
 
 def _first_lines(lines: Sequence[int], most: int) -> str:

@@ -16,7 +16,7 @@ from remora.hub.observe.observed_run import SECONDS
 from remora.sandbox.isolation import SAFE_LEVEL, describe_level
 from remora.text import escape_line
 
-_MOST_TOLD = 5
+_MAX_SHOWN = 5
 
 
 @command(
@@ -95,8 +95,8 @@ def _summary(done: Observed) -> Iterator[str]:
     if not read.complete:
         yield "incomplete: too much was recorded, or the record is damaged"
     if read.left_out:
-        shown = ", ".join(read.left_out[:_MOST_TOLD])
-        more = "" if len(read.left_out) <= _MOST_TOLD else " …"
+        shown = ", ".join(read.left_out[:_MAX_SHOWN])
+        more = "" if len(read.left_out) <= _MAX_SHOWN else " …"
         yield escape_line(f"changed since they were run, and left out: {shown}{more}")
     if done.waits:
         yield "the daemon will store it"

@@ -7,9 +7,9 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from remora.cli.app.output import coloured, count, diff_lines, fitted, room, wrapped
-from remora.cli.views.event_summary import gist
-from remora.cli.views.job_view import conflict_lines, course, done_text
+from remora.cli.app.output import color_word, count, diff_lines, fit_line, terminal_width, wrap_text
+from remora.cli.views.event_summary import summarize_event
+from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
 from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.runs.project import Project
@@ -22,7 +22,7 @@ from remora.text import escape_line
 from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.reader import decode_part, read_events
 
-_FEW = 6
+_MAX_ACTIONS = 6
 """Actions that are shown without being asked for; the last ones, which led here."""
 
 
@@ -32,16 +32,16 @@ def change_set_lines(
     """A heading, the actions that led here, and the diff, or the first `most` lines of that.
     `place` is such as `3/9`."""
     name = escape_line(job.node_id.removeprefix("node:"))
-    yield click.style(fitted(f"[{place}] {job.operation} {name}"), bold=True)
+    yield click.style(fit_line(f"[{place}] {job.operation} {name}"), bold=True)
     document = job_document(job)
     known = fixed_and_left(document)
-    told = [done_text(*known) if known else "", course(document)]
-    yield from wrapped(escape_line("  " + " · ".join(filter(None, told))), room(), "  ")
+    told = [done_text(*known) if known else "", turns_text(document)]
+    yield from wrap_text(escape_line("  " + " · ".join(filter(None, told))), terminal_width(), "  ")
     if job.review != "pending":
-        yield "  " + coloured(job.review)
+        yield "  " + color_word(job.review)
         for reason in conflict_lines(document):
-            yield from wrapped(escape_line(f"  {reason}"), room(), "  ")
-    yield from action_lines(project, job, most=_FEW)
+            yield from wrap_text(escape_line(f"  {reason}"), terminal_width(), "  ")
+    yield from action_lines(project, job, most=_MAX_ACTIONS)
     yield ""
     lines = diff_lines(job_diff(project, job))
     shown = len(lines) if most is None else most
@@ -65,8 +65,12 @@ def action_lines(project: Project, job: JobView, most: int | None = None) -> Ite
     for event in events:
         if event.turn in shown:
             called = event.type == ToolCalled.type
-            told = f"{event.turn:>4} {gist(event)}" if called else f"     → {_came_of(event)}"
-            yield click.style(fitted(escape_line(told)), dim=True)
+            told = (
+                f"{event.turn:>4} {summarize_event(event)}"
+                if called
+                else f"     → {_result_text(event)}"
+            )
+            yield click.style(fit_line(escape_line(told)), dim=True)
 
 
 def packet_lines(project: Project, job: JobView) -> Iterator[str]:
@@ -77,13 +81,13 @@ def packet_lines(project: Project, job: JobView) -> Iterator[str]:
             turn = event.turn
     reader = PacketReader(project.trace, indexed=False)
     document = turn_document(reader, project.trace.blobs, job.agent_id, turn)
-    yield from turn_lines(document, room())
+    yield from turn_lines(document, terminal_width())
 
 
-def _came_of(event: Event) -> str:
+def _result_text(event: Event) -> str:
     """Return what the agent saw of a call: the summary, else the outcome."""
     action = event.packet_delta.add_action if event.packet_delta is not None else UNSET
-    return gist(event) if action is UNSET else f"{action.summary} ({action.outcome})"
+    return summarize_event(event) if action is UNSET else f"{action.summary} ({action.outcome})"
 
 
 class _Changed(msgspec.Struct):

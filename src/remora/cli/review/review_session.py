@@ -14,11 +14,11 @@ from remora.bootstrap.start_fork import retry_jobs, retry_models
 from remora.cli.app.editor import open_in_editor
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import count, print_error, room, wrapped
-from remora.cli.app.project_context import again, project_of
+from remora.cli.app.output import count, print_error, terminal_width, wrap_text
+from remora.cli.app.project_context import next_command, project_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
-from remora.cli.run.running import brought_to_its_end
-from remora.cli.views.job_view import SAME
+from remora.cli.run.running import run_to_end
+from remora.cli.views.job_view import SAME_CHANGE
 from remora.errors import RemoraError
 from remora.ids import unescape_path
 from remora.runs.project import Project
@@ -63,11 +63,11 @@ class _Review:
                 group, job, place = found
                 if group != self.group:
                     self.group = group
-                    _say(click.style(escape_line(f"── {group} ──"), fg="cyan"))
+                    _print_line(click.style(escape_line(f"── {group} ──"), fg="cyan"))
                 if not self._decide(job, place):
                     break
         except (click.Abort, KeyboardInterrupt):
-            _say("")
+            _print_line("")
             self._sum_up()
             raise
         self._sum_up()
@@ -88,32 +88,32 @@ class _Review:
             most = 2 * shutil.get_terminal_size().lines
             self._show(change_set_lines(self.project, job, place, most=most))
         except RemoraError as error:
-            _tell(error)
+            _print_error(error)
         while True:
             click.echo(click.style("[a]ccept [r]eject [t]ry again [e]dit [s]kip [q]uit [?] ", bold=True), nl=False)  # fmt: skip
             key = _key()
             if key == _SUSPEND:
-                _say("")
+                _print_line("")
                 os.kill(0, signal.SIGTSTP)  # the shell's `fg` goes on here
                 continue
             word, act = _KEYS.get(key, ("", _Review.help))
-            _say(word)
+            _print_line(word)
             if word == "quit":
                 return False
             try:
                 if act(self, job):
                     return True
             except RemoraError as error:
-                _tell(error)
+                _print_error(error)
 
     def accept(self, job: JobView) -> bool:
         done = reviews.accept(self.project, self.run_id, [job.agent_id], trusted=self.trusted)
         kept = store_observed(caller_of(self.options), self.project, done.observed)
         for told in (*done.notes, *([kept] if kept else [])):
-            self._show(wrapped(escape_line(f"  {told}"), room(), "  "))
+            self._show(wrap_text(escape_line(f"  {told}"), terminal_width(), "  "))
         for met in done.conflicts:
             text = escape_line(f"  conflict, nothing was written: {met['path']}: {met['detail']}")
-            self._show(wrapped(text, room(), "  "))
+            self._show(wrap_text(text, terminal_width(), "  "))
         if done.conflicts:  # it waits on, for what the file may become
             self.passed.add(job.agent_id)
             self.conflicts += 1
@@ -135,12 +135,12 @@ class _Review:
         asked = self.project, self.run_id, job.agent_id
         models = retry_models(caller, *asked, trusted=self.trusted)
         wanted = retry_jobs(caller, *asked, feedback=told or None, trusted=self.trusted)
-        if brought_to_its_end(self.options, wanted, models):
+        if run_to_end(self.options, wanted, models):
             raise KeyboardInterrupt
         self.done["tried again"] += 1
         for after in read_run(self.project, self.run_id).jobs:
             if after.agent_id in (wanted.only or ()):
-                self._show(wrapped(escape_line(_tried(after)), room()))
+                self._show(wrap_text(escape_line(_tried(after)), terminal_width()))
         return True
 
     def edit(self, job: JobView) -> bool:
@@ -180,16 +180,16 @@ class _Review:
 
     def _show(self, lines: Iterator[str] | list[str]) -> None:
         for line in lines:
-            _say(line)
+            _print_line(line)
 
     def _sum_up(self) -> None:
         left = len(pending_changes(read_run(self.project, self.run_id), self.by))
         told = ", ".join(f"{n} {what}" for what, n in self.done.items())
         told += f"; {count(self.conflicts, 'conflict')}" if self.conflicts else ""
-        _say(told or "nothing was decided")
+        _print_line(told or "nothing was decided")
         if left:
-            _say(f"{count(left, 'change set')} still wait{'s' * (left == 1)}:")
-            _say(f"  {again(self.options, self.project.root, 'review', self.run_id)}")
+            _print_line(f"{count(left, 'change set')} still wait{'s' * (left == 1)}:")
+            _print_line(f"  {next_command(self.options, self.project.root, 'review', self.run_id)}")
 
 
 _Act = Callable[[_Review, JobView], bool]
@@ -229,13 +229,13 @@ def _key() -> str:
 def _tried(job: JobView) -> str:
     """Return what a new attempt's diff does not show; may be empty."""
     if job.same:
-        return f"  {SAME}"
+        return f"  {SAME_CHANGE}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     click.echo(line)
 
 
-def _tell(error: RemoraError) -> None:
+def _print_error(error: RemoraError) -> None:
     print_error(error.code, error.message, error.hint, as_json=False)

@@ -9,10 +9,10 @@ import msgspec
 
 from remora.bootstrap import api
 from remora.cli.app.options import Options
-from remora.cli.app.output import count, emit, note, room, wrapped
-from remora.cli.app.project_context import again, project_of
-from remora.cli.views.progress import accepting
-from remora.cli.views.run_view import anew
+from remora.cli.app.output import count, emit, note, terminal_width, wrap_text
+from remora.cli.app.project_context import next_command, project_of
+from remora.cli.views.progress import accept_progress
+from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
 from remora.runs.project import Project
 from remora.runs.records.results import jobs_named, read_run
@@ -30,14 +30,14 @@ def accept(
 ) -> int:
     """Write change sets to the user's files or a branch; return the exit code."""
     project = project_of(options)
-    with accepting(options) as pace:
+    with accept_progress(options) as pace:
         done = api.accept(
             run, *nodes, git_branch=git_branch, root=project, progress=pace, **_choice(chosen)
         )
     for text in (*done.notes, *done.damaged):
         note(options, text)
     if any(": new finding " in text for text in done.notes):
-        redo = again(options, project.root, "analyze")
+        redo = next_command(options, project.root, "analyze")
         note(options, f"changes that were made apart left these; `{redo}` looks at them anew")
     document = {
         "run_id": done.run_id,
@@ -124,15 +124,15 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
                 for other in conflicting_nodes(project, view, job):
                     name = other.removeprefix("node:")
                     yield from _indented(f"the accepted change set of {name} is in the way")
-            yield f"    next: {anew(options, project, view, (job.operation, node))}"
+            yield f"    next: {redo_command(options, project, view, (job.operation, node))}"
         elif job.review == "stale":
             words = "retry", done.run_id, escape_line(node.removeprefix("node:"))
-            yield f"    next: {again(options, project.root, *words)}"
+            yield f"    next: {next_command(options, project.root, *words)}"
 
 
 def _indented(text: str) -> Iterator[str]:
-    width = room()
-    yield from (f"    {line}" for line in wrapped(escape_line(text), width and width - 4))
+    width = terminal_width()
+    yield from (f"    {line}" for line in wrap_text(escape_line(text), width and width - 4))
 
 
 def _reverted(done: Reverted) -> Iterator[str]:
@@ -167,5 +167,7 @@ def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
 def _head(done: Verdicts | Reverted) -> Iterator[str]:
     """The run's head: whoever keeps it can tell later that the record was not cut."""
     told = f"recorded as line {done.head.count} of run {done.run_id}"
-    yield from wrapped(f"{told}; keep its hash to prove that nothing was cut later:", room())
+    yield from wrap_text(
+        f"{told}; keep its hash to prove that nothing was cut later:", terminal_width()
+    )
     yield f"head {done.head.count} {done.head.hash}"

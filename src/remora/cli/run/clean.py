@@ -11,8 +11,8 @@ from remora.bootstrap.clean_up import cleanable, is_hub_in_use
 from remora.bootstrap.open_project import open_project
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, note, room, size_text, wrapped
-from remora.cli.app.project_context import complete
+from remora.cli.app.output import count, emit, note, size_text, terminal_width, wrap_text
+from remora.cli.app.project_context import complete_journals_of
 from remora.errors import UsageError
 from remora.runs.retention.clean import CleanResult, remove_all
 from remora.text import escape_line
@@ -39,15 +39,15 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     """
     caller = caller_of(options)
     project = open_project(caller)
-    complete(options, project)
+    complete_journals_of(options, project)
     acts, kept = cleanable(caller, project, utc_now())
     if is_hub_in_use(caller, project):
         note(options, "the Hub's database is in use and kept: `remora hub stop` ends the daemon")
     shown = remove_all(acts, kept, dry_run=True)
     if dry_run:
-        return _told(options, shown)
+        return _print_result(options, shown)
     if not acts:
-        return _told(options, msgspec.structs.replace(shown, dry_run=False))
+        return _print_result(options, msgspec.structs.replace(shown, dry_run=False))
     if not yes:
         if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError(
@@ -58,10 +58,10 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
             click.echo(line)
         if not click.confirm(f"free {size_text(shown.bytes)}?"):
             return 0
-    return _told(options, remove_all(acts, kept, dry_run=False))
+    return _print_result(options, remove_all(acts, kept, dry_run=False))
 
 
-def _told(options: Options, done: CleanResult) -> int:
+def _print_result(options: Options, done: CleanResult) -> int:
     document = {**msgspec.to_builtins(done), "bytes": done.bytes}
     document["kept"] = [{"run_id": run_id, "reason": reason} for run_id, reason in done.kept]
     emit(options, document, _lines(options, done))
@@ -82,5 +82,7 @@ def _lines(options: Options, done: CleanResult) -> Iterator[str]:
             yield from (escape_line(f"{'':12}{one.name}") for one in found)
     if options.verbose:
         for run_id, reason in done.kept:
-            yield from wrapped(escape_line(f"kept  {run_id}: {reason}"), room(), " " * 6)
+            yield from wrap_text(
+                escape_line(f"kept  {run_id}: {reason}"), terminal_width(), " " * 6
+            )
     yield f"{would} {size_text(done.bytes)}" if done.removed else "nothing to free"

@@ -8,14 +8,14 @@ from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resum
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import count, emit, note
-from remora.cli.app.project_context import complete
-from remora.cli.run.running import brought_to_its_end, report
+from remora.cli.app.project_context import complete_journals_of
+from remora.cli.run.running import print_run_results, run_to_end
 from remora.cli.views.run_view import run_lines
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
 
-_OF_NEW_RUNS = {
+_NEW_RUN_OPTIONS = {
     "paths": "PATH",
     "operations": "--operation",
     "node": "--node",
@@ -32,7 +32,9 @@ _OF_NEW_RUNS = {
 
 def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
     """Run what is left of a run; `asked` holds the options of `analyze`."""
-    given = [word for name, word in _OF_NEW_RUNS.items() if asked[name] not in (None, False, ())]
+    given = [
+        word for name, word in _NEW_RUN_OPTIONS.items() if asked[name] not in (None, False, ())
+    ]
     if given:
         raise UsageError(
             f"{', '.join(given)} cannot go with --resume: the run keeps what it began with",
@@ -40,7 +42,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
         )
     caller = caller_of(options, flags)
     project = open_project(caller)
-    complete(options, project)
+    complete_journals_of(options, project)
     run_id = run_named(project.trace, asked["resume"])
     wanted = prepare_resume(caller, project, run_id, trusted=asked["trust_run"])
     _refuse_other_model(wanted, asked["model"])
@@ -53,8 +55,8 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     models = connect_models(caller, wanted.run.project, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")
-    stopped = brought_to_its_end(options, wanted, models, asked["max_time"])
-    return report(options, project, run_id, stopped)
+    stopped = run_to_end(options, wanted, models, asked["max_time"])
+    return print_run_results(options, project, run_id, stopped)
 
 
 def _refuse_other_model(wanted: Resumable, model: str | None) -> None:

@@ -6,7 +6,7 @@ from remora.cli.app.invocation import caller_of
 from remora.cli.app.names import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note
-from remora.cli.app.project_context import complete
+from remora.cli.app.project_context import complete_journals_of
 
 
 @command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
@@ -24,15 +24,15 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     """
     from remora.bootstrap.open_project import open_project
     from remora.bootstrap.start_fork import retry_jobs, retry_models
-    from remora.cli.run.running import brought_to_its_end, report
+    from remora.cli.run.running import print_run_results, run_to_end
     from remora.runs.records.name_lookup import run_named
 
     caller = caller_of(options)
     project = open_project(caller)
-    complete(options, project)
+    complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
     models = retry_models(caller, project, run_id, node, trusted=trust_run)
     wanted = retry_jobs(caller, project, run_id, node, feedback=feedback, trusted=trust_run)
     note(options, f"run {run_id}: {count(len(wanted.only or ()), 'job')} once more")
-    stopped = brought_to_its_end(options, wanted, models)
-    return report(options, project, run_id, stopped, only=wanted.only)
+    stopped = run_to_end(options, wanted, models)
+    return print_run_results(options, project, run_id, stopped, only=wanted.only)

@@ -7,9 +7,9 @@ from remora.bootstrap.api import continue_run
 from remora.bootstrap.resume_run import Resumable
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import again
-from remora.cli.views.progress import watching
-from remora.cli.views.run_view import run_lines, tried_lines
+from remora.cli.app.project_context import next_command
+from remora.cli.views.progress import run_progress
+from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import NotFound
 from remora.models.protocol import Model
 from remora.runs.project import Project
@@ -17,28 +17,28 @@ from remora.runs.records.documents import model_never_answered
 from remora.runs.records.results import read_run, run_document
 from remora.sandbox.isolation import best_level, describe_level
 
-GOOD = frozenset({"submitted", "no_change"})
+GOOD_STATUSES = frozenset({"submitted", "no_change"})
 """Statuses that need no attention."""
 
 
-def brought_to_its_end(
+def run_to_end(
     options: Options,
     wanted: Resumable,
     models: Mapping[str, Model],
     max_time: float | None = None,
 ) -> str:
     """Continue a run, or some of its agents, with progress; return what stopped it."""
-    tell_isolation(options)
-    with watching(options) as watcher:
+    print_isolation(options)
+    with run_progress(options) as watcher:
         return continue_run(wanted, models, watcher, max_time).stopped
 
 
-def tell_isolation(options: Options) -> None:
+def print_isolation(options: Options) -> None:
     """Print how subprocesses are isolated, once per command."""
     note(options, f"subprocesses are {describe_level(best_level())}")
 
 
-def report(
+def print_run_results(
     options: Options,
     project: Project,
     run_id: str,
@@ -64,13 +64,13 @@ def report(
         lines = run_lines(options, project, view, document, heading=not known)
         emit(options, document, lines)
     else:
-        emit(options, document, tried_lines(options, project, view, jobs))
+        emit(options, document, attempt_lines(options, project, view, jobs))
     if stopped:
         note(options, f"{stopped}: nothing of yours was touched; what was done is recorded")
         if options.json or only is not None or not sys.stdout.isatty():  # else it stands above
-            resume = again(options, project.root, "analyze", "--resume", run_id)
+            resume = next_command(options, project.root, "analyze", "--resume", run_id)
             note(options, f"resume with `{resume}`")
         return 130
-    if {job["status"] for job in jobs} <= GOOD:
+    if {job["status"] for job in jobs} <= GOOD_STATUSES:
         return 0
     return 3 if model_never_answered(project, view) else 1

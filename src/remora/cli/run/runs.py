@@ -9,8 +9,8 @@ import click
 
 from remora.cli.app.names import NODE, RUN
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import coloured, diff_lines, emit, note, print_json, table
-from remora.cli.app.project_context import again, recorded_project
+from remora.cli.app.output import color_word, diff_lines, emit, note, print_json, table
+from remora.cli.app.project_context import next_command, recorded_project
 from remora.cli.views.run_view import run_lines
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import LAST, run_named
@@ -77,7 +77,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
 
 def _runs(options: Options, project: Project, found: list[RunLine]) -> Iterator[str]:
     if not found:
-        yield f"no runs yet; start one with `{again(options, project.root, 'analyze')}`"
+        yield f"no runs yet; start one with `{next_command(options, project.root, 'analyze')}`"
         return
     now = datetime.now(UTC)
     rows = [
@@ -86,10 +86,10 @@ def _runs(options: Options, project: Project, found: list[RunLine]) -> Iterator[
     ]
     yield from table(("RUN", "AGE", "STATUS", "JOBS", "PENDING", "ACCEPTED", "CONFLICT"), rows)
     if any(run.status == DAMAGED for run in found):
-        yield f"`{again(options, project.root, 'trace', 'verify')}` tells what is damaged"
+        yield f"`{next_command(options, project.root, 'trace', 'verify')}` tells what is damaged"
     older = [run for run in found[:-1] if run.pending]
     if older:
-        show = again(options, project.root, "show", older[-1].run_id)
+        show = next_command(options, project.root, "show", older[-1].run_id)
         yield f"older runs wait for your verdict too: `{show}`"
 
 
@@ -109,7 +109,7 @@ def _print_diff(entry: dict[str, Any]) -> None:
     """The heading on stderr, so that what is piped is a patch and nothing else."""
     node = escape_line(entry["node_id"].removeprefix("node:"))
     state = entry["review"] or f"{entry['status']}, not verified"
-    click.echo(f"{click.style(node, bold=True)}  {coloured(state)}", err=True)
+    click.echo(f"{click.style(node, bold=True)}  {color_word(state)}", err=True)
     is_terminal = sys.stdout.isatty()
     text: str = entry["diff"]
     if not is_terminal:

@@ -11,11 +11,11 @@ from remora.bootstrap.run_limits import planned_within
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import complete, outside_git
+from remora.cli.app.project_context import complete_journals_of, outside_git
 from remora.cli.run.resume import resume
-from remora.cli.run.running import report, tell_isolation
-from remora.cli.views.plan_view import by_file, estimate, plan_lines, shape
-from remora.cli.views.progress import watching
+from remora.cli.run.running import print_isolation, print_run_results
+from remora.cli.views.plan_view import jobs_by_file, plan_lines, plan_size, time_estimate
+from remora.cli.views.progress import run_progress
 from remora.errors import UsageError
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
@@ -30,10 +30,10 @@ def start_run(options: Options, asked: dict[str, Any]) -> int:
         return resume(options, asked, _flags(asked))
     if asked["trust_run"]:
         raise UsageError("--trust-run goes with --resume", hint="a new run is yours")
-    wish, caller = _wish(asked), caller_of(options, _flags(asked))
+    wish, caller = _request(asked), caller_of(options, _flags(asked))
     _refuse_other_files(wish.paths)
     project = open_project(caller, wish.paths)
-    complete(options, project)
+    complete_journals_of(options, project)
     with planned_within(asked["max_time"]):
         prepared = prepare(caller, wish, project)
     try:
@@ -49,32 +49,32 @@ def _analyze(
     if asked["dry_run"] or not plan.jobs:
         return _only_plan(options, prepared, wish, asked["model"])
     if too_many(plan, wish):
-        for line in by_file(plan):
+        for line in jobs_by_file(plan):
             note(options, line)
         raise UsageError(
-            f"{shape(plan)}, {estimate(plan)}: exceeds the limit of 200 jobs",
+            f"{plan_size(plan)}, {time_estimate(plan)}: exceeds the limit of 200 jobs",
             hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
         )
     done = execute(
         caller,
         prepared,
-        watching=lambda: watching(options),
+        watching=lambda: run_progress(options),
         connected=lambda model: _announce(options, prepared, model),
         max_time=asked["max_time"],
     )
-    return report(options, done.project, done.run_id, done.stopped, announced=True)
+    return print_run_results(options, done.project, done.run_id, done.stopped, announced=True)
 
 
 def _announce(options: Options, prepared: Run, model: Model) -> None:
     """Print what is about to run."""
-    note(options, f"{shape(prepared.plan)}: {estimate(prepared.plan)}")
+    note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
     if isinstance(model, NoModel):
         note(options, f"no model is installed: rules decide alone; {model.hint}".rstrip("; "))
     root = prepared.project.root
     if outside_git(root):
         note(options, f"no git here: the project is {root}, records go to .agentfs/")
-    tell_isolation(options)
+    print_isolation(options)
 
 
 def _only_plan(options: Options, prepared: Run, wish: RunRequest, model: str | None) -> int:
@@ -94,7 +94,7 @@ def _refuse_other_files(paths: tuple[Path, ...]) -> None:
             )
 
 
-def _wish(asked: dict[str, Any]) -> RunRequest:
+def _request(asked: dict[str, Any]) -> RunRequest:
     names = ("node", "changed", "max_nodes", "yes", "concurrency", "unsafe_fixes", "max_turns")
     paths: tuple[Path, ...] = asked["paths"]
     return RunRequest(

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, room, size_text, wrapped
+from remora.cli.app.output import count, emit, size_text, terminal_width, wrap_text
 from remora.cli.app.project_context import project_of
 from remora.runs.retention.compact_report import Compaction
 from remora.text import escape_line
@@ -32,7 +32,7 @@ def compact(options: Options, *, dry_run: bool) -> int:
 
 def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
     would = "would be " if done.dry_run else ""
-    yield from _sealed(done, would, verbose=verbose)
+    yield from _compressed(done, would, verbose=verbose)
     for run in done.expired:
         streams, size = count(run.streams, "stream"), size_text(run.bytes)
         yield escape_line(f"{would}expired  {run.run_id}: {streams}, {size} ({run.reason})")
@@ -41,7 +41,9 @@ def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
         what = f"{count(gone.blobs, 'blob')} and {count(gone.objects, 'object')}"
         yield f"{would}removed  {what} that no stream names, {size_text(gone.bytes)}"
     for kept in done.kept:
-        yield from wrapped(escape_line(f"kept  {kept.run_id}: {kept.reason}"), room(), " " * 6)
+        yield from wrap_text(
+            escape_line(f"kept  {kept.run_id}: {kept.reason}"), terminal_width(), " " * 6
+        )
     before, after = size_text(done.bytes_before), size_text(done.bytes_after)
     if done.sealed or done.expired or gone.bytes:
         yield f"{before} of streams and contents {'would become' if done.dry_run else 'became'} {after}"
@@ -49,7 +51,7 @@ def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
         yield f"nothing to do; {before} of streams and contents"
 
 
-def _sealed(done: Compaction, would: str, *, verbose: bool) -> Iterator[str]:
+def _compressed(done: Compaction, would: str, *, verbose: bool) -> Iterator[str]:
     if verbose:
         for one in done.sealed:
             sizes = f"{size_text(one.before)} to {size_text(one.after)}"

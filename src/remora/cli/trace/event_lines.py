@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from remora.cli.app.output import fitted, print_error
-from remora.cli.views.event_summary import gist
+from remora.cli.app.output import fit_line, print_error
+from remora.cli.views.event_summary import summarize_event
 from remora.errors import RemoraError, StreamDamaged
 from remora.memory.events import PAYLOADS, Event
 from remora.text import escape_line
@@ -21,7 +21,7 @@ from remora.trace.read.reader import decode_part, last_event, read_events
 
 _TYPE = max(map(len, PAYLOADS))
 
-_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+_NON_ASCII = re.compile(r"[^\x00-\x7f]+")
 _UTF8 = codecs.getincrementaldecoder("utf-8")
 _PIECE = 1 << 18
 Write = Callable[[Iterable[str]], None]
@@ -46,10 +46,12 @@ class Columns:
     def line(self, event: Event) -> str:
         """One event."""
         numbers = f"{event.seq:>{self._seq}}  {event.turn:>{self._turn}}"
-        return fitted(escape_line(f"{numbers}  {event.type:<{_TYPE}}  {gist(event)}".rstrip()))
+        return fit_line(
+            escape_line(f"{numbers}  {event.type:<{_TYPE}}  {summarize_event(event)}".rstrip())
+        )
 
 
-def whole(path: Path) -> int:
+def count_events(path: Path) -> int:
     """Return the number of events after reading each one, so that a document is printed whole or
     an error instead. Raises StreamDamaged."""
     count = 0
@@ -60,7 +62,7 @@ def whole(path: Path) -> int:
 
 
 @contextmanager
-def document(name: str, member: str) -> Iterator[Write]:
+def json_document(name: str, member: str) -> Iterator[Write]:
     """One JSON document `{"agent_id": name, member: […]}`, in ASCII like all others. Each item is
     given in pieces of JSON and printed as it comes.
 
@@ -71,8 +73,8 @@ def document(name: str, member: str) -> Iterator[Write]:
 
     def write(pieces: Iterable[str]) -> None:
         nonlocal between
-        with uninterrupted():  # Ctrl-C ends the document behind an item, never within one
-            click.echo(between or _begun(name, member), nl=False)
+        with delay_interrupt():  # Ctrl-C ends the document behind an item, never within one
+            click.echo(between or _opening(name, member), nl=False)
             for piece in pieces:
                 click.echo(piece, nl=False)
             click.echo()
@@ -90,11 +92,11 @@ def document(name: str, member: str) -> Iterator[Write]:
         raise click.exceptions.Exit(error.exit_code) from error
     finally:
         if ending:
-            click.echo(ending if between else f"{_begun(name, member)}{ending}")
+            click.echo(ending if between else f"{_opening(name, member)}{ending}")
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def delay_interrupt() -> Iterator[None]:
     """Keep a first Ctrl-C waiting until the block is over; a second one does not wait."""
     if threading.current_thread() is not threading.main_thread():  # signals do not come here
         yield
@@ -116,25 +118,25 @@ def uninterrupted() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _begun(name: str, member: str) -> str:
+def _opening(name: str, member: str) -> str:
     return f'{{"agent_id": {json.dumps(name)}, "{member}": [\n'
 
 
-def as_event(line: bytes) -> Iterator[str]:
+def event_json(line: bytes) -> Iterator[str]:
     """A recorded line as the JSON that it is: beyond ASCII there are only its strings."""
-    for piece in _pieces(line):
-        yield _FOREIGN.sub(lambda found: json.dumps(found[0])[1:-1], piece)
+    for piece in _decoded_pieces(line):
+        yield _NON_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], piece)
 
 
-def as_text(line: bytes) -> Iterator[str]:
+def string_json(line: bytes) -> Iterator[str]:
     """A recorded line as a string, whatever its bytes are."""
     yield '"'
-    for piece in _pieces(line):
+    for piece in _decoded_pieces(line):
         yield json.dumps(piece)[1:-1]
     yield '"'
 
 
-def _pieces(line: bytes) -> Iterator[str]:
+def _decoded_pieces(line: bytes) -> Iterator[str]:
     """A line of 60 MB takes several times that in one piece."""
     decoder, view = _UTF8("surrogateescape"), memoryview(line)
     for place in range(0, len(view), _PIECE):

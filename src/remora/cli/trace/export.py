@@ -86,8 +86,8 @@ def export(
         markdown=how["markdown"] or (output is not None and output.suffix in _MARKDOWN),
         content=how["content"],
     )
-    tally = _carried_out(folder, groups, wish, how, several=every)
-    _tell(options, form, how, tally)
+    tally = _write(folder, groups, wish, how, several=every)
+    _print_summary(options, form, how, tally)
     return 1 if tally.damaged else 0
 
 
@@ -118,7 +118,7 @@ def _groups(folder: TraceFolder, agent: str | None, run: str | None) -> Groups:
     return lambda: (group,)
 
 
-def _carried_out(
+def _write(
     folder: TraceFolder, groups: Groups, wish: ExportOptions, how: dict[str, Any], *, several: bool
 ) -> ExportCounts:
     output, endpoint = how["output"], how["endpoint"]
@@ -136,7 +136,7 @@ def _carried_out(
         return ExportCounts()
 
 
-def _tell(options: Options, form: str, how: dict[str, Any], tally: ExportCounts) -> None:
+def _print_summary(options: Options, form: str, how: dict[str, Any], tally: ExportCounts) -> None:
     to = str(how["output"] or how["endpoint"] or "stdout")
     if options.json:
         document = {"format": form, "to": to, "streams": tally.streams, "records": tally.records}

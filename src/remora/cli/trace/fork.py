@@ -15,9 +15,9 @@ from remora.cli.app.invocation import caller_of
 from remora.cli.app.names import STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note
-from remora.cli.app.project_context import again, complete
-from remora.cli.run.running import GOOD, brought_to_its_end
-from remora.cli.views.run_view import tried_lines
+from remora.cli.app.project_context import complete_journals_of, next_command
+from remora.cli.run.running import GOOD_STATUSES, run_to_end
+from remora.cli.views.run_view import attempt_lines
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.project import Project
 from remora.runs.records.job_view import read_attempt
@@ -56,7 +56,7 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     """
     caller = caller_of(options, model_flags(asked["model"]))
     project = open_project(caller)
-    complete(options, project)
+    complete_journals_of(options, project)
     wish = ForkRequest(
         agent_id=stream_named(project.trace, agent),
         turn=asked["turn"],
@@ -70,12 +70,12 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
         if other is not None:
             asyncio.run(other.aclose())
     if asked["go_on"]:
-        return _go_on(options, caller, project, made, trusted=wish.trusted)
+        return _continue(options, caller, project, made, trusted=wish.trusted)
     emit(options, made.document(), _lines(options, project, made, wish.files))
     return 0
 
 
-def _go_on(
+def _continue(
     options: Options, caller: Invocation, project: Project, made: ForkResult, *, trusted: bool
 ) -> int:
     agent_id, run_id = made.job.agent_id, made.job.run_id
@@ -83,18 +83,18 @@ def _go_on(
     wanted = prepare_resume(caller, project, run_id, trusted=trusted, only=only)
     models = connect_models(caller, wanted.run.project, wanted.models)
     note(options, f"fork {agent_id} of run {run_id}")
-    stopped = brought_to_its_end(options, wanted, models)
+    stopped = run_to_end(options, wanted, models)
     view = read_run(project, run_id)
     whole = run_document(project, view)["jobs"]
     (told,) = [job for job in whole if job["agent_id"] == agent_id] or [
         job_document(read_attempt(project, made.job))  # it did not end, so the run has another
     ]
-    emit(options, {**made.document(), "job": told}, tried_lines(options, project, view, [told]))
+    emit(options, {**made.document(), "job": told}, attempt_lines(options, project, view, [told]))
     if stopped:
-        resume = again(options, project.root, "analyze", "--resume", run_id)
+        resume = next_command(options, project.root, "analyze", "--resume", run_id)
         note(options, f"{stopped}: what was done is recorded; resume with `{resume}`")
         return 130
-    return 0 if told["status"] in GOOD else 1
+    return 0 if told["status"] in GOOD_STATUSES else 1
 
 
 def _lines(
@@ -105,5 +105,5 @@ def _lines(
     yield escape_line(f"{made.job.agent_id}  attempt {made.job.attempt}, from {where}")
     if files is not None:
         yield escape_line(f"the files as they were then are in {files}")
-    resume = again(options, project.root, "analyze", "--resume", made.job.run_id)
+    resume = next_command(options, project.root, "analyze", "--resume", made.job.run_id)
     yield f"nothing was run; `{resume}` does it"

@@ -9,7 +9,7 @@ import msgspec
 
 from remora.cli.app.names import OPERATION, RUN
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, ending, room, table
+from remora.cli.app.output import clip_start, count, emit, table, terminal_width
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_names import queries_of
 from remora.cli.views.job_view import status_word
@@ -18,12 +18,12 @@ from remora.trace.read.reader import list_streams
 from remora.trace.read.store_queries import StreamMatch, StreamQuery
 from remora.trace.trace_folder import TraceFolder
 
-_RUN = len("20260131-093000")
+_RUN_WIDTH = len("20260131-093000")
 """The beginning of a run's name, which will do for a command."""
 _STATUSES = ("submitted", "no_change", "failed", "error", "interrupted", "running", "damaged")
 _SHOWN_AS = {"verified": "submitted"}
 """Words of the table that `--status` takes too."""
-_LEAST_NODE = 20
+_MIN_NODE_WIDTH = 20
 _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 
 
@@ -107,7 +107,7 @@ def _turns(found: Sequence[StreamMatch], *, verbose: bool) -> Iterator[str]:
         yield "no turn fits"
         return
     heads = [*_TURN_HEADS, "KEY" if verbose else "NODE"]
-    if not verbose and _fit(heads, rows, len(_TURN_HEADS)) < _LEAST_NODE:
+    if not verbose and _fit_column(heads, rows, len(_TURN_HEADS)) < _MIN_NODE_WIDTH:
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     yield from table(heads, rows)
     yield f"{count(len(rows), 'turn')} of {count(len(found), 'stream')}"
@@ -124,23 +124,23 @@ def _streams(streams: list[dict[str, Any]], query: StreamQuery, *, verbose: bool
     for stream in sorted(streams, key=lambda stream: (stream["run_id"], stream["node_id"])):
         words = {
             "status": status_word(stream["status"]),
-            "run_id": stream["run_id"] if verbose else stream["run_id"][:_RUN],
+            "run_id": stream["run_id"] if verbose else stream["run_id"][:_RUN_WIDTH],
             "node_id": stream["node_id"].removeprefix("node:"),
         }
         rows.append([{**stream, **words}[name] for name in names])
     heads = [name.removesuffix("_id").upper() for name in names]
-    _fit(heads, rows, names.index("node_id"))
+    _fit_column(heads, rows, names.index("node_id"))
     yield from table(heads, rows)
 
 
-def _fit(heads: list[str], rows: list[list[Any]], at: int) -> int:
+def _fit_column(heads: list[str], rows: list[list[Any]], at: int) -> int:
     """Shorten the nodes, which stand in column `at`, to what the terminal leaves them: their ends
     tell more than their beginnings. That width, at least; one without an end in a pipe."""
-    width = room()
+    width = terminal_width()
     if width is None:
         return sys.maxsize
     columns = zip(*([len(str(cell)) for cell in row] for row in (heads, *rows)), strict=True)
     left: int = width - sum(max(column) + 2 for c, column in enumerate(columns) if c != at)
     for row in rows:
-        row[at] = ending(row[at], max(_LEAST_NODE, left))
+        row[at] = clip_start(row[at], max(_MIN_NODE_WIDTH, left))
     return left

@@ -9,7 +9,7 @@ import msgspec
 from remora.agents.replay import ScriptReplay, replay_scripts
 from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, print_error, room, wrapped
+from remora.cli.app.output import count, emit, print_error, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of
 from remora.errors import RemoraError, UsageError
 from remora.runs.records.name_lookup import stream_named
@@ -17,7 +17,7 @@ from remora.text import escape_line
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder, stream_id
 
-_WORDS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown", "yellow")}
+_RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown", "yellow")}
 
 
 @command(
@@ -40,9 +40,9 @@ def replay(options: Options, agent: str | None, *, every: bool) -> int:
     names = [stream_id(path) for path in folder.agent_streams()]
     if agent is not None:
         names = [_agent(stream_named(folder, agent), names)]
-    documents = [_replayed(folder, name) for name in names]
+    documents = [_replay(folder, name) for name in names]
     ok = all(one["ok"] for one in documents)
-    emit(options, {"ok": ok, "agents": documents}, _told(documents, verbose=options.verbose))
+    emit(options, {"ok": ok, "agents": documents}, _lines(documents, verbose=options.verbose))
     for one in documents:
         if one["error"]:
             print_error("stream_damaged", one["error"], "remora trace verify", as_json=False)
@@ -57,7 +57,7 @@ def _agent(name: str, agents: Sequence[str]) -> str:
     return name
 
 
-def _replayed(folder: TraceFolder, name: str) -> dict[str, Any]:
+def _replay(folder: TraceFolder, name: str) -> dict[str, Any]:
     """One agent's scripts, and why no more of them where its stream cannot be read on."""
     found: list[ScriptReplay] = []
     error = ""
@@ -74,7 +74,7 @@ def _replayed(folder: TraceFolder, name: str) -> dict[str, Any]:
     }
 
 
-def _told(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[str]:
+def _lines(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[str]:
     totals: dict[bool | None, int] = {}
     for one in documents:
         yield from _agent_lines(one, whole=verbose or len(documents) == 1)
@@ -83,7 +83,9 @@ def _told(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[str
     if not documents:
         yield "no agents yet; `remora analyze` runs them"
         return
-    parts = [f"{totals[same]} {_WORDS[same][0]}" for same in (True, False, None) if same in totals]
+    parts = [
+        f"{totals[same]} {_RESULTS[same][0]}" for same in (True, False, None) if same in totals
+    ]
     yield f"{count(sum(totals.values()), 'run')} of scripts repeated: {', '.join(parts) or 'none recorded'}"
 
 
@@ -92,8 +94,10 @@ def _agent_lines(document: dict[str, Any], *, whole: bool) -> Iterator[str]:
     if shown:
         yield click.style(escape_line(document["agent_id"]), bold=True)
     for script in shown:
-        word, colour = _WORDS[script["same"]]
+        word, colour = _RESULTS[script["same"]]
         head = f"turn {script['turn']:>3}  {script['kind']:<10}  {script['script']}"
         yield f"  {click.style(f'{word:<7}', fg=colour)}  {escape_line(head)}"
         if script["detail"]:
-            yield from wrapped(escape_line(f"           {script['detail']}"), room(), " " * 11)
+            yield from wrap_text(
+                escape_line(f"           {script['detail']}"), terminal_width(), " " * 11
+            )

@@ -9,9 +9,15 @@ import click
 
 from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import emit, room
+from remora.cli.app.output import emit, terminal_width
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.event_lines import Columns, as_event, as_text, document, whole
+from remora.cli.trace.event_lines import (
+    Columns,
+    count_events,
+    event_json,
+    json_document,
+    string_json,
+)
 from remora.cli.trace.stream_names import path_of, reader_of
 from remora.cli.views.turn_view import turn_lines
 from remora.runs.records.name_lookup import stream_named
@@ -49,7 +55,7 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
         _print_raw(options, name, found)
     elif turn is not None:
         told = turn_document(reader_of(options, folder), folder.blobs, name, turn)
-        emit(options, told, turn_lines(told, room()))
+        emit(options, told, turn_lines(told, terminal_width()))
     elif options.json:
         _print_document(name, path_of(folder, name))
     else:
@@ -65,17 +71,17 @@ def _print_listing(path: Path) -> None:
 
 
 def _print_document(name: str, path: Path) -> None:
-    count = whole(path)
-    with document(name, "events") as write:
+    count = count_events(path)
+    with json_document(name, "events") as write:
         for line in islice(read_lines(path), count):  # it may grow meanwhile
-            write(as_event(line))
+            write(event_json(line))
 
 
 def _print_raw(options: Options, name: str, recorded: Iterable[bytes]) -> None:
     if options.json:
-        with document(name, "lines") as write:
+        with json_document(name, "lines") as write:
             for line in recorded:
-                write(as_text(line))
+                write(string_json(line))
         return
     for line in recorded:
         sys.stdout.buffer.write(line + b"\n")

@@ -9,9 +9,9 @@ import click
 
 from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import fitted, note
+from remora.cli.app.output import fit_line, note
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.event_lines import Columns, as_event, document
+from remora.cli.trace.event_lines import Columns, event_json, json_document
 from remora.cli.trace.stream_names import path_of
 from remora.errors import NotFound, StreamDamaged
 from remora.memory.events import Event, JobEnd, JobStart, decode_event
@@ -24,7 +24,7 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 _PAUSE_S = 0.2
 _INTERRUPTED = 130
 _ALL = 1 << 62
-Shown = Callable[[Path, bytes, Event], object]
+Show = Callable[[Path, bytes, Event], object]
 
 
 @command(
@@ -46,11 +46,11 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     """
     folder = records_of(options)
     name = stream_named(folder, agent)
-    watched = _Watched(folder, path_of(folder, name), number, follow=follow)
+    watched = _TailedStreams(folder, path_of(folder, name), number, follow=follow)
     try:
         if options.json:
-            with document(name, "events") as write:
-                watched.show(lambda _path, line, _event: write(as_event(line)))
+            with json_document(name, "events") as write:
+                watched.show(lambda _path, line, _event: write(event_json(line)))
         else:
             watched.show(_Printer(path_of(folder, name)))
     except KeyboardInterrupt:
@@ -60,28 +60,28 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     return 0
 
 
-class _Watched:
+class _TailedStreams:
     """A stream, and with `follow` of a run the streams of the agents that are at work."""
 
     def __init__(self, folder: TraceFolder, own: Path, number: int, *, follow: bool) -> None:
         self._folder = folder
         self._own = StreamFollower(own, number)
         self._follow = follow
-        at_work = _at_work(own) if follow else ()
+        at_work = _running_agents(own) if follow else ()
         self._agents = {name: StreamFollower(folder.agent_stream(name), number) for name in at_work}
 
-    def show(self, shown: Shown) -> None:
+    def show(self, shown: Show) -> None:
         """Give each line as it comes. Raises as reading does."""
         while True:
             goes_on = self._follow and self._own.is_written  # asked before the last look
             for line in self._own.lines():
-                event = _event(line, self._own.path)
+                event = _decode(line, self._own.path)
                 shown(self._own.path, line, event)
                 self._notice(event)
             for follower in self._agents.values():
                 with suppress(NotFound):  # its job began, and it wrote nothing yet
                     for line in follower.lines():
-                        shown(follower.path, line, _event(line, follower.path))
+                        shown(follower.path, line, _decode(line, follower.path))
             if not goes_on:
                 return
             time.sleep(_PAUSE_S)
@@ -106,12 +106,12 @@ class _Printer:
             heading = escape_line(
                 f"{stream_id(path)}  {event.node_id.removeprefix('node:')}".rstrip()
             )
-            click.echo(click.style(fitted(heading), fg="cyan"))
+            click.echo(click.style(fit_line(heading), fg="cyan"))
             self._last = path
         click.echo(self._columns.line(event))
 
 
-def _at_work(path: Path) -> list[str]:
+def _running_agents(path: Path) -> list[str]:
     """The agents whose job began and did not end; none in an agent's own stream."""
     found: dict[str, None] = {}
     for event in read_events(path):
@@ -123,7 +123,7 @@ def _at_work(path: Path) -> list[str]:
     return list(found)
 
 
-def _event(line: bytes, path: Path) -> Event:
+def _decode(line: bytes, path: Path) -> Event:
     try:
         return decode_event(line)
     except (ValueError, RecursionError) as error:

@@ -8,7 +8,7 @@ import click
 from remora.cli.app.names import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.event_lines import document, whole
+from remora.cli.trace.event_lines import count_events, json_document
 from remora.cli.trace.stream_names import path_of
 from remora.runs.records.name_lookup import stream_named
 from remora.trace.read.reader import read_events
@@ -23,8 +23,8 @@ def transcript(options: Options, agent: str) -> int:
     name = stream_named(folder, agent)
     path = path_of(folder, name)
     if options.json:
-        count = whole(path)
-        with document(name, "lines") as write:
+        count = count_events(path)
+        with json_document(name, "lines") as write:
             for line in transcript_of(islice(read_events(path), count)):
                 write([json.dumps(line)])
         return 0

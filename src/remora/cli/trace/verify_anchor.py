@@ -19,7 +19,7 @@ from remora.trace.trace_folder import stream_id
 from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_to_anchor
 from remora.trace.verify.folder_check import verify_all
 
-_MOST = 100_000_000
+_MAX_CHARACTERS = 100_000_000
 """Characters of saved anchors that are read: those of half a million streams."""
 
 
@@ -94,9 +94,9 @@ def anchor(options: Options, run: str | None) -> int:
 def _read(name: str) -> list[SavedAnchor]:
     try:
         if name == "-":
-            return parse_anchors(sys.stdin.read(_MOST))
+            return parse_anchors(sys.stdin.read(_MAX_CHARACTERS))
         with Path(name).open(encoding="utf-8") as file:
-            return parse_anchors(file.read(_MOST))
+            return parse_anchors(file.read(_MAX_CHARACTERS))
     except UnicodeDecodeError as error:
         raise UsageError(f"{name} is not an anchor file", hint="see `trace anchor`") from error
     except OSError as error:

@@ -14,19 +14,19 @@ _WIDTH = 100
 _Kind = TypeVar("_Kind")
 
 
-def gist(event: Event) -> str:
+def summarize_event(event: Event) -> str:
     """Return a few words on an event; empty if its type says it all."""
-    tell = _TELLERS.get(event.type)
+    tell = _SUMMARIZERS.get(event.type)
     if tell is None:
         return ""
     try:
-        told = _TOLD.decode(event.data)
+        told = _DECODER.decode(event.data)
     except (ValueError, RecursionError):
         return ""
     return clip(tell({k: v for k, v in asdict(told).items() if v is not UNSET}), _WIDTH)
 
 
-class _Told(msgspec.Struct):
+class _SummaryFields(msgspec.Struct):
     """All that is told of any event. The rest, which may be long, is not even decoded."""
 
     agent_id: Any = UNSET
@@ -59,7 +59,7 @@ class _Told(msgspec.Struct):
     verified: Any = UNSET
 
 
-_TOLD = msgspec.json.Decoder(_Told)
+_DECODER = msgspec.json.Decoder(_SummaryFields)
 
 
 def call_text(data: dict[str, Any]) -> str:
@@ -69,7 +69,7 @@ def call_text(data: dict[str, Any]) -> str:
     return f"{data.get('tool')}({', '.join(f'{key}={_json(value)}' for key, value in named)})"
 
 
-def chosen_text(data: dict[str, Any]) -> str:
+def decision_text(data: dict[str, Any]) -> str:
     """Return who decided, and between how many candidates."""
     scores, choice = data.get("scores"), data.get("choice")
     between = ""
@@ -85,7 +85,7 @@ def _agent_start(data: dict[str, Any]) -> str:
     whence = ""
     if isinstance(parent, dict) and isinstance(parent.get("seq"), int):  # a fork or a retry
         whence = f", from line {parent['seq'] + 1} of {parent.get('agent_id')}"
-    return f"{named}{whence}: {_within(data.get('packet'), 'goal')}"
+    return f"{named}{whence}: {_text_member(data.get('packet'), 'goal')}"
 
 
 def _context_update(data: dict[str, Any]) -> str:
@@ -102,7 +102,7 @@ def _model_response(data: dict[str, Any]) -> str:
 
 
 def _tool_call(data: dict[str, Any]) -> str:
-    return f"{call_text(data)} by {chosen_text(data)}"
+    return f"{call_text(data)} by {decision_text(data)}"
 
 
 def _tool_result(data: dict[str, Any]) -> str:
@@ -154,7 +154,7 @@ def _length(raw: msgspec.Raw | None) -> int | None:
     return None if items is None else len(items)
 
 
-def _within(raw: msgspec.Raw | None, key: str) -> str:
+def _text_member(raw: msgspec.Raw | None, key: str) -> str:
     return _decoded(_members(raw).get(key), str) or ""
 
 
@@ -169,7 +169,7 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-_TELLERS: dict[str, Callable[[dict[str, Any]], str]] = {
+_SUMMARIZERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "agent_start": _agent_start,
     "context_update": _context_update,
     "model_request": _model_request,

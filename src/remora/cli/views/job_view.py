@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from remora.cli.app.output import coloured, count, wrapped
+from remora.cli.app.output import color_word, count, wrap_text
 from remora.ids import split_node_key
 from remora.runs.records.findings import (
     Codes,
@@ -16,11 +16,13 @@ from remora.runs.records.findings import (
 )
 from remora.text import escape_line
 
-SAME = "the same change as before: doing it again, and what was said of it, made no difference"
+SAME_CHANGE = (
+    "the same change as before: doing it again, and what was said of it, made no difference"
+)
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
 """The words shown for a status; JSON keeps the status."""
-_TELLING = ("no_change", "failed", "error", "interrupted", "running")
+_STATUSES_WITH_REASON = ("no_change", "failed", "error", "interrupted", "running")
 _LONGEST = 32
 """Columns for names of nodes at 80: a longer one pushes its line to the right. A wider terminal
 gives all it has more to names."""
@@ -45,7 +47,7 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
                 continue
             yield from _job(job, name, columns, width)
             if verbose:
-                yield from _more(job, " " * (states + 4), width)
+                yield from _verbose_lines(job, " " * (states + 4), width)
         if len(alike) > 1:
             yield from _unchanged(alike, columns, width)
 
@@ -63,11 +65,11 @@ def status_word(status: str) -> str:
     return _WORDS.get(status, status)
 
 
-def reviewed(jobs: Sequence[Document]) -> str:
+def review_counts(jobs: Sequence[Document]) -> str:
     """`20 accepted, 2 conflict, 1 no change`: what needs no look last."""
     words = [state_word(job) for job in jobs]
     known = sorted(set(words), key=lambda word: (word == _WORDS["no_change"], words.index(word)))
-    return ", ".join(f"{words.count(word):,} {coloured(word)}" for word in known)
+    return ", ".join(f"{words.count(word):,} {color_word(word)}" for word in known)
 
 
 def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
@@ -76,7 +78,7 @@ def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
     return "; ".join(filter(None, told))
 
 
-def course(job: Document) -> str:
+def turns_text(job: Document) -> str:
     """`4 turns: rule 3, model 1`."""
     deciders = _deciders(job["decided_by"])
     return count(job["turns"], "turn") + (f": {deciders}" if deciders else "")
@@ -93,19 +95,23 @@ def _job(job: Document, name: str, columns: tuple[int, int], width: int | None) 
     state = state_word(job)
     begin = f"  {state.ljust(states)}  {name.ljust(names)}"
     indent = " " * (states + 4)
-    first, *more = _fitted(begin, _did(job), indent, width)
-    yield f"  {coloured(state)}{first[2 + len(state) :]}".rstrip()
+    first, *more = _wrap_after(begin, _work_text(job), indent, width)
+    yield f"  {color_word(state)}{first[2 + len(state) :]}".rstrip()
     yield from more
     for reason in _reasons(job):
-        yield from (indent + line for line in wrapped(escape_line(reason), _left(width, indent)))
+        yield from (
+            indent + line
+            for line in wrap_text(escape_line(reason), _remaining_width(width, indent))
+        )
 
 
-def _more(job: Document, indent: str, width: int | None) -> Iterator[str]:
+def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[str]:
     if _is_unchanged(job) and job["why"]:
         yield from (
-            indent + line for line in wrapped(escape_line(job["why"]), _left(width, indent))
+            indent + line
+            for line in wrap_text(escape_line(job["why"]), _remaining_width(width, indent))
         )
-    yield f"{indent}{job['agent_id']}, {course(job)}"
+    yield f"{indent}{job['agent_id']}, {turns_text(job)}"
 
 
 def _is_unchanged(job: Document) -> bool:
@@ -119,36 +125,36 @@ def _unchanged(
     """One line for all jobs of a file that changed nothing: how many, and what they left."""
     states, names = columns
     state, number = _WORDS["no_change"], count(len(jobs), "job")
-    left: Counter[str] = sum((Counter(_stays(job)) for job in jobs), Counter())
+    left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
     begin = f"  {state.ljust(states)}  {number.ljust(names)}"
     told = done_text({}, left)
-    first, *more = _fitted(begin, told, " " * (states + 4), width)
-    yield f"  {coloured(state)}{first[2 + len(state) :]}".rstrip()
+    first, *more = _wrap_after(begin, told, " " * (states + 4), width)
+    yield f"  {color_word(state)}{first[2 + len(state) :]}".rstrip()
     yield from more
 
 
-def _stays(job: Document) -> Codes:
+def _remaining_codes(job: Document) -> Codes:
     known = fixed_and_left(job)
     return known[1] if known else {}
 
 
-def _fitted(begin: str, text: str, indent: str, width: int | None) -> list[str]:
+def _wrap_after(begin: str, text: str, indent: str, width: int | None) -> list[str]:
     """The text behind the line's beginning, wrapped beneath itself; under it, where too little
     room is left."""
     if not text:
         return [begin]
-    space = _left(width, begin + "  ")
+    space = _remaining_width(width, begin + "  ")
     if space is None or space >= min(len(text), 24):
-        first, *more = wrapped(text, space)
+        first, *more = wrap_text(text, space)
         return [f"{begin}  {first}", *(" " * (len(begin) + 2) + line for line in more)]
-    return [begin, *(indent + line for line in wrapped(text, _left(width, indent)))]
+    return [begin, *(indent + line for line in wrap_text(text, _remaining_width(width, indent)))]
 
 
-def _left(width: int | None, before: str) -> int | None:
+def _remaining_width(width: int | None, before: str) -> int | None:
     return None if width is None else max(20, width - len(before))
 
 
-def _did(job: Document) -> str:
+def _work_text(job: Document) -> str:
     """Return what was done, and who decided if not rules alone."""
     if not job["turns"]:
         return ""
@@ -164,10 +170,10 @@ def _reasons(job: Document) -> Iterator[str]:
         yield "you changed it while the agent worked on it"
     elif job["review"] == "conflict":
         yield from conflict_lines(job)
-    elif job["error"] and job["status"] in _TELLING:
+    elif job["error"] and job["status"] in _STATUSES_WITH_REASON:
         yield str(job["error"])
     if job["same"]:
-        yield SAME
+        yield SAME_CHANGE
 
 
 def _deciders(decided_by: Mapping[str, int]) -> str:

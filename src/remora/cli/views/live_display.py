@@ -11,13 +11,13 @@ from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
 from remora.cli.app.output import count
-from remora.cli.views.run_counts import Count
+from remora.cli.views.run_counts import RunCounts
 from remora.runs.planning.plan import Plan
 from remora.runs.review.review import ReadyChange, TrackProgress
 from remora.text import escape_line
 
 
-class LiveDisplay(Count):
+class LiveDisplay(RunCounts):
     """A bar, the counts, and the nodes that are worked on; drawn again several times a second."""
 
     def __init__(self) -> None:

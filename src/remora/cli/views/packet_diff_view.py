@@ -14,15 +14,15 @@ from remora.runs.records.packet_diff import PacketChange
 from remora.text import escape_line
 
 _WIDTH = 160
-_COLOURS = {"+": "green", "-": "red", "~": "yellow"}
+_COLORS = {"+": "green", "-": "red", "~": "yellow"}
 _SIGNS = {"add": "+", "remove": "-", "change": "~"}
-_SILENT = ("turn",)
+_HIDDEN_SECTIONS = ("turn",)
 """Said in the title."""
 
 
 def change_lines(between: dict[str, Any], changes: Sequence[PacketChange]) -> Iterator[str]:
     """Yield the changes of `trace diff` by section, in the packet's order."""
-    told = [change for change in changes if _section(change) not in _SILENT]
+    told = [change for change in changes if _section(change) not in _HIDDEN_SECTIONS]
     title = f"turn {between['from']} → turn {between['to']} of {between['agent_id']}"
     yield click.style(f"{title}: {count(len(told), 'change')}", bold=True)
     last = ""
@@ -46,10 +46,10 @@ def _change(section: str, change: PacketChange) -> Iterator[str]:
             item = change.after if change.op == "add" else change.before
             yield _signed(sign, _ITEMS[section](item))
     else:
-        yield _signed(sign, _valued(_name(change), change))
+        yield _signed(sign, _value_change(_name(change), change))
 
 
-def _valued(name: str, change: PacketChange) -> str:
+def _value_change(name: str, change: PacketChange) -> str:
     """`key: before → after`; of a whole field, which is named above it, only the values."""
     before, after = _text(change.before), _text(change.after)
     value = {"add": after, "remove": before}.get(change.op, f"{before} → {after}")
@@ -100,4 +100,4 @@ def _name(change: PacketChange) -> str:
 
 
 def _signed(sign: str, text: str) -> str:
-    return click.style(f"  {sign} {escape_line(clip(text, _WIDTH))}", fg=_COLOURS[sign])
+    return click.style(f"  {sign} {escape_line(clip(text, _WIDTH))}", fg=_COLORS[sign])

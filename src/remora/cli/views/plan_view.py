@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from remora.cli.app.output import count, room, wrapped
+from remora.cli.app.output import count, terminal_width, wrap_text
 from remora.cli.views.job_view import job_lines
-from remora.cli.views.run_view import others, unreadable_lines
+from remora.cli.views.run_view import skipped_lines, unreadable_lines
 from remora.runs.execution.run import Run
 from remora.runs.planning.plan import Plan
 from remora.text import escape_line
@@ -21,12 +21,12 @@ def plan_lines(
     prepared: Run, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
 ) -> Iterator[str]:
     """A plan that is not carried out, from its document; `paths` as they were asked for."""
-    plan, width = prepared.plan, room()
+    plan, width = prepared.plan, terminal_width()
     yield from job_lines(document["jobs"], width, verbose=verbose)
     if plan.jobs:
         yield ""
-        yield from wrapped(shape(plan), width)
-        yield from others(document["totals"])
+        yield from wrap_text(plan_size(plan), width)
+        yield from skipped_lines(document["totals"])
     else:
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
     yield from unreadable_lines(document["totals"], width)
@@ -34,7 +34,7 @@ def plan_lines(
         yield "nothing was run; the same command without --dry-run does it"
 
 
-def shape(plan: Plan) -> str:
+def plan_size(plan: Plan) -> str:
     """`340 jobs (lint 340) in 42 files, 1,200 findings`."""
     operations = Counter(job.operation for job in plan.jobs)
     named = ", ".join(f"{operation} {number:,}" for operation, number in operations.items())
@@ -43,7 +43,7 @@ def shape(plan: Plan) -> str:
     return f"{count(len(plan.jobs), 'job')} ({named}) in {count(files, 'file')}{findings}"
 
 
-def by_file(plan: Plan) -> Iterator[str]:
+def jobs_by_file(plan: Plan) -> Iterator[str]:
     """The files with most jobs."""
     files = Counter(job.path for job in plan.jobs)
     most = files.most_common(_FILES)
@@ -53,7 +53,7 @@ def by_file(plan: Plan) -> Iterator[str]:
         yield f"{rest:>6,}  in {count(len(files) - len(most), 'other file')}"
 
 
-def estimate(plan: Plan) -> str:
+def time_estimate(plan: Plan) -> str:
     """Return an estimate of the time."""
     seconds = len(plan.jobs) * _SECONDS_A_JOB
     minutes, tens = round(seconds / 60), max(1, round(seconds / 10))

@@ -11,14 +11,14 @@ from remora.agents.job import AgentResult, Job
 from remora.cli.app.options import Options
 from remora.cli.app.output import count
 from remora.cli.views.job_view import done_text, status_word
-from remora.cli.views.run_counts import Count
+from remora.cli.views.run_counts import RunCounts
 from remora.text import escape_line
 
 if TYPE_CHECKING:
     from remora.runs.review.review import TrackProgress
 
 
-class Lines(Count):
+class LineProgress(RunCounts):
     """One line on stderr for each job that ended."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
@@ -34,12 +34,12 @@ class Lines(Count):
 
 
 @contextmanager
-def watching(options: Options) -> Iterator[Count]:
+def run_progress(options: Options) -> Iterator[RunCounts]:
     """Yield the observer that suits stderr: silent, line by line, or a live display."""
     if options.quiet:
-        yield Count()
+        yield RunCounts()
     elif not sys.stderr.isatty():
-        yield Lines()
+        yield LineProgress()
     else:
         from remora.cli.views.live_display import live_display
 
@@ -48,7 +48,7 @@ def watching(options: Options) -> Iterator[Count]:
 
 
 @contextmanager
-def accepting(options: Options) -> Iterator["TrackProgress"]:
+def accept_progress(options: Options) -> Iterator["TrackProgress"]:
     """Yield a progress bar for an accept on a terminal, nothing elsewhere."""
     if options.quiet or options.json or not sys.stderr.isatty():
         yield iter

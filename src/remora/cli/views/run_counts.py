@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from remora.runs.planning.plan import Plan
 
 
-class Count:
+class RunCounts:
     """A run's counts so far; an observer that prints nothing."""
 
     def __init__(self) -> None:

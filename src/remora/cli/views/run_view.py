@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import count, room, wrapped
-from remora.cli.app.project_context import again
-from remora.cli.views.job_view import Document, job_lines, reviewed
+from remora.cli.app.output import count, terminal_width, wrap_text
+from remora.cli.app.project_context import next_command
+from remora.cli.views.job_view import Document, job_lines, review_counts
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import list_run_lines
@@ -27,7 +27,7 @@ def run_lines(
     heading: bool = True,
 ) -> Iterator[str]:
     """Everything about a run, from its document."""
-    jobs, width = document["jobs"], room()
+    jobs, width = document["jobs"], terminal_width()
     if heading:
         began = str(view.started)[:16].replace("T", " ")
         yield click.style(
@@ -37,43 +37,43 @@ def run_lines(
     yield from job_lines(jobs, width, verbose=options.verbose)
     yield ""
     yield totals_line(document)
-    yield from others(document["totals"])
+    yield from skipped_lines(document["totals"])
     if not options.verbose and any(job["why"] for job in jobs):
-        why = again(options, project.root, "show", view.run_id, "-v")
-        yield from wrapped(f"why some changed nothing: `{why}`", width)
+        why = next_command(options, project.root, "show", view.run_id, "-v")
+        yield from wrap_text(f"why some changed nothing: `{why}`", width)
     sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
     for told in phrases_of(sums):
-        yield from wrapped(escape_line(told.whole), width)
+        yield from wrap_text(escape_line(told.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
     for line in _next(options, project, view, document):
-        yield from wrapped(line, None if line.startswith("  ") else width)
+        yield from wrap_text(line, None if line.startswith("  ") else width)
 
 
-def tried_lines(
+def attempt_lines(
     options: Options, project: Project, view: RunView, jobs: list[Document]
 ) -> Iterator[str]:
     """Yield the results of a few jobs of a run, and what to type next."""
-    yield from job_lines(jobs, room(), verbose=options.verbose or len(jobs) == 1)
+    yield from job_lines(jobs, terminal_width(), verbose=options.verbose or len(jobs) == 1)
     nodes = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "pending"]
     if nodes:
         yield ""
         yield f"{count(len(nodes), 'change set')} to review:"
-        yield f"  {again(options, project.root, 'diff', view.run_id, *nodes)}"
-        yield f"  {again(options, project.root, 'accept', view.run_id, *nodes)}"
+        yield f"  {next_command(options, project.root, 'diff', view.run_id, *nodes)}"
+        yield f"  {next_command(options, project.root, 'accept', view.run_id, *nodes)}"
     yield from _wrong(options, project, view, jobs)
 
 
 def totals_line(document: Document) -> str:
     """`12 jobs: 9 verified, 2 no change; 1 had not begun`."""
     jobs, totals = document["jobs"], document["totals"]
-    parts = [count(totals["jobs"], "job") + (": " + reviewed(jobs) if jobs else "")]
+    parts = [count(totals["jobs"], "job") + (": " + review_counts(jobs) if jobs else "")]
     if len(jobs) < totals["jobs"]:
         parts.append(f"{totals['jobs'] - len(jobs):,} had not begun")
     return "; ".join(parts)
 
 
-def others(totals: Mapping[str, Any]) -> Iterator[str]:
+def skipped_lines(totals: Mapping[str, Any]) -> Iterator[str]:
     """Yield the number of nodes without a job."""
     if totals["skipped_nodes"]:
         yield f"{count(totals['skipped_nodes'], 'other node')} left alone"
@@ -82,7 +82,7 @@ def others(totals: Mapping[str, Any]) -> Iterator[str]:
 def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[str]:
     """Files that were left out, and why."""
     for file in totals["unreadable"]:
-        yield from wrapped(
+        yield from wrap_text(
             f"{escape_line(file['path'])} could not be read: {escape_line(file['detail'])}",
             width,
             "  ",
@@ -93,7 +93,7 @@ def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
     asked = sum(job["asked"] for job in jobs)
     differed = sum(job["differed"] for job in jobs)
     if asked:
-        yield from wrapped(asked_text(asked, differed), width)
+        yield from wrap_text(asked_text(asked, differed), width)
 
 
 def _next(options: Options, project: Project, view: RunView, document: Document) -> Iterator[str]:
@@ -102,14 +102,14 @@ def _next(options: Options, project: Project, view: RunView, document: Document)
     if waiting:
         yield ""
         yield f"{count(waiting, 'change set')} to review:"
-        yield f"  {again(options, root, 'diff', view.run_id)}"
-        yield f"  {again(options, root, 'review', view.run_id)}"
-        yield f"  {again(options, root, 'accept', view.run_id, '--all')}"
+        yield f"  {next_command(options, root, 'diff', view.run_id)}"
+        yield f"  {next_command(options, root, 'review', view.run_id)}"
+        yield f"  {next_command(options, root, 'accept', view.run_id, '--all')}"
     left = document["totals"]["jobs"] - sum(job["status"] != "interrupted" for job in jobs)
     if view.status == "interrupted" and left:
         yield ""
         yield f"for the {count(left, 'job')} that did not end:"
-        yield f"  {again(options, root, 'analyze', '--resume', view.run_id)}"
+        yield f"  {next_command(options, root, 'analyze', '--resume', view.run_id)}"
     yield from _wrong(options, project, view, jobs)
     yield from _older(options, project, view)
 
@@ -122,33 +122,33 @@ def _wrong(
         yield ""
         yield "a conflict is solved on top of what your files are now:"
         for job in met:
-            yield f"  {anew(options, project, view, (job['operation'], job['node_id']))}"
+            yield f"  {redo_command(options, project, view, (job['operation'], job['node_id']))}"
     stale = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "stale"]
     if stale:
         yield ""
         yield "what you changed meanwhile is done again on what it is now:"
         for node in stale:
-            yield f"  {again(options, project.root, 'retry', view.run_id, escape_line(node))}"
+            yield f"  {next_command(options, project.root, 'retry', view.run_id, escape_line(node))}"
     unread = {job.agent_id for job in view.damaged}
     if unread:
         yield ""
         yield "what cannot be read, line by line:"
         for agent_id in sorted(unread):
-            yield f"  {again(options, project.root, 'trace', 'verify', agent_id)}"
+            yield f"  {next_command(options, project.root, 'trace', 'verify', agent_id)}"
     wrong = [job for job in jobs if job["status"] in _WRONG and job["agent_id"] not in unread]
     failed = next(iter(wrong), None)
     if failed:
         yield ""
         yield "what went wrong, turn by turn:"
-        yield f"  {again(options, project.root, 'trace', 'transcript', failed['agent_id'])}"
+        yield f"  {next_command(options, project.root, 'trace', 'transcript', failed['agent_id'])}"
 
 
-def anew(options: Options, project: Project, view: RunView, job: tuple[str, str]) -> str:
+def redo_command(options: Options, project: Project, view: RunView, job: tuple[str, str]) -> str:
     """The command that does a run's job again: an operation on a node."""
     operation, node_id = job
     words = ["analyze", "-o", operation, "--node", escape_line(node_id.removeprefix("node:"))]
     words += ["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else []
-    return again(options, project.root, *words)
+    return next_command(options, project.root, *words)
 
 
 def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
@@ -162,5 +162,5 @@ def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
         yield ""
         pending = sum(run.pending for run in older)
         sets, wait = count(pending, "change set"), "waits" if pending == 1 else "wait"
-        listed = again(options, project.root, "runs")
+        listed = next_command(options, project.root, "runs")
         yield f"{sets} of {count(len(older), 'older run')} {wait} too; `{listed}` lists them"

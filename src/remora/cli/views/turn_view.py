@@ -10,11 +10,11 @@ import msgspec
 import yaml
 
 from remora.cli.app.output import count, plain_lines
-from remora.cli.views.event_summary import call_text, chosen_text
+from remora.cli.views.event_summary import call_text, decision_text
 from remora.text import escape_line
 
 _LINES = 120
-_BESIDE = 160
+_TWO_COLUMN_WIDTH = 160
 """Columns of a terminal from which on packet and output stand side by side."""
 _GAP = " │ "
 
@@ -26,8 +26,8 @@ def turn_lines(document: dict[str, Any], width: int | None = None) -> Iterator[s
         yield from _event(event)
     packet, raw = _packet(document), _raw(document["raw_output"])
     yield ""
-    if width is not None and width >= _BESIDE and raw:
-        yield from _beside(packet, raw, (width - len(_GAP)) // 2)
+    if width is not None and width >= _TWO_COLUMN_WIDTH and raw:
+        yield from _side_by_side(packet, raw, (width - len(_GAP)) // 2)
         return
     yield from _styled(packet)
     if raw:
@@ -59,7 +59,7 @@ def _raw(raw: Any) -> list[str]:
 def _event(event: dict[str, Any]) -> Iterator[str]:
     data = event["data"]
     if event["type"] == "tool_call":
-        yield escape_line(f"{call_text(data)}, decided by {chosen_text(data)}")
+        yield escape_line(f"{call_text(data)}, decided by {decision_text(data)}")
     elif event["type"] == "tool_result":
         yield escape_line(f"{data.get('outcome')} in {data.get('duration_ms')} ms")
     elif event["type"] == "agent_error":
@@ -78,19 +78,21 @@ def _styled(lines: list[str]) -> Iterator[str]:
     yield from lines[1:]
 
 
-def _beside(left: list[str], right: list[str], width: int) -> Iterator[str]:
+def _side_by_side(left: list[str], right: list[str], width: int) -> Iterator[str]:
     """Two columns of that width each; longer lines go on beneath themselves."""
-    columns = [[part for line in lines for part in _folded(line, width)] for lines in (left, right)]
+    columns = [
+        [part for line in lines for part in _fold_line(line, width)] for lines in (left, right)
+    ]
     for row, (one, other) in enumerate(zip_longest(*columns, fillvalue="")):
-        padded = one + " " * (width - _room(one))
+        padded = one + " " * (width - _display_width(one))
         text = f"{padded}{_GAP}{other}".rstrip()
         yield click.style(text, fg="cyan") if row == 0 else text
 
 
-def _folded(line: str, width: int) -> Iterator[str]:
+def _fold_line(line: str, width: int) -> Iterator[str]:
     part, taken = "", 0
     for character in line.expandtabs(4):
-        wide = _room(character)
+        wide = _display_width(character)
         if taken + wide > width:
             yield part
             part, taken = "", 0
@@ -98,6 +100,6 @@ def _folded(line: str, width: int) -> Iterator[str]:
     yield part
 
 
-def _room(text: str) -> int:
+def _display_width(text: str) -> int:
     """Columns that a terminal needs: East Asian characters take two."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)

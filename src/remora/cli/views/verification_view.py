@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from remora.cli.app.output import count, room, wrapped
+from remora.cli.app.output import count, terminal_width, wrap_text
 from remora.memory.packet import clip
 from remora.text import escape_line
 from remora.trace.verify.verify_report import SignatureCounts, StreamReport, VerifyReport
@@ -23,7 +23,7 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
             yield _stream(stream)
         for problem in stream.problems:
             told = f"  line {problem.line}: {problem.kind}: {problem.detail}"
-            yield from wrapped(escape_line(told), room(), "    ")
+            yield from wrap_text(escape_line(told), terminal_width(), "    ")
     if not report.streams:
         yield "no streams yet; `remora analyze` writes them"
         return
@@ -34,10 +34,10 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
         yield click.style(f"{count(bad, 'stream')} not as written, of {looked}", fg="red")
     else:
         yield click.style("verified: ", fg="green") + looked + _unanchored(report)
-    yield from _vouched(report, saved if not bad else 0)
+    yield from _anchor_lines(report, saved if not bad else 0)
 
 
-def _vouched(report: VerifyReport, held: int) -> Iterator[str]:
+def _anchor_lines(report: VerifyReport, held: int) -> Iterator[str]:
     """Yield what stored heads and a signing key confirm."""
     if held:
         yield f"anchors: {count(held - len(report.expired), 'kept head')} held"
@@ -46,18 +46,18 @@ def _vouched(report: VerifyReport, held: int) -> Iterator[str]:
             f"expired: {anchor.line}; its stream was removed, says .agentfs/expired.jsonl"
         )
     if report.signatures is not None:
-        yield _signed(report.signatures)
+        yield _signature_line(report.signatures)
 
 
 def _stream(stream: StreamReport) -> str:
     state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     kind = "run" if stream.of_run else "agent"
     told = f"{kind} {escape_line(stream.name)}  head {stream.head.count} {stream.head.hash}"
-    width = room()  # of a narrow one a hash's beginning: `trace anchor` prints the whole
+    width = terminal_width()  # of a narrow one a hash's beginning: `trace anchor` prints the whole
     return f"{state}  {told if width is None else clip(told, width - 5)}"
 
 
-def _signed(counted: SignatureCounts) -> str:
+def _signature_line(counted: SignatureCounts) -> str:
     """Return which anchors the key confirms."""
     parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
     if counted.unsigned_runs:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from remora.trace.redact.heuristics import SHORTEST, plausible
+from remora.trace.redact.heuristics import MIN_LENGTH, looks_secret
 from remora.trace.redact.rule import Matcher, Rule, Span
 
 NAME = (
@@ -50,7 +50,7 @@ _QUOTED = re.compile(
 _BARE = re.compile(rb"([^\x00\x02-\x20\"'`<>()\[\]{},;&|\\\x7f]++)")
 _CALLED = re.compile(rb"[(\[]")
 _ODD = re.compile(rb"[!?#@$~*%^+]")
-_NO_CODE = re.compile(rb"[?#@$~]|!(?!=)")
+_NOT_CODE = re.compile(rb"[?#@$~]|!(?!=)")
 """Characters that no expression has between letters and digits."""
 
 _END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00\x1b]|\\n|\Z)")
@@ -67,7 +67,7 @@ def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
     for match in heads.finditer(data):
         head = Span(*match.span())
         if last is not None and head.start >= run_end:
-            yield from _taken(data, last, done)
+            yield from _last_value(data, last, done)
             last = None
         if head.start < done:
             continue
@@ -79,10 +79,10 @@ def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
             done = value.end
             yield value
     if last is not None:
-        yield from _taken(data, last, done)
+        yield from _last_value(data, last, done)
 
 
-def _taken(data: bytes, head: Span, done: int) -> Iterator[Span]:
+def _last_value(data: bytes, head: Span, done: int) -> Iterator[Span]:
     value = _value(data, head)[0] if head.start >= done else None
     if value is not None:
         yield value
@@ -103,7 +103,7 @@ def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
     found = None if comma else _BARE.match(data, start, start + _BARE_REACH)
     if found is None:
         return None, 0
-    taken = _bare(data, head, found) and not _is_public(data, head)
+    taken = _is_bare_secret(data, head, found) and not _is_public(data, head)
     return (_to_the_end(found, _BARE_REACH) if taken else None), found.end()
 
 
@@ -124,19 +124,19 @@ def _is_password(data: bytes, head: Span) -> bool:
 
 def _quoted(data: bytes, head: Span, found: re.Match[bytes], *, listed: bool) -> Span | None:
     value = found[found.lastindex or 0]
-    if len(value) < SHORTEST or not _SUSPICIOUS.search(value):
+    if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
         return None
-    judged = plausible(value, password=_is_password(data, head), quoted=not listed)
+    judged = looks_secret(value, password=_is_password(data, head), quoted=not listed)
     if not judged or _is_public(data, head):
         return None
     return _to_the_end(found, _REACH)
 
 
-def _bare(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
+def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
     """True for a secret without quotes, which could also be code: a call, an attribute, a
     comparison."""
     value = found[1].rstrip(b".:!?")
-    if len(value) < SHORTEST or not _SUSPICIOUS.search(value):
+    if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
         return False
     compared = data[head.end - 2 : head.end] in (b"==", b"!=", b":=")
     if compared or _CALLED.match(data, found.end()):
@@ -146,14 +146,14 @@ def _bare(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
     if password and data[head.end - 1 : head.end] == b":":
         literal = literal or bool(_END_OF_LINE.match(data, found.end()) or _ODD.search(value))
     elif password:
-        literal = literal or _NO_CODE.search(value) is not None
-    return plausible(value, password=password, quoted=literal)
+        literal = literal or _NOT_CODE.search(value) is not None
+    return looks_secret(value, password=password, quoted=literal)
 
 
-def given(name: str, value: bytes) -> bool:
+def is_secret_value(name: str, value: bytes) -> bool:
     """True if all of `value`, stored under the key, field or flag `name`, is a secret."""
     password = _PASSWORD.search(name.encode(errors="replace")) is not None
-    return plausible(value, password=password, quoted=True)
+    return looks_secret(value, password=password, quoted=True)
 
 
 ASSIGNMENT = Rule("assignment", _HEAD, needs=_HEAD, find=_find)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from remora.trace.redact.assignment import ENDING, NAME
-from remora.trace.redact.heuristics import SHORTEST, plausible
+from remora.trace.redact.heuristics import MIN_LENGTH, looks_secret
 from remora.trace.redact.rule import Matcher, Rule, Span
 
 _LINE_END = r"[ \t]{0,8}\\{0,8}(?:\r?\n|r?\\{1,8}n)"
@@ -35,8 +35,8 @@ def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
         done = _block_end(data, end, quoted=quoted)
         for line in _lines(data, end, done):
             value = data[line.start : line.end]
-            judged = len(value) >= SHORTEST and not _SETTING.match(value)
-            if judged and plausible(value, password=password, quoted=True):
+            judged = len(value) >= MIN_LENGTH and not _SETTING.match(value)
+            if judged and looks_secret(value, password=password, quoted=True):
                 yield line
             if not quoted:
                 done = line.end

@@ -6,7 +6,7 @@ import re
 
 from remora.trace.redact.assignment import ASSIGNMENT, ENDING, NAME
 from remora.trace.redact.block_values import BLOCK_VALUE
-from remora.trace.redact.heuristics import plausible, random_token, without_templates
+from remora.trace.redact.heuristics import is_random_token, looks_secret, without_templates
 from remora.trace.redact.rule import ESCAPE, Rule
 from remora.trace.redact.tuple_assignment import TUPLE_ASSIGNMENT
 
@@ -17,12 +17,12 @@ _STAND_IN = re.compile(
 )
 
 
-def _chosen(value: bytes) -> bool:
+def _is_password(value: bytes) -> bool:
     """A password somebody chose, where code cannot stand."""
-    return plausible(value, password=True, quoted=True)
+    return looks_secret(value, password=True, quoted=True)
 
 
-def _not_a_stand_in(value: bytes) -> bool:
+def _is_not_a_stand_in(value: bytes) -> bool:
     """Anything but the words and templates that documentation puts for a password."""
     word = without_templates(value).lower()
     return len(word) > 2 and not _STAND_IN.fullmatch(word) and not _PORT.match(word)
@@ -41,19 +41,19 @@ BY_PLACE: tuple[Rule, ...] = (
         "basic-auth",
         r"://[^\s/:@\"'<>]*:([^\s\"'`<>]+)@",
         r"://[^\s/:@\"'<>]*:[^\s\"'`<>]+@",
-        accept=_not_a_stand_in,
+        accept=_is_not_a_stand_in,
     ),
     Rule(
         "basic-auth",
         r"://([A-Za-z0-9_-]{20,})(?::x-oauth-basic)?@",
         r"://[A-Za-z0-9_-]{20,}(?::x-oauth-basic)?@",
-        accept=random_token,
+        accept=is_random_token,
     ),
     Rule(
         "basic-auth",
         r"\s(?:-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]+:([^\s\"'\\]{8,})",
         r"\s(?:-u|--user)[ =]?[\"']?[A-Za-z0-9_.@-]+:",
-        accept=_chosen,
+        accept=_is_password,
     ),
     Rule(
         "basic-auth",
@@ -66,13 +66,13 @@ BY_PLACE: tuple[Rule, ...] = (
         r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,][ \t]*[\"'\\]{0,4}"
         r"(?:[a-z]{3,12}[ \t]+)?([A-Za-z0-9._~+/=:\x01-]{8,})",
         r"(?i)(?:authorization|x-api-key|x-auth-token)[\"'\\]{0,4}[ \t]*[:=,]",
-        accept=lambda value: plausible(value, password=False, quoted=True),
+        accept=lambda value: looks_secret(value, password=False, quoted=True),
     ),
     Rule(
         "authorization",
         rf"(?i)(?:\b|{ESCAPE})bearer[ \t]+([A-Za-z0-9._~+/=\x01-]{{16,}})",
         r"(?i)bearer[ \t]+[A-Za-z0-9._~+/=\x01-]{8}",
-        accept=random_token,
+        accept=is_random_token,
     ),
     Rule(
         "authorization",
@@ -84,7 +84,7 @@ BY_PLACE: tuple[Rule, ...] = (
         "private-key",
         r"\"d\\*\"[ \t]*:[ \t]*\\*\"([A-Za-z0-9_\x01-]{40,})",
         r"\"d\\*\"[ \t]*:",
-        accept=random_token,
+        accept=is_random_token,
     ),
     Rule(
         "azure-key",
@@ -96,51 +96,51 @@ BY_PLACE: tuple[Rule, ...] = (
         "connection-string",
         r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=[ \t]{0,4}([^;\"'\s(){}\\]{4,})",
         r"(?i);[ \t]{0,4}(?:password|pwd)[ \t]{0,4}=",
-        accept=_not_a_stand_in,
+        accept=_is_not_a_stand_in,
     ),
     Rule(
         "cookie",
         r"(?i)(?:session(?:[_-]?id|[_-]?token)?|connect\.sid|csrftoken|remember[_-]?token)"
         r"=([^\s;,\"'&<>()\[\]{}\\]{16,})",
         r"(?i)(?:session(?:[_-]?id|[_-]?token)?|sid|token)=[^\s;]{8}",
-        accept=lambda value: plausible(value, password=False, quoted=True),
+        accept=lambda value: looks_secret(value, password=False, quoted=True),
     ),
     Rule(
         "assignment",
         rf"(?i)--[a-z-]{{0,24}}{NAME}{ENDING}[ \t]{{1,4}}[\"']?([^\s\"'<>\\]{{8,}})",
         "(?i)--[a-z-]*(?:pass|pwd|secret|token|key|auth|cred)",
-        accept=_chosen,
+        accept=_is_password,
     ),
     Rule(
         "assignment",
         rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}{ENDING}(?:[ \t][^<>]{{0,80}})?>([^<>\s]{{8,}})</",
         rf"(?i)<[a-z0-9:_.-]{{0,40}}{NAME}",
-        accept=_chosen,
+        accept=_is_password,
     ),
     Rule(
         "assignment",
         rf"(?i)name[\"']?[ \t]*[:=][ \t]*[\"']?[a-z0-9_.-]{{0,40}}{NAME}{ENDING}[\"']?,?\s{{1,40}}"
         r"[\"']?value[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"',}\\]{8,})",
         r"(?i)\s[\"']?value[\"']?[ \t]*[:=]",
-        accept=_chosen,
+        accept=_is_password,
     ),
     Rule(
         "assignment",
         r"(?i)(?:identified[ \t]+by|with[ \t]+password|password)[ \t]+\\{0,4}'([^'\n\\]{8,})\\{0,4}'",
         r"(?i)(?:identified[ \t]+by|password)[ \t]+\\{0,4}'",
-        accept=_chosen,
+        accept=_is_password,
     ),
     Rule(
         "assignment",
         r"(?i)login[ \t]+\S+\s+password[ \t]+([^\s\"'\\]{4,})",
         r"(?i)login[ \t]+\S+\s+password[ \t]",
-        accept=_not_a_stand_in,
+        accept=_is_not_a_stand_in,
     ),
     Rule(
         "assignment",
         rf"(?:\b|{ESCAPE})mysql[a-z]*[ \t][^\n]{{0,200}}?[ \t]-p([^\s\"'\\]{{8,}})",
         r"mysql[a-z]*[ \t][^\n]{0,200}?[ \t]-p[^\s]",
-        accept=_chosen,
+        accept=_is_password,
     ),
     TUPLE_ASSIGNMENT,
     BLOCK_VALUE,

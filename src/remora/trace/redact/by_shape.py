@@ -1,9 +1,9 @@
 """Credentials that are known by their own shape, wherever they stand: mostly by a prefix."""
 
-from remora.trace.redact.heuristics import random_token
+from remora.trace.redact.heuristics import is_random_token
 from remora.trace.redact.private_key import PEM, PEM_IN_BASE64, PUTTY
 from remora.trace.redact.rule import ESCAPE, Rule, by_head
-from remora.trace.redact.shape_checks import has_digit, no_name, outside_base64
+from remora.trace.redact.shape_checks import has_digit, is_not_a_name, outside_base64
 
 _W = "[A-Za-z0-9_-]"
 _AN = "[A-Za-z0-9]"
@@ -23,7 +23,7 @@ BY_SHAPE: tuple[Rule, ...] = (
         "aws-secret-key",
         r"(?i)(?:secret[_-]?(?:access)?[_-]?key|aws[_-]?secret)[^\n]{0,24}?([A-Za-z0-9/+]{40})",
         "(?i)secret[_-]?(?:access)?[_-]?key|aws[_-]?secret",
-        accept=random_token,
+        accept=is_random_token,
     ),
     Rule(
         "aws-secret-key",
@@ -36,7 +36,7 @@ BY_SHAPE: tuple[Rule, ...] = (
         "gitlab-token",
         rf"gl[a-z]{{2,5}}-{_W}{{20,}}(?:\.[0-9a-z]{{2,20}}){{0,2}}",
         "gl[a-z]{2,5}-",
-        accept=no_name,
+        accept=is_not_a_name,
     ),
     Rule(
         "slack-token",
@@ -61,12 +61,14 @@ BY_SHAPE: tuple[Rule, ...] = (
         "openai-key",
         f"(?:^|[^A-Za-z0-9]|{ESCAPE})(sk-(?:proj-|svcacct-|admin-|None-)?{_W}{{20,}})",
         "sk-",
-        accept=random_token,
+        accept=is_random_token,
     ),
-    Rule("huggingface-token", f"(?:hf|api_org)_{_AN}{{30,}}", "(?:hf|api_org)_", accept=no_name),
+    Rule(
+        "huggingface-token", f"(?:hf|api_org)_{_AN}{{30,}}", "(?:hf|api_org)_", accept=is_not_a_name
+    ),
     Rule("npm-token", f"npm_{_AN}{{36,}}", "npm_"),
     Rule("pypi-token", f"pypi-{_W}{{50,}}", "pypi-"),
-    Rule("sendgrid-key", rf"SG\.{_W}{{16,}}\.{_W}{{16,}}", r"SG\.", accept=no_name),
+    Rule("sendgrid-key", rf"SG\.{_W}{{16,}}\.{_W}{{16,}}", r"SG\.", accept=is_not_a_name),
     Rule("twilio-key", f"SK{_HEX}{{32}}", "SK[0-9a-f]{4}"),
     Rule("mailgun-key", f"key-{_HEX}{{32}}", "key-[0-9a-f]{4}"),
     Rule("telegram-token", f"[0-9]{{8,10}}:AA{_W}{{32,}}", ":AA"),
@@ -74,14 +76,14 @@ BY_SHAPE: tuple[Rule, ...] = (
         "discord-token",
         rf"[MNO]{_W}{{22,28}}\.{_W}{{6}}\.{_W}{{27,}}",
         rf"\.{_W}{{6}}\.{_W}{{9}}",
-        accept=no_name,
+        accept=is_not_a_name,
     ),
     Rule("jwt", rf"eyJ{_W}{{8,}}\.{_W}{{8,}}(?:\.{_W}*)+", "eyJ"),
     Rule("digitalocean-token", f"do[opr]_v1_{_HEX}{{32,}}", "do[opr]_v1_"),
     Rule("databricks-token", f"dapi{_HEX}{{32}}(?:-[0-9])?", "dapi[0-9a-f]{4}"),
     Rule("shopify-token", "shp[a-z]{2}_[a-fA-F0-9]{32}", "shp[a-z]{2}_"),
     Rule("age-secret-key", "AGE-SECRET-KEY-1[A-Z0-9]{40,}", "AGE-SECRET-KEY-1"),
-    Rule("vault-token", rf"hv[sbr]\.{_W}{{20,}}", r"hv[sbr]\.", accept=no_name),
+    Rule("vault-token", rf"hv[sbr]\.{_W}{{20,}}", r"hv[sbr]\.", accept=is_not_a_name),
     Rule("airtable-token", rf"pat{_AN}{{14}}\.{_HEX}{{64}}", rf"pat{_AN}{{14}}\."),
     Rule("atlassian-token", "ATATT3[A-Za-z0-9_=-]{60,}", "ATATT3"),
     Rule("azure-client-secret", r"[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}", "[78]Q~"),
@@ -90,7 +92,7 @@ BY_SHAPE: tuple[Rule, ...] = (
         "doppler-token",
         r"dp\.[a-z]{2,5}\.[A-Za-z0-9.]{40,}",
         r"dp\.[a-z]{2,5}\.",
-        accept=random_token,
+        accept=is_random_token,
     ),
     Rule("figma-token", f"figd_{_W}{{36,}}", "figd_"),
     Rule("fly-token", "fm[0-9][a-z]?_[A-Za-z0-9+/=,_-]{60,}", "fm[0-9][a-z]?_"),
@@ -99,7 +101,7 @@ BY_SHAPE: tuple[Rule, ...] = (
     Rule("linear-key", f"lin_(?:api|oauth)_{_AN}{{32,}}", "lin_(?:api|oauth)_"),
     Rule("mailchimp-key", f"{_HEX}{{32}}-us[0-9]{{1,2}}", "[0-9a-f]{4}-us[0-9]"),
     Rule("newrelic-key", "NRAK-[A-Z0-9]{27}", "NRAK-"),
-    Rule("notion-token", f"(?:ntn|secret)_{_AN}{{40,}}", "(?:ntn|secret)_", accept=no_name),
+    Rule("notion-token", f"(?:ntn|secret)_{_AN}{{40,}}", "(?:ntn|secret)_", accept=is_not_a_name),
     Rule("perplexity-key", f"pplx-{_AN}{{40,}}", "pplx-"),
     Rule("planetscale-token", "pscale_[a-z]{2,5}_[A-Za-z0-9_.=-]{32,}", "pscale_"),
     Rule("postman-key", f"PMAK-{_HEX}{{24}}-{_HEX}{{34}}", "PMAK-"),

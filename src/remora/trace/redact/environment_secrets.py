@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from remora.trace.redact.heuristics import SHORTEST, fixed_text, random_letters
+from remora.trace.redact.heuristics import MIN_LENGTH, has_random_letters, is_fixed_text
 
-_TELLING = re.compile(
+_SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASS(?:W|$|_|PHRASE)|PWD|CREDENTIAL|AUTH(?!OR)|PRIVATE|COOKIE|DSN|WEBHOOK"
     r"|CONNECTION_?STR|SIGNATURE|(?:DATABASE|DB|REDIS|MONGO|AMQP|BROKER)\w*_UR[IL]"
 )
-_NOT_TELLING = re.compile(r"(?:OLD)?PWD|.*(?:KEYBOARD|KEYMAP|MONKEY|HOTKEY|KEYRING|AUTH_SOCK).*")
+_HARMLESS_NAME = re.compile(r"(?:OLD)?PWD|.*(?:KEYBOARD|KEYMAP|MONKEY|HOTKEY|KEYRING|AUTH_SOCK).*")
 _WORD = re.compile(r"[A-Z]{1,16}|\d{1,4}|[^\W\d_]?[^\W\d_A-Z]{0,15}")
 _DIGIT = re.compile(r"\d")
 _ODD = re.compile(r"[!#$%^&*?~+=]|@(?![\w-]+\.\w)")
@@ -29,7 +29,7 @@ def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for variable in sorted(environ):
-        if not telling(variable):
+        if not is_secret_name(variable):
             continue
         rule = rule_name(variable)
         for secret in _secrets(environ[variable]):
@@ -38,10 +38,10 @@ def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def telling(variable: str) -> bool:
+def is_secret_name(variable: str) -> bool:
     """True if a variable's name indicates a secret value."""
     name = variable.upper()
-    return bool(_TELLING.search(name)) and not _NOT_TELLING.fullmatch(name)
+    return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.fullmatch(name)
 
 
 def rule_name(variable: str) -> str:
@@ -50,13 +50,13 @@ def rule_name(variable: str) -> str:
     return f"env-{plain[:_LONGEST_NAME].rstrip('-') or 'unnamed'}"
 
 
-def ordinary(value: str) -> bool:
+def is_ordinary(value: str) -> bool:
     """True if a value is common text rather than a secret."""
-    if len(value) < SHORTEST or _HEADER.fullmatch(value):
+    if len(value) < MIN_LENGTH or _HEADER.fullmatch(value):
         return True
-    if random_letters(value):
+    if has_random_letters(value):
         return False
-    if fixed_text(value):
+    if is_fixed_text(value):
         return True
     if _DIGIT.search(value) and (_ODD.search(value) or not value.isascii()):
         return False
@@ -68,14 +68,14 @@ def _secrets(value: str) -> Iterator[str]:
     in_url = _PASSWORD_IN_URL.fullmatch(whole)
     if in_url:
         yield whole
-        if not ordinary(in_url[1]):
+        if not is_ordinary(in_url[1]):
             yield in_url[1]
         return
     lines = [line.strip() for line in whole.splitlines()]
-    if not ordinary(whole):
+    if not is_ordinary(whole):
         yield whole
     if len(lines) > 1:
-        yield from (line for line in lines if not ordinary(line))
+        yield from (line for line in lines if not is_ordinary(line))
 
 
 def _spellings(secret: str) -> Iterator[str]:

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from remora.trace.redact.found_spans import Finding
-from remora.trace.redact.rule import Match, Span, compiled
+from remora.trace.redact.rule import Match, Span, compile_pattern
 
 _WORD = "[A-Za-z0-9_+/=~.:@!-]"
 _HEX = "((?:2[1bdefBDEF]|3[0-9adAD]|4[0-9a-fA-F]|5[0-9afAF]|6[1-9a-fA-F]|7[0-9aeAE]))"
 """A token character in hexadecimal."""
-_ESCAPES = compiled(
+_ESCAPES = compile_pattern(
     rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|(/))"
     rf"|{_WORD}\\+\r?\n{_WORD}|{_WORD}(?:\\{{3}}|\\{{6,8}})n{_WORD}"
 )
@@ -40,7 +40,7 @@ class Unescaped(NamedTuple):
         return self.longer[bisect_left(self.at, place)]
 
 
-def unescaped(data: bytes) -> Unescaped | None:
+def unescape(data: bytes) -> Unescaped | None:
     """Return the text with its escapes of token characters replaced, None if it has none."""
     if b"\\" not in data:
         return None

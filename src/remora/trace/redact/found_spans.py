@@ -7,7 +7,7 @@ from typing import NamedTuple
 from remora.trace.redact.heuristics import FILLER
 from remora.trace.redact.rule import Span
 
-_LEAST_REST = 4
+_MIN_REMAINDER = 4
 
 
 class Finding(NamedTuple):
@@ -18,7 +18,7 @@ class Finding(NamedTuple):
     rule: str
 
 
-def masked(data: bytes, hidden: Iterable[Span]) -> bytes:
+def mask(data: bytes, hidden: Iterable[Span]) -> bytes:
     """Return `data` with every hidden part filled, so that no rule matches in it."""
     filled = bytearray(data)
     for start, end in hidden:
@@ -26,7 +26,7 @@ def masked(data: bytes, hidden: Iterable[Span]) -> bytes:
     return bytes(filled)
 
 
-def outside(
+def outside_placeholders(
     findings: Iterable[Finding], shields: Sequence[Span], *, inside_too: bool = False
 ) -> Iterator[Finding]:
     """Yield the parts of each finding between placeholders, except tiny remains.
@@ -39,10 +39,10 @@ def outside(
             shield = shields[number]
             if shield.start >= end or (inside_too and shield.start <= start and end <= shield.end):
                 break
-            if shield.start - at >= _LEAST_REST:
+            if shield.start - at >= _MIN_REMAINDER:
                 yield Finding(at, shield.start, rule)
             at = shield.end
-        if at == start or end - at >= _LEAST_REST:
+        if at == start or end - at >= _MIN_REMAINDER:
             yield Finding(at, end, rule)
 
 
@@ -50,7 +50,7 @@ def _end_of(span: Span) -> int:
     return span.end
 
 
-def whole_characters(data: bytes, finding: Finding) -> Finding:
+def widen_to_characters(data: bytes, finding: Finding) -> Finding:
     """Return the finding, widened to whole UTF-8 characters."""
     start, end, rule = finding
     while start > 0 and data[start] & 0xC0 == 0x80:
@@ -60,7 +60,7 @@ def whole_characters(data: bytes, finding: Finding) -> Finding:
     return Finding(start, end, rule)
 
 
-def joined(findings: Iterable[Finding]) -> Iterator[Finding]:
+def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Merge overlapping findings, left to right; the longest gives the name, else the first."""
     start, end, rule, longest = 0, 0, "", 0
     for finding in sorted(findings, key=_place):
@@ -80,14 +80,14 @@ def _place(finding: Finding) -> tuple[int, int]:
     return finding.start, finding.end
 
 
-def replaced(
+def replace_findings(
     data: bytes, findings: Iterable[Finding], mark: Callable[[str, bytes], bytes]
 ) -> bytes:
     """Return `data` with every finding replaced by `mark(rule, secret)`."""
     pieces: list[bytes] = []
     marks: dict[tuple[str, bytes], bytes] = {}  # a secret often occurs several times
     at = 0
-    for start, end, rule in joined(findings):
+    for start, end, rule in merge_findings(findings):
         secret = data[start:end]
         if (rule, secret) not in marks:
             marks[rule, secret] = mark(rule, secret)

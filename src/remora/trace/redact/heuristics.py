@@ -2,7 +2,7 @@
 
 import re
 
-SHORTEST = 8
+MIN_LENGTH = 8
 """Minimum characters of a value that is a secret only by its context."""
 
 FILLER = "\x01"
@@ -27,9 +27,9 @@ _LETTERS = re.compile(r"[A-Za-z]")
 _DIGIT = re.compile(r"\d")
 _ODD = re.compile(r"[!@#$%^&*+=?~]")
 _NEVER_IN_NAMES = re.compile(r"[!^*~]")
-_FEW = 4
+_MIN_DISTINCT = 4
 _LONG_SEGMENT = 16
-_ENOUGH = 160
+_MAX_JUDGED = 160
 """Characters of a longer value that are judged; bounds the time."""
 
 _LONG_WORD = 20
@@ -41,53 +41,55 @@ def without_templates(value: bytes) -> str:
     return (_TEMPLATE.sub("", text) if _TEMPLATE_START.search(text) else text).strip()
 
 
-def mixed(text: str) -> bool:
+def has_mixed_characters(text: str) -> bool:
     """True for digits, lower and upper case, which nearly every random token has."""
     return bool(_DIGIT.search(text)) and text.lower() != text and text.upper() != text
 
 
-def random_letters(text: str) -> bool:
+def has_random_letters(text: str) -> bool:
     """True for letters of both cases in an order that neither words nor camelCase have."""
     if text.islower() or text.isupper():
         return False
     chunks = _CHUNK.findall(text)
     letters = sum(len(chunk) for chunk in chunks if chunk.isalpha())
     average = letters / max(len(chunks), 1)
-    return letters >= SHORTEST and average < (3.1 if letters >= _LONG_SEGMENT else 2.6)
+    return letters >= MIN_LENGTH and average < (3.1 if letters >= _LONG_SEGMENT else 2.6)
 
 
-def random_token(value: bytes) -> bool:
+def is_random_token(value: bytes) -> bool:
     """True for digits and both cases, or letters in no order: neither a digest nor a name."""
     text = value.decode("latin-1")
-    return mixed(text) or random_letters(text)
+    return has_mixed_characters(text) or has_random_letters(text)
 
 
-def fixed_text(text: str) -> bool:
+def is_fixed_text(text: str) -> bool:
     """True for paths, URLs without credentials, numbers, versions, dates, repeated characters."""
     return (
-        len(set(text)) < _FEW
+        len(set(text)) < _MIN_DISTINCT
         or _URL_OR_NUMBER.fullmatch(text) is not None
-        or (_PATH.fullmatch(text) is not None and _spoken(text))
+        or (_PATH.fullmatch(text) is not None and _is_readable_path(text))
     )
 
 
-def _spoken(path: str) -> bool:
+def _is_readable_path(path: str) -> bool:
     """True if no part of a path is as long and mixed as a random token."""
-    return not any(len(part) >= _LONG_SEGMENT and mixed(part) for part in _SLASH.split(path))
+    return not any(
+        len(part) >= _LONG_SEGMENT and has_mixed_characters(part) for part in _SLASH.split(path)
+    )
 
 
-def plausible(value: bytes, *, password: bool, quoted: bool) -> bool:
+def looks_secret(value: bytes, *, password: bool, quoted: bool) -> bool:
     """True if `value`, found after a telling name, is a secret and not code or prose.
 
     `password`: the name is that of a password, which people choose themselves. `quoted`: the value
     is a literal; without quotes it may be an expression.
     """
-    text = without_templates(value)[:_ENOUGH]
-    if len(text) < SHORTEST:
+    text = without_templates(value)[:_MAX_JUDGED]
+    if len(text) < MIN_LENGTH:
         return False
     if _BLANK.search(text):
-        return any(_strong(word) for word in text.split())
-    if fixed_text(text):
+        return any(_is_random_word(word) for word in text.split())
+    if is_fixed_text(text):
         return False
     if not _DIGIT.search(text):
         return _without_digits(text, password=password, quoted=quoted)
@@ -104,16 +106,16 @@ def _with_digits(text: str, *, password: bool, quoted: bool) -> bool:
         return False
     if quoted and _NEVER_IN_NAMES.search(text):
         return True
-    return _broken(text) if quoted or password else _scattered(text)
+    return _has_odd_part(text) if quoted or password else _alternates(text)
 
 
-def _strong(word: str) -> bool:
+def _is_random_word(word: str) -> bool:
     """True for a random-looking word within a sentence."""
-    return len(word) >= 12 and mixed(word) and not fixed_text(word)
+    return len(word) >= 12 and has_mixed_characters(word) and not is_fixed_text(word)
 
 
 def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
-    if random_letters(text):
+    if has_random_letters(text):
         return True
     if quoted and password and _ODD.search(text[:-1]) and _LETTERS.search(text):
         return True
@@ -130,15 +132,15 @@ def _words_and_numbers(text: str) -> bool:
     return all(p.isalpha() or p.isdigit() for p in _PARTS.split(text) if p)
 
 
-def _broken(text: str) -> bool:
+def _has_odd_part(text: str) -> bool:
     """True if a part is neither a word with a number at its end nor a number."""
     parts = _PARTS.split(text)
-    return any(not _WORD.fullmatch(part) or random_letters(part) for part in parts if part)
+    return any(not _WORD.fullmatch(part) or has_random_letters(part) for part in parts if part)
 
 
-def _scattered(text: str) -> bool:
+def _alternates(text: str) -> bool:
     """True if letters and digits alternate as in no identifier."""
-    if not _broken(text):
+    if not _has_odd_part(text):
         return False
     chunks = _CHUNK.findall(text)
     digits = [chunk for chunk in chunks if chunk.isdigit()]

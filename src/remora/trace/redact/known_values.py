@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from remora.trace.redact.found_spans import Finding
-from remora.trace.redact.rule import Matcher, Span, compiled
+from remora.trace.redact.rule import Matcher, Span, compile_pattern
 
-_LOOKS_INSIDE = 4
+_MAX_OVERLAPS = 4
 _RUN = re.compile(rb"[^\s\"'`<>]{0,256}")
 
 
@@ -25,7 +25,7 @@ class Literals:
         )
         self._matcher: Matcher | None = None
         if encoded:
-            self._matcher = compiled(self.pattern, longest=True)
+            self._matcher = compile_pattern(self.pattern, longest=True)
 
     def found(self, data: bytes) -> Iterator[Finding]:
         """Yield all occurrences from left to right, the longest where several begin.
@@ -40,7 +40,7 @@ class Literals:
             match, looks = self._search(data, start + 1), 0
             while match is not None and match.start < end:
                 looks += 1
-                if match.end > end or looks == _LOOKS_INSIDE:
+                if match.end > end or looks == _MAX_OVERLAPS:
                     run = _RUN.match(data, max(end, match.end))
                     end = run.end() if run else end
                     match = self._search(data, end)

@@ -17,7 +17,7 @@ _NAMED = re.compile(rf"(?is).*{NAME}{ENDING}|-*(?:auth|pass|pw)")
 _HEADER = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie")
 
 
-class Cleaner(Protocol):
+class TextRedactor(Protocol):
     """Redacts single strings and bytes."""
 
     def text(self, text: str, under: str = "") -> str:
@@ -31,7 +31,7 @@ class Cleaner(Protocol):
         """False if neither `text` nor any part of it contains a secret."""
 
 
-def cleaned(value: _T, cleaner: Cleaner) -> _T:
+def redact_nested(value: _T, cleaner: TextRedactor) -> _T:
     """Return `value` with every string redacted; the same object if nothing was found.
 
     Works for any depth without recursion. `value` must not contain itself.
@@ -41,7 +41,7 @@ def cleaned(value: _T, cleaner: Cleaner) -> _T:
     return cast("_T", _rebuilt(value, cleaner))
 
 
-def _is_clean(value: Any, cleaner: Cleaner) -> bool:
+def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
     """Handle the usual case: allocate nothing, and check all plain strings at once."""
     waiting: _Children = [(value, "")]
     plain: list[str] = []
@@ -68,7 +68,7 @@ class _Frame(NamedTuple):
     done: list[Any]
 
 
-def _rebuilt(value: Any, cleaner: Cleaner) -> Any:
+def _rebuilt(value: Any, cleaner: TextRedactor) -> Any:
     root = _Frame(None, [(value, "")], [])
     frames = [root]
     while frames:
@@ -87,7 +87,7 @@ def _rebuilt(value: Any, cleaner: Cleaner) -> Any:
     return root.done[0]
 
 
-def _leaf(item: Any, under: str, cleaner: Cleaner) -> Any:
+def _leaf(item: Any, under: str, cleaner: TextRedactor) -> Any:
     if isinstance(item, str):
         return cleaner.text(item, under)
     if isinstance(item, bytes | bytearray):
@@ -107,16 +107,19 @@ def _children(value: Any, under: str) -> _Children | None:
     if isinstance(value, set | frozenset):
         return [(item, under) for item in value]
     if isinstance(value, msgspec.Struct):
-        return [(getattr(value, name), telling(name)) for name in value.__struct_fields__]
+        return [(getattr(value, name), secret_name(name)) for name in value.__struct_fields__]
     return None
 
 
 def _items(value: dict[Any, Any]) -> _Children:
     """Return values with their keys; in `{"name": "DB_PASSWORD", "value": …}` with the name."""
     name = value.get("name", value.get("key"))
-    named = telling(name) if isinstance(name, str) else ""
+    named = secret_name(name) if isinstance(name, str) else ""
     return [
-        (item, (telling(key) or (named if key == "value" else "")) if isinstance(key, str) else "")
+        (
+            item,
+            (secret_name(key) or (named if key == "value" else "")) if isinstance(key, str) else "",
+        )
         for key, item in value.items()
     ]
 
@@ -129,7 +132,7 @@ def _elements(value: Sequence[Any], under: str) -> _Children:
     for item in value:
         children.append((item, before or under))
         word = isinstance(item, str) and (len(value) == 2 or item.startswith("-"))
-        before = telling(item) if word else ""
+        before = secret_name(item) if word else ""
     return children
 
 
@@ -152,7 +155,7 @@ def _like(value: Any, parts: list[Any]) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def telling(name: str) -> str:
+def secret_name(name: str) -> str:
     """Return `name` if its value is a secret or, like a header, may contain one; else ""."""
     return name if _NAMED.fullmatch(name[-80:]) or _HEADER.fullmatch(name) else ""
 

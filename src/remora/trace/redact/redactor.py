@@ -6,16 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from remora.trace.redact.assignment import ASSIGNMENT, given
+from remora.trace.redact.assignment import ASSIGNMENT, is_secret_value
 from remora.trace.redact.builtin_rules import BUILTIN
 from remora.trace.redact.environment_secrets import environment_secrets
-from remora.trace.redact.escaped import unescaped
-from remora.trace.redact.found_spans import Finding, masked, outside, replaced, whole_characters
-from remora.trace.redact.heuristics import SHORTEST
+from remora.trace.redact.escaped import unescape
+from remora.trace.redact.found_spans import (
+    Finding,
+    mask,
+    outside_placeholders,
+    replace_findings,
+    widen_to_characters,
+)
+from remora.trace.redact.heuristics import MIN_LENGTH
 from remora.trace.redact.known_values import Literals
-from remora.trace.redact.nested import cleaned, is_header
+from remora.trace.redact.nested import is_header, redact_nested
 from remora.trace.redact.placeholder import placeholder
-from remora.trace.redact.rule import Needs, OwnRule, Rule, Span, compiled, compiled_own, found
+from remora.trace.redact.rule import (
+    PatternSet,
+    Rule,
+    Span,
+    UserRule,
+    compile_pattern,
+    compile_user_rule,
+    find_secrets,
+)
 
 VERSION = "redact/2"
 """The built-in rules' version; to be raised whenever one of them finds something else."""
@@ -42,11 +56,11 @@ class Redactor:
         key: bytes,
         rules: Sequence[Rule] = BUILTIN,
         environ: Mapping[str, str] = _NOTHING,
-        own: Sequence[OwnRule] = (),
+        own: Sequence[UserRule] = (),
     ) -> None:
         self._key = key
-        self._rules = [(rule, compiled(rule.pattern)) for rule in rules]
-        self._own = [(rule.name, *compiled_own(rule)) for rule in own]
+        self._rules = [(rule, compile_pattern(rule.pattern)) for rule in rules]
+        self._own = [(rule.name, *compile_user_rule(rule)) for rule in own]
         names = {_TANGLED, *(rule.name for rule in rules), *(rule.name for rule in own)}
         known = environment_secrets(environ)
         self._names = frozenset(names | set(known.values()))
@@ -54,7 +68,7 @@ class Redactor:
         secrets = {secret: name for secret, name in known.items() if secret not in fixed}
         self._literals = Literals(secrets)
         needs = [rule.needs for rule in rules]
-        self._needs = Needs([*needs, self._literals.pattern] if secrets else needs)
+        self._needs = PatternSet([*needs, self._literals.pattern] if secrets else needs)
         self.version = _version(rules, own, sorted(set(secrets.values())))
 
     def text(self, text: str, under: str = "") -> str:
@@ -62,7 +76,7 @@ class Redactor:
 
         `under` is the key or field that holds the text, if it tells something about it.
         """
-        if len(text) < SHORTEST and not self._own:
+        if len(text) < MIN_LENGTH and not self._own:
             return text
         head = f"{under}: ".encode() if under and is_header(under) else b""
         data = head + text.encode("utf-8", "surrogatepass")
@@ -77,7 +91,7 @@ class Redactor:
         data = text.encode("utf-8", "surrogatepass")
         if self._own or self._needs.met(data):
             return True
-        plain = unescaped(data)
+        plain = unescape(data)
         return plain is not None and bool(self._needs.met(plain.data))
 
     def data(self, data: bytes) -> bytes:
@@ -91,7 +105,7 @@ class Redactor:
         Anything else is given back as it is. A value that a telling key or field holds
         (`{"password": …}`) is a secret as it would be in text.
         """
-        return cleaned(value, self)
+        return redact_nested(value, self)
 
     def _clean(self, data: bytes, *, text: bool, under: str = "") -> bytes:
         """Passes until one finds nothing, so that a second cleaning finds nothing either.
@@ -104,8 +118,8 @@ class Redactor:
             if not findings:
                 return data
             if text:
-                findings = [whole_characters(data, finding) for finding in findings]
-            data = replaced(data, findings, self._mark)
+                findings = [widen_to_characters(data, finding) for finding in findings]
+            data = replace_findings(data, findings, self._mark)
         return self._mark(_TANGLED, data)
 
     def _mark(self, rule: str, secret: bytes) -> bytes:
@@ -117,15 +131,18 @@ class Redactor:
             return []
         shields, seen = self._shields(data)
         findings = [*self._by_own(seen), *self._by_rules(seen, met)]
-        if under and given(under, seen):
+        if under and is_secret_value(under, seen):
             findings.append(Finding(0, len(data), ASSIGNMENT.name))
         literal = self._known(data, met)
-        plain = unescaped(seen)
+        plain = unescape(seen)
         if plain is not None:
             met = self._needs.met(plain.data)
             findings += plain.originals(self._by_rules(plain.data, met))
             literal += plain.originals(self._known(plain.data, met))
-        return [*outside(findings, shields), *outside(literal, shields, inside_too=True)]
+        return [
+            *outside_placeholders(findings, shields),
+            *outside_placeholders(literal, shields, inside_too=True),
+        ]
 
     def _known(self, data: bytes, met: Sequence[int]) -> list[Finding]:
         return list(self._literals.found(data)) if met and met[-1] == len(self._rules) else []
@@ -145,7 +162,7 @@ class Redactor:
                 hidden.append(Span(*mark.span()))
             else:
                 hidden += (Span(mark.start(), mark.start(1)), Span(mark.end(1), mark.end()))
-        return shields, masked(data, hidden)
+        return shields, mask(data, hidden)
 
     def _by_own(self, data: bytes) -> Iterator[Finding]:
         for name, matcher, group in self._own:
@@ -158,11 +175,11 @@ class Redactor:
         for position in met:
             if position < len(self._rules):
                 rule, matcher = self._rules[position]
-                for start, end in found(rule, matcher, data):
+                for start, end in find_secrets(rule, matcher, data):
                     yield Finding(start, end, rule.name)
 
 
-def _version(rules: Sequence[Rule], own: Sequence[OwnRule], variables: list[str]) -> str:
+def _version(rules: Sequence[Rule], own: Sequence[UserRule], variables: list[str]) -> str:
     """Says which rules were at work; of the environment only which variables counted."""
     if rules is BUILTIN and not own and not variables:
         return VERSION

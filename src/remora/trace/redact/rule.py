@@ -39,7 +39,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnRule:
+class UserRule:
     """A user's rule: `pattern` is RE2 over text. The secret is the group named `secret`, else the
     first group, else the whole match."""
 
@@ -72,7 +72,7 @@ class Matcher(Protocol):
         """Return the leftmost match."""
 
 
-def compiled(pattern: str, *, utf8: bool = False, longest: bool = False) -> Matcher:
+def compile_pattern(pattern: str, *, utf8: bool = False, longest: bool = False) -> Matcher:
     """Compile `pattern` over bytes, or over UTF-8. Raises ValueError with RE2's message."""
     options = re2.Options()
     options.log_errors = False
@@ -88,7 +88,7 @@ def compiled(pattern: str, *, utf8: bool = False, longest: bool = False) -> Matc
     return matcher
 
 
-def compiled_own(rule: OwnRule) -> tuple[Matcher, int]:
+def compile_user_rule(rule: UserRule) -> tuple[Matcher, int]:
     """Return the matcher of a user's rule and the number of the group to replace.
 
     Raises ValueError, with the rule's name, for an invalid name or pattern.
@@ -99,7 +99,7 @@ def compiled_own(rule: OwnRule) -> tuple[Matcher, int]:
             f"hyphens, {_LONGEST_NAME} characters at most"
         )
     try:
-        matcher = compiled(rule.pattern, utf8=True)
+        matcher = compile_pattern(rule.pattern, utf8=True)
     except (ValueError, UnicodeEncodeError) as error:
         raise ValueError(f"redaction rule {rule.name!r}: {error} in {rule.pattern!r}") from error
     found = matcher.search(b"")
@@ -108,7 +108,7 @@ def compiled_own(rule: OwnRule) -> tuple[Matcher, int]:
     return matcher, matcher.groupindex.get(b"secret", min(matcher.groups, 1))
 
 
-def found(rule: Rule, matcher: Matcher, data: bytes) -> Iterator[Span]:
+def find_secrets(rule: Rule, matcher: Matcher, data: bytes) -> Iterator[Span]:
     """Yield the secrets that `rule` finds in `data`, from left to right."""
     if rule.find is not None:
         yield from rule.find(data, matcher)
@@ -138,7 +138,7 @@ def by_head(
     return find
 
 
-class Needs:
+class PatternSet:
     """Finds which of many short patterns occur in a text, in one pass."""
 
     def __init__(self, patterns: Sequence[str]) -> None:

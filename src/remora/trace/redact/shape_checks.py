@@ -13,7 +13,7 @@ def has_digit(value: bytes) -> bool:
     return any(48 <= byte <= 57 for byte in value)
 
 
-def no_name(value: bytes) -> bool:
+def is_not_a_name(value: bytes) -> bool:
     """True if after the prefix something is large or a digit: not a name in small letters."""
     rest = value.lstrip(b"MNOSG.")
     return rest != rest.lower() or has_digit(rest)

@@ -5,9 +5,9 @@ the providers' own pages. A kind that only a name tells (32 hexadecimal digits o
 by that name. Rules of a later comparison go into a table of their own.
 """
 
-from remora.trace.redact.heuristics import mixed, random_token
+from remora.trace.redact.heuristics import has_mixed_characters, is_random_token
 from remora.trace.redact.rule import ESCAPE, Rule, by_head
-from remora.trace.redact.shape_checks import has_digit, no_name, outside_base64
+from remora.trace.redact.shape_checks import has_digit, is_not_a_name, outside_base64
 
 _W = "[A-Za-z0-9_-]"
 _AN = "[A-Za-z0-9]"
@@ -18,17 +18,17 @@ _END = "(?:[^A-Za-z0-9_]|$)"
 
 
 def _mixed(value: bytes) -> bool:
-    return mixed(value.decode("latin-1"))
+    return has_mixed_characters(value.decode("latin-1"))
 
 
 SHAPES_2026_11: tuple[Rule, ...] = (
-    Rule("adobe-secret", f"p8e-{_W}{{32}}", "p8e-", random_token),
+    Rule("adobe-secret", f"p8e-{_W}{{32}}", "p8e-", is_random_token),
     Rule("alibaba-key", f"LTAI{_AN}{{12,24}}", f"LTAI{_AN}{{4}}", find=by_head(outside_base64)),
     Rule("artifactory-token", f"AKCp{_AN}{{60,}}", "AKCp", find=by_head(outside_base64)),
     Rule("artifactory-token", f"cmVmdGtu{_AN}{{40,}}", "cmVmdGtu", find=by_head(outside_base64)),
     Rule("atlassian-token", "ATCTT3[A-Za-z0-9_=-]{60,}", "ATCTT3"),
     Rule("atlassian-token", f"ATBB{_AN}{{28,}}", "ATBB", find=by_head(outside_base64)),
-    Rule("aws-bedrock-key", "ABSK[A-Za-z0-9+/]{100,}={0,2}", "ABSK", random_token),
+    Rule("aws-bedrock-key", "ABSK[A-Za-z0-9+/]{100,}={0,2}", "ABSK", is_random_token),
     Rule("aws-bedrock-key", "bedrock-api-key-[A-Za-z0-9+/=_-]{40,}", "bedrock-api-key-"),
     Rule("aws-secret-key", rf"amzn\.mws\.{_UUID}", r"amzn\.mws\."),
     Rule(
@@ -64,7 +64,7 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("circleci-token", f"CCI(?:PAT|PRJ)_{_AN}{{16,}}_{_HEX}{{40}}", "CCI(?:PAT|PRJ)_"),
     Rule("clickhouse-key", f"{_START}(4b1d{_AN}{{38}}){_END}", f"4b1d{_AN}{{8}}", _mixed),
     Rule("clojars-token", "CLOJARS_[A-Za-z0-9]{60}", "CLOJARS_"),
-    Rule("cloudflare-token", f"cf(?:k|ut|at)_{_W}{{40,}}", "cf(?:k|ut|at)_", no_name),
+    Rule("cloudflare-token", f"cf(?:k|ut|at)_{_W}{{40,}}", "cf(?:k|ut|at)_", is_not_a_name),
     Rule("cloudflare-token", rf"v1\.0-{_HEX}{{24}}-{_HEX}{{100,}}", rf"v1\.0-{_HEX}{{8}}"),
     Rule("cloudflare-token", "eyJhIjoi[A-Za-z0-9+/_-]{100,}={0,2}", "eyJhIjoi"),
     Rule("cockroachdb-key", f"CCDB1_{_AN}{{16,}}_{_AN}{{30,}}", "CCDB1_"),
@@ -72,7 +72,7 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("crates-token", f"{_START}(cio{_AN}{{32}}){_END}", f"cio{_AN}{{32}}", _mixed),
     Rule("cursor-key", f"crsr_{_HEX}{{40,}}", "crsr_"),
     Rule("databricks-token", f"dose{_HEX}{{32}}", f"dose{_HEX}{{8}}"),
-    Rule("dbt-token", f"dbt[uc]_{_W}{{36,}}", "dbt[uc]_", no_name),
+    Rule("dbt-token", f"dbt[uc]_{_W}{{36,}}", "dbt[uc]_", is_not_a_name),
     Rule("deepseek-key", f"{_START}(sk-{_HEX}{{32,64}}){_END}", f"sk-{_HEX}{{8}}", has_digit),
     Rule(
         "digitalocean-key",
@@ -97,7 +97,7 @@ SHAPES_2026_11: tuple[Rule, ...] = (
         "google-api-key", f"{_START}(GOOG1?[A-Z0-9]{{20,60}}){_END}", "GOOG[A-Z0-9]{8}", has_digit
     ),
     Rule("google-api-key", f"AAAA{_W}{{7}}:APA91b{_W}{{100,}}", ":APA91b"),
-    Rule("google-oauth", f"1//0{_W}{{40,}}", "1//0[A-Za-z0-9_-]{8}", random_token),
+    Rule("google-oauth", f"1//0{_W}{{40,}}", "1//0[A-Za-z0-9_-]{8}", is_random_token),
     Rule("grafana-token", "eyJrIjoi[A-Za-z0-9+/]{40,}={0,3}", "eyJrIjoi"),
     Rule(
         "harness-token",
@@ -114,7 +114,7 @@ SHAPES_2026_11: tuple[Rule, ...] = (
         rf"perm[:-][A-Za-z0-9+/=]{{4,80}}\.[A-Za-z0-9+/=]{{2,80}}\.{_AN}{{20,}}",
         r"perm[:-][A-Za-z0-9+/=]{4,80}\.",
     ),
-    Rule("jina-key", f"jina_{_AN}{{40,}}", "jina_", no_name),
+    Rule("jina-key", f"jina_{_AN}{{40,}}", "jina_", is_not_a_name),
     Rule("klaviyo-key", f"{_START}(pk_{_HEX}{{34}}){_END}", f"pk_{_HEX}{{8}}", has_digit),
     Rule("kubernetes-token", rf"k8s-aws-v1\.{_W}{{40,}}", r"k8s-aws-v1\."),
     Rule("kubernetes-token", f"sha256~{_W}{{43}}", "sha256~"),
@@ -136,7 +136,7 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("mongodb-key", f"mdb_sa_sk_{_W}{{30,}}", "mdb_sa_sk_"),
     Rule("neon-key", "napi_[0-9a-z]{40,}", "napi_", has_digit),
     Rule("neon-key", f"{_START}(npg_{_AN}{{12,}}){_END}", f"npg_{_AN}{{12}}", _mixed),
-    Rule("netlify-token", f"nf[a-z]_{_AN}{{36,}}", f"nf[a-z]_{_AN}{{8}}", no_name),
+    Rule("netlify-token", f"nf[a-z]_{_AN}{{36,}}", f"nf[a-z]_{_AN}{{8}}", is_not_a_name),
     Rule("newrelic-key", f"NR(?:II|IQ|RA|AA)-{_W}{{20,}}", "NR(?:II|IQ|RA|AA)-"),
     Rule("newrelic-key", f"{_HEX}{{32,36}}NRAL", "[0-9a-f]{8}NRAL"),
     Rule("nuget-key", f"{_START}(oy2[0-9a-z]{{43}}){_END}", "oy2[0-9a-z]{8}", has_digit),
@@ -149,10 +149,10 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     ),
     Rule("onepassword-token", "ops_eyJ[A-Za-z0-9+/_-]{60,}={0,3}", "ops_eyJ"),
     Rule("openrouter-key", f"sk-or-v1-{_HEX}{{40,}}", "sk-or-v1-"),
-    Rule("pinecone-key", "pcsk_[A-Za-z0-9_]{40,}", "pcsk_", no_name),
+    Rule("pinecone-key", "pcsk_[A-Za-z0-9_]{40,}", "pcsk_", is_not_a_name),
     Rule("plaid-token", f"access-(?:sandbox|development|production)-{_UUID}", "access-[sdp]"),
-    Rule("posthog-key", f"phx_{_W}{{36,}}", "phx_", no_name),
-    Rule("prefect-key", f"pn[ub]_{_AN}{{36}}", "pn[ub]_", no_name),
+    Rule("posthog-key", f"phx_{_W}{{36,}}", "phx_", is_not_a_name),
+    Rule("prefect-key", f"pn[ub]_{_AN}{{36}}", "pn[ub]_", is_not_a_name),
     Rule("readme-key", "rdme_[0-9a-z]{60,}", "rdme_"),
     Rule("render-key", f"{_START}(rnd_{_AN}{{24,}})", f"rnd_{_AN}{{24}}", _mixed),
     Rule(
@@ -162,9 +162,11 @@ SHAPES_2026_11: tuple[Rule, ...] = (
         _mixed,
     ),
     Rule("salesforce-token", f"00D{_AN}{{12,15}}![A-Za-z0-9._]{{60,}}", f"00D{_AN}{{12,15}}!"),
-    Rule("scalingo-token", f"tk-[a-z]{{2}}-{_W}{{48}}", f"tk-[a-z]{{2}}-{_W}{{8}}", random_token),
+    Rule(
+        "scalingo-token", f"tk-[a-z]{{2}}-{_W}{{48}}", f"tk-[a-z]{{2}}-{_W}{{8}}", is_random_token
+    ),
     Rule("sentry-token", "sntry[ai]_[A-Za-z0-9+/=_]{40,}", "sntry[ai]_"),
-    Rule("settlemint-token", f"sm_[aps]at_{_AN}{{16,}}", "sm_[aps]at_", no_name),
+    Rule("settlemint-token", f"sm_[aps]at_{_AN}{{16,}}", "sm_[aps]at_", is_not_a_name),
     Rule("shippo-key", "shippo_(?:live|test)_[0-9a-fA-F]{40}", "shippo_"),
     Rule("shopify-token", "shp[a-z]{3,4}_[a-fA-F0-9]{32}", "shp[a-z]{3,4}_"),
     Rule("snyk-token", rf"snyk_[a-z]{{2,4}}\.{_HEX}{{8}}\.[A-Za-z0-9_.-]{{40,}}", "snyk_"),
@@ -172,8 +174,8 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("sourcegraph-token", f"sgp_(?:{_AN}{{5,16}}_)?{_HEX}{{40}}", "sgp_"),
     Rule("square-token", f"{_START}(EAAA{_W}{{60}}){_END}", f"EAAA{_W}{{8}}", _mixed),
     Rule("stripe-key", f"[sr]k_prod_{_AN}{{16,}}", "[sr]k_prod_"),
-    Rule("supabase-token", f"sb_secret_{_W}{{20,}}", "sb_secret_", no_name),
-    Rule("tavily-key", f"tvly-(?:dev-|prod-)?{_W}{{20,}}", "tvly-", no_name),
+    Rule("supabase-token", f"sb_secret_{_W}{{20,}}", "sb_secret_", is_not_a_name),
+    Rule("tavily-key", f"tvly-(?:dev-|prod-)?{_W}{{20,}}", "tvly-", is_not_a_name),
     Rule(
         "teams-webhook",
         rf"webhook\.office\.com/webhookb2/{_UUID}@{_UUID}/IncomingWebhook/([0-9a-fA-F]{{32}}/{_UUID})",
@@ -182,10 +184,10 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("tencent-key", f"AKID{_AN}{{28,36}}", f"AKID{_AN}{{8}}", find=by_head(outside_base64)),
     Rule("together-key", f"tgp_v1_{_W}{{36,}}", "tgp_v1_"),
     Rule("trello-token", f"ATTA{_HEX}{{64,}}", f"ATTA{_HEX}{{8}}"),
-    Rule("twitter-token", "A{21,22}[A-Za-z0-9%]{60,}", "A{21}", random_token),
-    Rule("typeform-token", r"tfp_[A-Za-z0-9_.-]{40,}", "tfp_", no_name),
+    Rule("twitter-token", "A{21,22}[A-Za-z0-9%]{60,}", "A{21}", is_random_token),
+    Rule("typeform-token", r"tfp_[A-Za-z0-9_.-]{40,}", "tfp_", is_not_a_name),
     Rule("vault-token", rf"{_START}(s\.{_AN}{{24}}){_END}", rf"s\.{_AN}{{24}}", _mixed),
-    Rule("vercel-token", f"{_START}(vc[a-z]_{_AN}{{24,}})", f"vc[a-z]_{_AN}{{8}}", no_name),
+    Rule("vercel-token", f"{_START}(vc[a-z]_{_AN}{{24,}})", f"vc[a-z]_{_AN}{{8}}", is_not_a_name),
     Rule("vercel-token", f"vercel_blob_rw_{_AN}{{8,}}_{_AN}{{20,}}", "vercel_blob_rw_"),
     Rule("voyage-key", f"{_START}(pa-{_W}{{43}}){_END}", f"pa-{_W}{{43}}", _mixed),
     Rule("wandb-key", "wandb_v1_[A-Za-z0-9_]{40,}", "wandb_v1_"),

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 
 from remora.trace.redact.assignment import ENDING, NAME
-from remora.trace.redact.heuristics import SHORTEST, plausible
+from remora.trace.redact.heuristics import MIN_LENGTH, looks_secret
 from remora.trace.redact.rule import Matcher, Rule, Span
 
 _TARGET = r"[a-z_][a-z0-9_.]*"
 _HEAD = rf"(?i){_TARGET}(?:[ \t]*,[ \t]*{_TARGET})+[ \t]*[)\]}}]?[ \t]*:?="
-_TELLING = re.compile(rf"(?i).*{NAME}{ENDING}".encode())
+_SECRET_NAME = re.compile(rf"(?i).*{NAME}{ENDING}".encode())
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
 _NAMES = re.compile(rb"[A-Za-z_][A-Za-z0-9_.]*")
 _REACH = 1024
@@ -32,7 +32,7 @@ def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
             continue
         names = _NAMES.findall(data[start:end])
         done = end
-        if not any(_TELLING.fullmatch(name) for name in names):
+        if not any(_SECRET_NAME.fullmatch(name) for name in names):
             continue
         for name in names:
             found = _VALUE.match(data, _after_blanks(data, done), done + _REACH)
@@ -41,7 +41,7 @@ def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
             ):
                 break
             done = found.end()
-            if _TELLING.fullmatch(name) and _is_secret(name, found):
+            if _SECRET_NAME.fullmatch(name) and _is_secret(name, found):
                 yield Span(*found.span(found.lastindex or 0))
 
 
@@ -52,9 +52,9 @@ def _after_blanks(data: bytes, place: int) -> int:
 
 def _is_secret(name: bytes, found: re.Match[bytes]) -> bool:
     value = found[found.lastindex or 0]
-    if found.lastindex == 5 or len(value) < SHORTEST:
+    if found.lastindex == 5 or len(value) < MIN_LENGTH:
         return False
-    return plausible(value, password=_PASSWORD.search(name) is not None, quoted=True)
+    return looks_secret(value, password=_PASSWORD.search(name) is not None, quoted=True)
 
 
 TUPLE_ASSIGNMENT = Rule("assignment", _HEAD, needs=_NEED, find=_find)
