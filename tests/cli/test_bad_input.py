@@ -301,7 +301,7 @@ def test_without_git_the_target_folder_is_the_project(remora: Remora, tmp_path: 
     done = remora("analyze", "--json", cwd=plain)
     assert done.code == 0, done.err
     assert done.document["root"] == str(plain)
-    assert f"no git here: the project is {plain}, records go to .agentfs/" in done.err
+    assert f"no git repository: the project is {plain}, records are in .agentfs/" in done.err
     assert remora("accept", "last", "--all", cwd=plain).code == 0
     assert (plain / "a.py").read_text() == ""
     assert remora("trace", "verify", cwd=plain).code == 0

@@ -59,7 +59,7 @@ class TestAccept:
     def test_what_is_left_alone_is_told(self, desk: Desk) -> None:
         done = desk("accept", "last", "--all", "--if", "verified,docstring-only")
         assert done.code == 0
-        assert "no such change set waits" in done.out
+        assert "no such change set is pending" in done.out
         assert "a.py:load: left alone, it is not docstring-only" in done.err
         assert "recorded" not in done.out, "there is no verdict to keep a head for"
 
@@ -132,7 +132,7 @@ class TestRevert:
         (desk.root / "a.py").write_text("x = 1\n")
         done = desk("revert", "last")
         assert done.code == 1
-        assert "1 conflict, not taken back:" in done.out
+        assert "1 conflict, not reverted:" in done.out
         assert (desk.root / "a.py").read_text() == "x = 1\n"
 
     def test_a_run_of_somebody_else_is_refused(self, desk: Desk) -> None:

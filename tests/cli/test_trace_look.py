@@ -248,8 +248,8 @@ class TestQuestions:
         assert set(shown) == set(nodes)
 
     def test_that_nothing_fits_is_said(self, ran: Ran) -> None:
-        assert "no stream fits" in ran("trace", "list", "--status", "failed").out
-        assert "no turn fits" in ran("trace", "list", "--outcome", "error").out
+        assert "no stream matches" in ran("trace", "list", "--status", "failed").out
+        assert "no turn matches" in ran("trace", "list", "--outcome", "error").out
 
     @pytest.mark.parametrize("words", ["--status wrong", "--since yesterdayish", "--outcome x"])
     def test_what_makes_no_sense(self, words: str, ran: Ran) -> None:

@@ -1,4 +1,4 @@
-"""The `remora` command: the front page and the version come at once, the rest is loaded on demand."""
+"""Entry point: prints the front page and version directly, imports the rest on demand."""
 
 import gc
 import sys

@@ -329,7 +329,7 @@ def test_a_search_finds_words_in_any_order(poor: Remora, shop: Path) -> None:
     } in found["nodes"]
     shown = poor("hub", "search", "total", "--limit", "1", cwd=shop)
     assert "the best 1 node; --limit shows more" in shown.out
-    assert poor("hub", "search", "nosuchword", cwd=shop).out == "nothing fits\n"
+    assert poor("hub", "search", "nosuchword", cwd=shop).out == "no node matches\n"
 
 
 def test_the_page_of_a_node_reads_from_what_it_is_to_who_uses_it(poor: Remora, shop: Path) -> None:
@@ -549,7 +549,7 @@ def test_an_empty_project_has_an_empty_index(poor: Remora, tmp_path: Path) -> No
     made = poor("hub", "index", "--json", cwd=tmp_path / "empty")
     assert made.code == 0
     assert (made.document["files"], made.document["nodes"]) == (0, 0)
-    assert poor("hub", "search", "x", cwd=tmp_path / "empty").out == "nothing fits\n"
+    assert poor("hub", "search", "x", cwd=tmp_path / "empty").out == "no node matches\n"
 
 
 @pytest.mark.slow
@@ -565,7 +565,7 @@ def test_where_a_daemon_runs_it_writes_and_answers(poor: Remora, shop: Path) -> 
         assert node["key"] == "node:new.py:fresh"
         assert node["uid"]
         assert poor("hub", "verify", cwd=shop).code == 0
-        assert "keeps nothing that is gone" in poor("hub", "gc", cwd=shop).out
+        assert "removes them itself" in poor("hub", "gc", cwd=shop).out
         unknown = poor("hub", "get", "nobody", "--json", cwd=shop)
         assert unknown.code == 1
         assert json.loads(unknown.out)["error"]["code"] == "not_found"

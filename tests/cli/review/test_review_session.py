@@ -189,7 +189,7 @@ def test_what_the_model_saw_and_why_are_a_key_away(desk: Desk) -> None:
         terminal.press("d")
         assert "-import os" in terminal.sees(ASK)
         terminal.press("?")
-        assert "try again, with what you have to say" in terminal.sees(ASK)
+        assert "try again, with your feedback" in terminal.sees(ASK)
         terminal.press("x")
         terminal.sees(ASK)
         terminal.press("q")

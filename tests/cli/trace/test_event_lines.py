@@ -66,7 +66,7 @@ def broken_off(*items: bytes) -> None:
     with json_document("a", "events") as write:
         for item in items:
             write(event_json(item))
-        raise StreamDamaged("a: a line is no event", hint="look")
+        raise StreamDamaged("a: a line is not an event", hint="look")
 
 
 def test_what_fails_before_the_first_item_is_no_document(
@@ -85,6 +85,6 @@ def test_what_fails_later_is_told_in_the_one_document(capsys: pytest.CaptureFixt
     assert json.loads(captured.out) == {
         "agent_id": "a",
         "events": [1, 2],
-        "error": {"code": "stream_damaged", "message": "a: a line is no event", "hint": "look"},
+        "error": {"code": "stream_damaged", "message": "a: a line is not an event", "hint": "look"},
     }
-    assert "error: a: a line is no event" in captured.err
+    assert "error: a: a line is not an event" in captured.err

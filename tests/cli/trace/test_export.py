@@ -121,12 +121,12 @@ def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--format", "sft"), "one of AGENT, --run RUN and --all"),
-        (("read", "--all", "--format", "sft"), "one of AGENT, --run RUN and --all"),
+        (("--format", "sft"), "name one of AGENT, --run RUN and --all"),
+        (("read", "--all", "--format", "sft"), "name one of AGENT, --run RUN and --all"),
         (("read",), "--format"),
         (("read", "--format", "csv"), "'csv' is not one of"),
-        (("read", "--format", "sft", "--content"), "--content goes with --format otel"),
-        (("read", "--format", "otel", "--markdown"), "--markdown goes with --format transcript"),
+        (("read", "--format", "sft", "--content"), "--content requires --format otel"),
+        (("read", "--format", "otel", "--markdown"), "--markdown requires --format transcript"),
         (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint goes with"),
         (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
         (("read", "--format", "otel", "--endpoint", "h:4318"), "is not the address of a receiver"),

@@ -163,7 +163,7 @@ def test_the_totals_add_up_to_all_jobs() -> None:
     jobs = [job(), job(), job(review="conflict"), job(review="", status="no_change")]
     assert click.unstyle(review_counts(jobs)) == "2 verified, 1 conflict, 1 no change"
     document = {"jobs": jobs, "totals": {"jobs": 5, "skipped": 30}}
-    told = "5 jobs: 2 verified, 1 conflict, 1 no change; 1 had not begun"
+    told = "5 jobs: 2 verified, 1 conflict, 1 no change; 1 not started"
     assert click.unstyle(totals_line(document)) == told
 
 

@@ -40,7 +40,7 @@ def test_findings_are_counted_of_all_that_were_planned_or_met() -> None:
         "tests": None,
     }
     (told,) = totals_by_operation(jobs, 9, TOTALS)
-    assert told.measures["findings"] == {"fixed": 2, "of": 9}, "some jobs had not begun"
+    assert told.measures["findings"] == {"fixed": 2, "of": 9}, "some jobs not started"
     refused = [job("lint", {"A": 2}, review=review) for review in ("rejected", "conflict")]
     (told,) = totals_by_operation([*jobs, *refused], 3, TOTALS)
     assert (told.measures["findings"], told.verified) == ({"fixed": 2, "of": 7}, 1)

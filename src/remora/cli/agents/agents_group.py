@@ -6,7 +6,7 @@ _COMMANDS = {
     "list": ("remora.cli.agents.list_agents:list_", "List the agents, built-in ones first."),
     "show": ("remora.cli.agents.definitions:show", "Show an agent's goal, tools and checks."),
     "validate": ("remora.cli.agents.definitions:validate", "Check definitions and their scripts."),
-    "new": ("remora.cli.agents.definitions:new", "Write a new agent that works at once."),
+    "new": ("remora.cli.agents.definitions:new", "Create a working agent to edit."),
 }
 
 agents = LazyGroup(

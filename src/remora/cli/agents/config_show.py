@@ -27,7 +27,7 @@ _DEFAULT = "default"
 def show(options: Options, key: str | None) -> int:
     """Show settings, and where each value comes from.
 
-    KEY is a setting or a section, such as model. Values come from, last one first: options,
+    KEY is a setting or a section, such as model. Sources, highest priority first: options,
     environment variables, the project (remora.yaml or [tool.remora] in pyproject.toml), your own
     configuration file, the defaults.
     """

@@ -96,10 +96,10 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     help="Node type it works on; repeatable. [default: all]",
 )
 def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
-    """Write a new agent into .remora/agents/NAME/.
+    """Create a new agent in .remora/agents/NAME/.
 
-    It works at once: it removes commented-out code, and has its own check and test. Nothing is
-    overwritten; names and operations of other agents are refused.
+    It removes commented-out code until you edit it, and has its own check and test. Existing
+    files, names and operations are refused.
     """
     caller = caller_of(options)
     started = create_agent(caller.find_root(), caller.operations, name, operation, node_types)
@@ -119,9 +119,9 @@ def _agent_lines(agent: Agent) -> Iterator[str]:
     if definition.description:
         yield escape_line(definition.description)
     yield escape_line(f"goal        {definition.goal}")
-    yield f"works on    {', '.join(definition.node_types)} that need it by: {definition.needs}"
+    yield f"works on    {', '.join(definition.node_types)} with: {definition.needs}"
     yield f"must pass   {', '.join(definition.verify)}"
-    yield f"most turns  {definition.max_turns or 'runner.max_turns of the configuration'}"
+    yield f"max turns   {definition.max_turns or 'runner.max_turns of the configuration'}"
     yield escape_line(f"file        {agent.folder / 'agent.yaml'}")
     grants = {tool.name: ", ".join(tool.grants) for tool in definition.tools}
     rows = [
@@ -134,7 +134,7 @@ def _agent_lines(agent: Agent) -> Iterator[str]:
 
 def _next_steps(document: dict[str, Any], folder: Path) -> Iterator[str]:
     root, here = folder.parents[2], Path.cwd().resolve()
-    inside = here.is_relative_to(root)  # else a command has to be told where the project is
+    inside = here.is_relative_to(root)  # else commands need --root
     where = "" if inside else f" --root {shlex.quote(str(root))}"
     test = shlex.quote(
         relpath(folder / "test_agent.py", here) if inside else f"{folder}/test_agent.py"

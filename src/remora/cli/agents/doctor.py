@@ -36,13 +36,13 @@ from remora.text import escape_line
 
 @command("doctor", examples=("remora doctor", "remora doctor --json"))
 def doctor(options: Options) -> int:
-    """Check this machine for everything that Remora needs, with a hint for what is missing.
+    """Check that this machine has what Remora needs.
 
     Also checks the isolation of subprocesses: level 0 (limits only), 1 (Landlock), 2 (namespaces
-    and Landlock) or 3 (bubblewrap). From 2 on a project's own code runs without asking.
-    docs/explanation/security.md says what each level stops.
+    and Landlock) or 3 (bubblewrap). From level 2 a project's own code runs without
+    consent. docs/explanation/security.md lists what each level stops.
 
-    Exit 1 if something is missing without which `remora analyze` would fail.
+    Exit 1 if `remora analyze` would fail.
     """
     caller = caller_of(options)
     root = caller.find_root()
@@ -68,7 +68,7 @@ def doctor(options: Options) -> int:
 
 
 def _configured(caller: Invocation) -> list[Check]:
-    """The configuration, and the driver, the interpreter and the model that it names."""
+    """Check the configuration, and the driver, interpreter and model it names."""
     root = caller.find_root()
     try:
         config = open_config(caller, root)
@@ -87,7 +87,7 @@ def _configured(caller: Invocation) -> list[Check]:
 
 
 def _key(withheld: str) -> list[Check]:
-    """Return a check that says why a key is not sent, if there is one to send."""
+    """Return a check with the reason why a configured key is not sent."""
     if not withheld:
         return []
     hint = "to send it, name the address with REMORA_MODEL__BASE_URL or in your own config.yaml"
@@ -95,7 +95,7 @@ def _key(withheld: str) -> list[Check]:
 
 
 def _agents(root: Path, operations: Operations) -> Check:
-    """The definitions of agents: a wrong one is told at its place."""
+    """Check the agent definitions."""
     checked = check_definitions(root, operations)
     wrong = next((one for one in checked if one.error), None)
     if wrong is not None:

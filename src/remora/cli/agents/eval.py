@@ -24,7 +24,7 @@ _HEAD = (
     "DROPPED",
     "OVER",
 )
-"""The last column stands there only where a request would have been over its limit."""
+"""OVER is shown only if a request would have exceeded its limit."""
 
 
 @command(
@@ -71,7 +71,7 @@ def memory(
     renderers: tuple[str, ...],
     names: tuple[str, ...],
 ) -> int:
-    """Fold recorded streams again with other settings; asks no model and no tool.
+    """Compare memory settings on recorded streams; runs no model or tool.
 
     For each tool: tokens of the requests that led to its calls, the share of argument values that
     were in the packet, and facts of its results missing from the next packet. Options are
@@ -83,7 +83,7 @@ def memory(
         folder, folder.root, caller_of(options).operations, select_agents(folder, names), asked
     )
     for name, why in report.skipped:
-        note(options, f"{name} is left out: {why}")
+        note(options, f"{name} skipped: {why}")
     for text in report.notes:
         note(options, text)
     emit(options, report.as_json(), _lines(report))
@@ -95,7 +95,7 @@ eval_ = group("eval", "Evaluate settings on recorded traces.", (memory,))
 
 def _lines(report: EvalReport) -> Iterator[str]:
     if not report.arms[0].tools:
-        yield "no calls were recorded yet; `remora analyze` records them"
+        yield "no calls recorded yet; `remora analyze` records them"
         return
     columns = len(_HEAD) - (not any(arm.total().too_large for arm in report.arms))
     for arm in report.arms:

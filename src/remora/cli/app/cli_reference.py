@@ -29,7 +29,7 @@ completes commands, options, and the names of runs, agents, operations and nodes
 | 1 | done, but something needs attention: a job failed, a conflict, a damaged stream, an unknown name of a run, agent, operation, tool, node or setting |
 | 2 | wrong usage or configuration |
 | 3 | something outside failed: the model, the disk |
-| 130 | interrupted: nothing of yours was changed, and what was done is recorded |
+| 130 | interrupted: your files are unchanged, and completed work is recorded |
 """
 _CONFIG = """\
 ## Configuration
@@ -46,7 +46,7 @@ value and where it comes from. `remora init` writes this file; every line is opt
 
 
 def reference() -> Iterator[str]:
-    """The page in pieces."""
+    """Yield docs/cli.md in parts."""
     yield _HEAD
     root = TopGroup()
     with click.Context(root, info_name="remora", terminal_width=_WIDTH) as ctx:

@@ -1,9 +1,9 @@
-"""The front page: every command and its line, printed without loading anything."""
+"""Front page of `remora --help`, printed without loading any command."""
 
 COMMANDS = {
     "init": ("remora.cli.agents.init:init", "Write a commented remora.yaml."),
     "analyze": ("remora.cli.run.analyze:analyze", "Plan and run jobs: the main command."),
-    "retry": ("remora.cli.run.retry:retry", "Run a node's job again, with your feedback."),
+    "retry": ("remora.cli.run.retry:retry", "Run a node's job again with feedback."),
     "clean": ("remora.cli.run.clean:clean", "Show and free unused disk space."),
     "runs": ("remora.cli.run.runs:runs", "List the runs of this project."),
     "show": ("remora.cli.run.runs:show", "Show the results of a run's jobs."),
@@ -11,7 +11,7 @@ COMMANDS = {
     "review": ("remora.cli.review.review_command:review", "Review pending changes one by one."),
     "accept": ("remora.cli.review.verdict_commands:accept", "Write changes to your files."),
     "reject": ("remora.cli.review.verdict_commands:reject", "Reject changes."),
-    "revert": ("remora.cli.review.verdict_commands:revert", "Take accepted changes back."),
+    "revert": ("remora.cli.review.verdict_commands:revert", "Undo accepted changes."),
     "report": ("remora.cli.run.report:report", "Write a report of a run."),
     "trace": ("remora.cli.trace.trace_group:trace", "Read, verify and export recorded traces."),
     "hub": ("remora.cli.hub.hub_group:hub", "Query callers, callees and tests of your code."),
@@ -52,7 +52,7 @@ SUGGESTIONS = {
     "validate": "agents validate",
     "version": "--version",
 }
-"""Names that people try, and what to type."""
+"""Common wrong names, and the command to use instead."""
 
 GLOBAL_OPTIONS = {
     "--root DIR": "Project folder. [default: found upwards from here]",
@@ -91,7 +91,7 @@ Options:
 
 
 def front_page() -> str:
-    """Return what `remora --help` prints."""
+    """Return the output of `remora --help`."""
     width = max(map(len, COMMANDS))
     sections = [
         f"{title}:\n{_listed({name: COMMANDS[name][1] for name in names}, width)}\n"

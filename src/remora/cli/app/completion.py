@@ -1,4 +1,4 @@
-"""`completion`: the script that lets a shell complete commands, options and names."""
+"""`completion`: shell completion scripts and the completions themselves."""
 
 import click
 from click.shell_completion import CompletionItem, FishComplete, ShellComplete, ZshComplete
@@ -24,7 +24,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class Bash(ShellComplete):
-    """Bash, which breaks words at colons: names of nodes hold some."""
+    """Bash completion; bash splits words at colons, which node names contain."""
 
     name = "bash"
     source_template = _BASH
@@ -40,13 +40,13 @@ class Bash(ShellComplete):
         return words[1:], last
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Leave out what bash takes for words before the last one."""
+        """Remove the part that bash treats as earlier words."""
         cut = self._typed.rfind(":") + 1
         return f"{item.type},{item.value[cut:]}"
 
 
 VARIABLE = "_REMORA_COMPLETE"
-"""The variable by which the script asks for completions; a bare name, as click has it."""
+"""The variable by which the script requests completions."""
 _SHELLS: dict[str, type[ShellComplete]] = {
     "bash": Bash,
     "zsh": ZshComplete,

@@ -1,4 +1,4 @@
-"""The user's editor, on a file."""
+"""Open a file in the user's editor."""
 
 import shlex
 import subprocess
@@ -9,9 +9,9 @@ from remora.errors import OutsideError
 
 
 def open_in_editor(path: Path, environ: Mapping[str, str]) -> None:
-    """Wait until `$VISUAL`, else `$EDITOR`, else vi has been closed. Raises OutsideError.
+    """Open `path` in `$VISUAL`, `$EDITOR` or vi, and wait. Raises OutsideError.
 
-    No shell reads the file's name, which comes from a foreign tree.
+    Runs without a shell: the file name is untrusted.
     """
     editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
     hint = "set VISUAL or EDITOR to an editor's command"

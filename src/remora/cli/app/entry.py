@@ -13,19 +13,15 @@ from remora.cli.app.root_group import TopGroup
 from remora.errors import RemoraError
 
 _INTERRUPTED_HINT = "nothing is left half-done: the next command completes or rolls back"
-_REINSTALL_HINT = (
-    "a package that Remora needs cannot be loaded: install Remora again, with its dependencies"
-)
-_BUG_HINT = (
-    "this is a bug in Remora; run it again with -v for the traceback, and report that, please"
-)
+_REINSTALL_HINT = "a required package cannot be loaded: reinstall Remora with its dependencies"
+_BUG_HINT = "this is a bug in Remora; please report it with the traceback that -v prints"
 
 
 def start(args: Sequence[str]) -> int:
-    """Run one command line as a process does: with its streams and signals. The exit code."""
+    """Set up streams and signals, run one command line and return the exit code."""
     _open_missing()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # names that the terminal cannot spell are escaped
+        if hasattr(stream, "reconfigure"):  # escape what the terminal cannot encode
             stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, _interrupt)
     code = run(args)
@@ -43,7 +39,7 @@ def output_lost(error: OSError) -> int:
 
 
 def _open_missing() -> None:
-    """Open a stream that was closed before the start (`>&-`) on /dev/null: Python has none then."""
+    """Open streams that were closed at startup (`>&-`) on /dev/null; Python sets them to None."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -79,7 +75,7 @@ def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
         return _print_error(args, error.exit_code, error.code, error.message, error.hint)
     except (click.Abort, KeyboardInterrupt):
         return _print_error(args, 130, "interrupted", "interrupted", _INTERRUPTED_HINT)
-    except OSError as error:  # what nobody below had a better word for, our own output's too
+    except OSError as error:  # unexpected, also from our own output
         return _disk_error(args, error)
     except Exception as error:
         if verbose:
@@ -88,34 +84,34 @@ def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
 
 
 def _show_tracebacks() -> None:
-    """Print tracebacks of faults that cost one job and not the command, too."""
+    """Also print tracebacks of faults that ended only one job."""
     import logging
 
-    if logging.lastResort is not None:  # it writes to what stderr is at the time
+    if logging.lastResort is not None:  # it looks up stderr on each write
         logging.getLogger("remora.text").addHandler(logging.lastResort)
 
 
 def _bug(args: Sequence[str], error: Exception) -> int:
-    if isinstance(error, ImportError):  # our own modules are all there, and a package may be not
+    if isinstance(error, ImportError):  # a dependency may be missing
         return _print_error(args, 3, "broken_installation", str(error), _REINSTALL_HINT)
     return _print_error(args, 1, "bug", f"{type(error).__name__}: {error}", _BUG_HINT)
 
 
 def _disk_error(args: Sequence[str], error: OSError) -> int:
-    with suppress(OSError):  # it may be our own output that cannot be written
+    with suppress(OSError):  # stderr itself may fail
         _print_error(args, 3, "disk_error", str(error), "check the disk and its permissions")
     return 3
 
 
 def _usage_error(error: click.ClickException, args: Sequence[str]) -> int:
     ctx, message = getattr(error, "ctx", None), error.format_message()
-    if isinstance(error, click.MissingParameter):  # it lists choices one to a line
+    if isinstance(error, click.MissingParameter):  # it puts each choice on a line
         message = " ".join(message.split())
-    if message.startswith("Usage:"):  # a group alone: click answers with its help
+    if message.startswith("Usage:"):  # a group without a command: click returns its help
         if "--json" not in args:
             click.echo(message, err=True)
             return error.exit_code
-        message = "a command is missing"
+        message = "missing command"
     hint = f"see `{ctx.command_path} --help`" if ctx is not None else ""
     if isinstance(error, click.MissingParameter) and error.param and error.param.name == "run":
         hint = "`last` is the newest run; `remora runs` lists all"
@@ -130,6 +126,6 @@ def _print_error(
     """Print an error on stderr, with `--json` as a document on stdout too; return the code."""
     from remora.cli.app.output import print_error
 
-    # a line that could not be parsed has no options yet: the words themselves are asked
+    # an unparsed line has no options yet: check its words
     print_error(code, message, hint, as_json="--json" in args)
     return exit_code

@@ -1,4 +1,4 @@
-"""`help`: the same as `--help` behind a command."""
+"""`help COMMAND`, the same as `COMMAND --help`."""
 
 import click
 

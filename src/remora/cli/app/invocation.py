@@ -11,7 +11,7 @@ from remora.errors import DiskError
 
 
 def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Invocation:
-    """Return the caller: this process's environment and folder, and the given options."""
+    """Return the environment, current folder and options of this process."""
     return Invocation(
         environ=os.environ,
         folder=_folder(),

@@ -1,4 +1,4 @@
-"""A group that loads the module of a command when it is called."""
+"""Command group that imports each command on first use."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -12,7 +12,7 @@ from remora.cli.app.options import RemoraGroup
 class LazyGroup(RemoraGroup):
     """`lazy` maps a command to `MODULE:ATTRIBUTE` and its line in the list of commands.
 
-    `meant` maps names that people try to what they should type.
+    `meant` maps common wrong names to the command to use.
     """
 
     def __init__(
@@ -24,14 +24,14 @@ class LazyGroup(RemoraGroup):
     ) -> None:
         super().__init__(*args, **kwargs)
         self.lazy = lazy
-        self.meant = meant or {}
+        self.suggestions = meant or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        """Return the names in the order in which they are declared."""
+        """Return the names in declaration order."""
         return list(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
-        """Load it."""
+        """Import and return the command."""
         if cmd_name not in self.lazy:
             return None
         module, _, attribute = self.lazy[cmd_name][0].partition(":")
@@ -39,6 +39,6 @@ class LazyGroup(RemoraGroup):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """Use the lines declared here: a command's own help loads its module."""
+        """List the declared lines; a command's own help would import its module."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self.lazy.items()])

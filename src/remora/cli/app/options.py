@@ -1,4 +1,4 @@
-"""Global options, accepted before and after a command, and the classes of commands."""
+"""Global options and command classes."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ _META = "remora.options"
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The global options; `root` and `config` as they were typed."""
+    """Global options; `root` and `config` as given."""
 
     root: Path | None = None
     config: Path | None = None
@@ -28,7 +28,7 @@ class Options:
 
 
 class RemoraCommand(click.Command):
-    """A command with the global options, whose help ends with examples, one to a line."""
+    """Command with the global options and examples in its help."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -36,38 +36,38 @@ class RemoraCommand(click.Command):
         self.examples = examples
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """The examples as they are typed."""
+        """Write the examples unwrapped."""
         with formatter.section("Examples"):
             for example in self.examples:
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
 
 class RemoraGroup(click.Group):
-    """A group with the global options; its commands are listed in the order they are given."""
+    """Group with the global options; lists commands in declaration order."""
 
-    meant: Mapping[str, str] = {}
-    """Names that people try, and what to type."""
+    suggestions: Mapping[str, str] = {}
+    """Common wrong names, and the command to use instead."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += global_options()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        """In order."""
+        """Return the names in declaration order."""
         return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Do as click does, but name the nearest command without loading anything."""
+        """Suggest the nearest command without importing any."""
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
             raise click.UsageError(f"no command {args[0]!r}{self._nearest(args[0], known)}", ctx)
         return super().resolve_command(ctx, args)
 
     def _nearest(self, name: str, known: Sequence[str]) -> str:
-        if name in self.meant:
-            return f"; use `remora {self.meant[name]}`"
+        if name in self.suggestions:
+            return f"; use `remora {self.suggestions[name]}`"
         if name in COMMANDS:
             return f"; did you mean `remora {name}`?"
         from difflib import get_close_matches
@@ -77,7 +77,7 @@ class RemoraGroup(click.Group):
 
 
 def global_options() -> list[click.Parameter]:
-    """Fresh ones for one command; what they were given is kept for `options_of`."""
+    """Return new options for one command; their values are stored for `options_of`."""
     return [_option(words, about) for words, about in GLOBAL_OPTIONS.items()]
 
 
@@ -101,7 +101,7 @@ def group(name: str, about: str, commands: Sequence[click.Command]) -> click.Gro
 
 
 def options_of(ctx: click.Context) -> Options:
-    """Return the global options given so far, in any place, over those of the environment."""
+    """Return the global options given so far; they override the environment."""
     named = {"root": os.environ.get("REMORA_ROOT"), "config": os.environ.get("REMORA_CONFIG")}
     found = {name: Path(value) for name, value in named.items() if value}
     return Options(**(found | ctx.meta.get(_META, {})))

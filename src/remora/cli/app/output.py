@@ -31,7 +31,7 @@ _COLORS = {
 
 
 def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
-    """Print the result: `document` with `--json`, else `lines`, which are made only then."""
+    """Print `document` with `--json`, else `lines` (evaluated lazily)."""
     if options.json:
         print_json(document)
     else:
@@ -40,7 +40,7 @@ def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
 
 
 def print_json(document: Any) -> None:
-    """Print a JSON document in ASCII: any terminal's encoding can carry it."""
+    """Print a JSON document in ASCII, safe for any terminal encoding."""
     import json
 
     click.echo(json.dumps(document, indent=2))
@@ -77,13 +77,12 @@ def _paragraphs(text: str, width: int | None) -> list[str]:
 
 
 def plain_lines(text: str) -> list[str]:
-    """The lines of a text, each as `escape_line` gives it."""
+    """Split a text into lines without control characters."""
     return [escape_line(line) for line in text.split("\n")] if text else []
 
 
 def terminal_width(stream: TextIO | None = None) -> int | None:
-    """Columns of the terminal that stdout (or `stream`) is; None where it is none: a pipe takes
-    lines of any length."""
+    """Return the columns of stdout (or `stream`); None if it is not a terminal."""
     to = stream or sys.stdout
     if not to.isatty():
         return None
@@ -93,9 +92,9 @@ def terminal_width(stream: TextIO | None = None) -> int | None:
 
 
 def wrap_text(text: str, width: int | None, indent: str = "") -> list[str]:
-    """Lines of at most `width` columns where words allow it, all but the first indented.
+    """Wrap a text at `width` columns and indent all lines but the first.
 
-    A command in backticks stays on one line: it is there to be copied.
+    A command in backticks stays on one line, so that it can be copied.
     """
     if width is None:
         return [text]
@@ -113,12 +112,12 @@ def wrap_text(text: str, width: int | None, indent: str = "") -> list[str]:
 
 
 def clip_start(text: str, width: int) -> str:
-    """The end of a text that is longer than `width`, after a `…`."""
+    """Return a text, or `…` and its end if it is longer than `width`."""
     return text if len(text) <= width else "…" + text[len(text) - max(1, width) + 1 :]
 
 
 def fit_line(text: str) -> str:
-    """A line's beginning, as much as the terminal shows in one; all of it in a pipe."""
+    """Cut a line to the terminal's width; return it unchanged in a pipe."""
     width = terminal_width()
     if width is None:
         return text
@@ -128,12 +127,12 @@ def fit_line(text: str) -> str:
 
 
 def color_word(word: str, width: int = 0) -> str:
-    """A status or verdict in its colour, padded to `width`; click drops colours in a pipe."""
+    """Return a status or verdict in color, padded to `width`."""
     return click.style(word.ljust(width), fg=_COLORS.get(word))
 
 
 def diff_lines(text: str) -> list[str]:
-    """The lines of a diff in their colours; what else Python takes for the end of a line ends none."""
+    """Split a diff at `\\n` only and color its lines."""
     return [_diff_line(line) for line in text.removesuffix("\n").split("\n")] if text else []
 
 

@@ -15,14 +15,14 @@ from remora.trace.trace_folder import TraceFolder
 
 
 def project_of(options: Options) -> Project:
-    """Return the project here. An accept that was killed is completed first."""
+    """Return the current project; first complete an interrupted accept."""
     project = open_project(caller_of(options))
     complete_journals_of(options, project)
     return project
 
 
 def recorded_project(options: Options) -> Project:
-    """Return the project here for a command that reads records."""
+    """Return the current project for a command that reads records."""
     project = open_records(caller_of(options))
     if project.has_unfinished_accept:
         complete_journals_of(options, open_project(caller_of(options)))
@@ -30,7 +30,7 @@ def recorded_project(options: Options) -> Project:
 
 
 def complete_journals_of(options: Options, project: Project) -> None:
-    """Finish or undo what a killed accept began, and print a note."""
+    """Finish or undo an interrupted accept, and print a note."""
     if not project.has_unfinished_accept:
         return
     from remora.runs.review.journals import complete_journals
@@ -38,12 +38,12 @@ def complete_journals_of(options: Options, project: Project) -> None:
     try:
         left = complete_journals(project)
         _complete_commit(options, project)
-    except Conflict:  # an accept is going on just now: nothing was left
+    except Conflict:  # another accept is running: nothing is left over
         return
     if left.journal is not None:
         paths = ", ".join(entry.path for entry in left.journal.entries)
         what = "a revert" if left.journal.note.get("verdict") == "reverted" else "an accept"
-        note(options, f"{what} was interrupted here; it is {left.outcome} now: {paths}")
+        note(options, f"{what} was interrupted; it is now {left.outcome}: {paths}")
     for conflict in left.conflicts:
         note(options, escape_line(f"{conflict.path}: {conflict.detail}"))
 
@@ -55,20 +55,22 @@ def _complete_commit(options: Options, project: Project) -> None:
     try:
         told = complete_branch(project)
     except OutsideError as error:
-        told = f"a commit was interrupted here, and still waits: {error.message}"
+        told = f"a commit was interrupted and is still pending: {error.message}"
     if told:
         note(options, told)
 
 
 def records_of(options: Options) -> TraceFolder:
-    """Return the streams here; reads no configuration. Raises DiskError if they are behind a link."""
+    """Return the project's streams without reading configuration.
+
+    Raises DiskError if they are behind a link."""
     folder = TraceFolder(caller_of(options).find_root())
     folder.check()
     return folder
 
 
 def outside_git(root: Path) -> bool:
-    """Return True if this folder is in no git repository, or git is not installed."""
+    """Return True if the folder is in no git repository or git is missing."""
     from remora.files.git import git_output
 
     try:

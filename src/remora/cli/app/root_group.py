@@ -1,4 +1,4 @@
-"""The top group: its help is the front page, and it prints the version."""
+"""Root command group: front page and version."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from remora.version import __version__
 
 
 class TopGroup(LazyGroup):
-    """`remora` itself."""
+    """The `remora` command."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -25,12 +25,12 @@ class TopGroup(LazyGroup):
         )
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """The front page, the same that comes without click."""
+        """Write the front page, the same as without click."""
         formatter.write(front_page())
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
-    """Print the installed version; as JSON where that is asked for."""
+    """Print the installed version, with --json as JSON."""
     if not wanted:
         return
     from json import dumps

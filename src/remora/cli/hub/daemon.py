@@ -32,9 +32,9 @@ from remora.text import escape_line
 )
 @place_options
 @click.option(
-    "--http", metavar="[HOST:]PORT", help="Answer over loopback HTTP too; 0: a free port."
+    "--http", metavar="[HOST:]PORT", help="Also serve loopback HTTP; port 0 picks a free one."
 )
-@click.option("--foreground", is_flag=True, help="Stay in this process; the log goes to stderr.")
+@click.option("--foreground", is_flag=True, help="Run in the foreground and log to stderr.")
 @click.option("--detached", is_flag=True, hidden=True)
 def start(
     options: Options,
@@ -44,10 +44,10 @@ def start(
     foreground: bool,
     detached: bool,
 ) -> int:
-    """Start the daemon of this project in the background, and return when it answers.
+    """Start the project's daemon in the background and wait until it answers.
 
-    Where one runs already, its status is printed. It reads all files once, then follows every
-    change; until then questions about nodes are answered without it. Exit 3 if it cannot start.
+    If one is already running, its status is printed. The daemon reads all files once, then follows
+    changes; until the first scan ends, queries read the files themselves. Exit 3 if it cannot start.
     """
     caller, wish = caller_of(options), HubTarget(db=db, socket=socket, http=http)
     places = hub_paths_of(caller, wish)
@@ -75,13 +75,13 @@ def start(
 @command("stop", examples=("remora hub stop", "remora hub stop --root ~/src/shop"))
 @place_options
 def stop(options: Options, db: Path | None, socket: Path | None) -> int:
-    """Stop the daemon of this project, and return when it is gone.
+    """Stop the project's daemon and wait until it has ended.
 
-    What it knows stays in the database. Without a daemon there is nothing to do, and that is fine.
+    The database is kept. Without a daemon this does nothing and exits with 0.
     """
     places = hub_paths_of(caller_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
-    said = "no hub was running" if pid is None else f"stopped (it was process {pid})"
+    said = "no hub was running" if pid is None else f"stopped (process {pid})"
     emit(options, _document(control.status(places)), [said])
     return 0
 
@@ -89,9 +89,9 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 @command("status", examples=("remora hub status", "remora hub status --json"))
 @place_options
 def status(options: Options, db: Path | None, socket: Path | None) -> int:
-    """Show whether the daemon of this project runs, what it knows and how it follows changes.
+    """Show the daemon's state, its watcher and the size of the index.
 
-    Without a daemon the counts are those of the database.
+    Without a daemon the counts come from the database.
     """
     caller = caller_of(options)
     places = hub_paths_of(caller, HubTarget(db=db, socket=socket))
@@ -107,11 +107,11 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
 
 @contextmanager
 def _noting_interrupt(options: Options) -> Iterator[None]:
-    """Print a note if the user stops waiting: the daemon goes on."""
+    """Print a note if the user stops waiting; the daemon continues."""
     try:
         yield
     except KeyboardInterrupt:
-        note(options, "the daemon keeps starting in the background: `remora hub stop` stops it")
+        note(options, "the daemon is still starting in the background; `remora hub stop` stops it")
         raise
 
 
@@ -150,9 +150,9 @@ def _lines(places: HubPaths, status: StatusResult) -> Iterator[str]:
         yield escape_line(f"http        {status.http}")
         yield escape_line(f"token       {status.token_file}")
     if status.generation is None:
-        yield "it knows    nothing yet"
+        yield "contents    nothing yet"
     else:
-        yield f"it knows    {_counts(status)}"
+        yield f"contents    {_counts(status)}"
         yield f"links       {_link_progress(places, status)}"
         yield f"generation  {status.generation}"
 

@@ -15,21 +15,21 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def place_options(function: _Command) -> _Command:
-    """Both, as keyword arguments `socket` and `db`."""
+    """Add both options, as keyword arguments `socket` and `db`."""
     for name, about in (
-        ("--db", "Another database than the root's own."),
-        ("--socket", "Another socket than the database's own."),
+        ("--db", "Database file. [default: the root's own]"),
+        ("--socket", "Socket file. [default: the database's own]"),
     ):
         function = click.option(name, type=PATH, metavar="FILE", help=about)(function)
     return function
 
 
 def note_root_above(options: Options, caller: Invocation, places: HubPaths) -> None:
-    """Print a note if the project seems to begin above the root."""
+    """Print a note if the project seems to start above the root."""
     above = root_above(caller, places)
     if above is not None:
         note(
             options,
-            f"the root is {places.root}, since neither git nor a remora.yaml says where it is: "
-            f"`--root {above}` asks about the project above",
+            f"the root is {places.root}: no git repository or remora.yaml found; "
+            f"`--root {above}` is the project above",
         )

@@ -1,4 +1,4 @@
-"""The index as a whole: `hub index`, `hub verify` and `hub gc`."""
+"""`hub index`, `hub verify` and `hub gc`."""
 
 import json
 import sys
@@ -37,15 +37,14 @@ _VALUE_WIDTH = 60
 @click.option(
     "--links",
     is_flag=True,
-    help="Find the links of all nodes too, about 1 ms for each node: then also first questions are "
-    "quick. A daemon finds them by itself.",
+    help="Also find all links now, about 1 ms per node.",
 )
 def index(options: Options, socket: Path | None, db: Path | None, links: bool) -> int:
-    """Bring the index up to date: all files are looked at, those that changed are read.
+    """Update the index: check all files and read those that changed.
 
-    Where a daemon runs it does so, for a database has one writer; it finds links by itself, while
-    nobody edits, and is not waited for. Files that could only be read in part are listed and do not
-    change the exit code.
+    A running daemon does this itself, because a database has one writer; it also finds links while
+    idle, and the command does not wait for them. Files that could be read only in part are listed
+    and do not change the exit code.
     """
     wish = HubTarget(db=db, socket=socket)
     with progress_bar(options, "files") as progress, progress_bar(options, "links") as linking:
@@ -57,13 +56,13 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
 @command("verify", examples=("remora hub verify", "remora hub verify --json"))
 @place_options
 def verify(options: Options, socket: Path | None, db: Path | None) -> int:
-    """Compare the index, brought up to date, with what a cold look at all files gives.
+    """Update the index, then compare it with a fresh read of all files.
 
-    Left out is what only a database knows: uid, last_updated, update_source, extra, and links that
-    were observed. Exit 1 where anything differs: then remove the database that `remora hub status`
-    names, and please report it.
+    Not compared: uid, last_updated, update_source, extra and observed links, which only the database
+    has. Exit 1 if anything differs: remove the database that `remora hub status` names, and please
+    report it.
     """
-    with spinner(options, "comparing with a cold look at all files, links and tests"):
+    with spinner(options, "comparing with a fresh read of all files"):
         found = verify_hub(caller_of(options), HubTarget(db=db, socket=socket))
     document = {
         "ok": found.ok,
@@ -80,14 +79,14 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
 @command("gc", examples=("remora hub gc",))
 @place_options
 def gc(options: Options, socket: Path | None, db: Path | None) -> int:
-    """Remove what is known of files that are gone or ignored.
+    """Remove entries of deleted or ignored files.
 
-    The names under which nodes are known for good (uid) are kept for 30 days more.
+    Permanent IDs of their nodes (uid) are kept for another 30 days.
     """
     done = collect_hub(caller_of(options), HubTarget(db=db, socket=socket))
     told = f"{count(done.removed, 'node')} removed"
     if done.by is not None:
-        told = f"nothing to remove: the daemon (process {done.by}) keeps nothing that is gone"
+        told = f"nothing to remove: the daemon (process {done.by}) removes them itself"
     emit(options, {"removed": done.removed}, [told])
     return 0
 
@@ -104,7 +103,7 @@ def spinner(options: Options, what: str) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(options: Options, what: str = "files") -> Iterator[Watched]:
-    """Show progress: a bar on a terminal once it has begun, nothing elsewhere."""
+    """Show a progress bar on a terminal, nothing elsewhere."""
     if options.quiet or not sys.stderr.isatty():
         yield lambda _done, _of: None
         return
@@ -142,7 +141,7 @@ def _summary(made: Indexed) -> Iterator[str]:
     for error in made.errors[:_MAX_SHOWN]:
         yield fit_line(escape_line(f"{error.path}: {error.detail}"))
     if len(made.errors) > _MAX_SHOWN:
-        yield f"and {count(len(made.errors) - _MAX_SHOWN, 'file')} more that could not be read whole"
+        yield f"and {count(len(made.errors) - _MAX_SHOWN, 'file')} more that could not be read completely"
     by = "" if made.by is None else f", by the daemon (process {made.by})"
     size = f"{count(made.files, 'file')}, {count(made.nodes, 'node')}"
     changed = f"{made.changed:,} changed" if made.changed else "nothing changed"
@@ -156,26 +155,26 @@ def _about_links(made: Indexed, links: Links) -> Iterator[str]:
         yield fit_line(escape_line(f"{failed.key.removeprefix('node:')}: no links: {failed.why}"))
     if links.failed:
         nodes = count(len(links.failed), "node")
-        yield f"links: those of {nodes} cannot be found, which is a bug: please report it"
+        yield f"links: not found for {nodes}; this is a bug, please report it"
     elif links.complete:
-        yield "links: all are stored"
+        yield "links: complete"
     elif made.by is not None:
-        yield f"links: the daemon (process {made.by}) finds them by itself, while nobody edits"
+        yield f"links: the daemon (process {made.by}) finds them while idle"
     else:
-        yield "links: something changed meanwhile: `remora hub index --links` finds the rest"
+        yield "links: incomplete, files changed meanwhile; run `remora hub index --links`"
 
 
 def _differences(found: Verified) -> Iterator[str]:
     for each in found.differences[:_MAX_SHOWN]:
         yield escape_line(f"{each.key.removeprefix('node:')}: {each.field}")
         yield fit_line(f"    stored  {_short(each.stored)}")
-        yield fit_line(f"    cold    {_short(each.cold)}")
+        yield fit_line(f"    files   {_short(each.cold)}")
     more = len(found.differences) - _MAX_SHOWN
     if more > 0:
         yield f"and {count(more, 'difference')} more"
     nodes = count(found.checked, "node")
     if found.ok:
-        yield click.style(f"{nodes}: as a cold look at the files gives them", fg="green")
+        yield click.style(f"{nodes}: the index matches the files", fg="green")
     else:
         number = count(len(found.differences), "difference")
         yield click.style(f"{nodes} compared, {number}", fg="red")

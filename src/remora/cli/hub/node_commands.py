@@ -52,11 +52,10 @@ def _depth(about: str) -> Callable[[_Command], _Command]:
 @click.argument("node")
 @place_options
 def get(options: Options, node: str, **places: Any) -> int:
-    """Show everything that is known of a node: signature, place, links, tests, freshness.
+    """Show a node's signature, location, links, tests and freshness.
 
-    NODE is path:qualname, or a path for the module itself, from the root or from here; a qualname,
-    a dotted name (shop.cart.Cart) or the end of one, where a single node is called so. -v shows all
-    links, and the hashes.
+    NODE is path:qualname, or a path for the module, relative to the root or the current folder; or a
+    unique qualname, dotted name (shop.cart.Cart) or end of one. -v shows all links and the hashes.
     """
     with hub_query(options, **places) as hub:
         meant = hub.find(node)
@@ -76,7 +75,7 @@ def get(options: Options, node: str, **places: Any) -> int:
     examples=("remora hub callers Cart.total", "remora hub callers Cart.total --depth 3 --json"),
 )
 @click.argument("node")
-@_depth("Callers of callers too, in N steps.")
+@_depth("Include callers of callers, up to N steps. [default: 1]")
 @place_options
 def callers(options: Options, node: str, depth: int, **places: Any) -> int:
     """Show who calls a node.
@@ -94,7 +93,7 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
     examples=("remora hub callees Cart.total", "remora hub callees cart.py:checkout --depth 2"),
 )
 @click.argument("node")
-@_depth("What the callees call too, in N steps.")
+@_depth("Include callees of callees, up to N steps. [default: 1]")
 @place_options
 def callees(options: Options, node: str, depth: int, **places: Any) -> int:
     """Show what a node calls; ext: is outside the project.
@@ -110,14 +109,13 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
     examples=("remora hub tests Cart.total", "remora hub tests Cart.total | xargs -r pytest"),
 )
 @click.argument("node")
-@_depth("Tests of its callers too, in N - 1 steps.")
+@_depth("Include tests of callers, up to N - 1 steps. [default: 1]")
 @place_options
 def tests(options: Options, node: str, depth: int, **places: Any) -> int:
-    """Show which tests exercise a node, by pytest's ids.
+    """Show which tests exercise a node, as pytest IDs.
 
-    Tiers as in `remora hub callers --help`. In a pipe the ids stand alone, one to a line; where
-    there are none, nothing does, and pytest without an id runs everything: `remora hub tests
-    Cart.total | xargs -r pytest` does not. Exit 3 where tests are not known.
+    Tiers as in `remora hub callers --help`. In a pipe the output is one ID per line, or empty: use
+    `xargs -r`, because pytest without an ID runs everything. Exit 3 if the tests are unknown.
     """
     with hub_query(options, **places) as hub:
         return _links(options, hub, "tests", node, depth)
@@ -125,10 +123,12 @@ def tests(options: Options, node: str, depth: int, **places: Any) -> int:
 
 @command("search", examples=("remora hub search total", "remora hub search cart total --limit 5"))
 @click.argument("query", nargs=-1, required=True)
-@click.option("--limit", type=_LIMIT, default=50, metavar="N", help="At most N nodes.  [50]")
+@click.option(
+    "--limit", type=_LIMIT, default=50, metavar="N", help="Maximum number of nodes. [default: 50]"
+)
 @place_options
 def search(options: Options, query: tuple[str, ...], limit: int, **places: Any) -> int:
-    """Find nodes: every word of QUERY stands in the path or the qualname."""
+    """Find nodes whose path or qualname contains every word of QUERY."""
     with hub_query(options, **places) as hub:
         found = hub.search(" ".join(query), limit)
     emit(options, found, _found(found["nodes"], limit))
@@ -156,14 +156,14 @@ def _links(options: Options, hub: HubQuery, kind: str, name: str, depth: int) ->
     for line in _lines(hub, kind, meant.key, depth, answer[kind], verbose=options.verbose):
         click.echo(line)
     if not answer["fresh"]:
-        note(options, "not fresh: files have changed that were not looked at yet")
+        note(options, "not fresh: some changed files have not been read yet")
     if kind == "callers":
         _note_constructor(options, hub, meant)
     return 0
 
 
 def _unknown(options: Options, hub: HubQuery, kind: str, answer: dict[str, Any]) -> int:
-    """Print an error, and nothing on stdout that looks like a list of links."""
+    """Print an error, and no list of links on stdout."""
     name = escape_line(answer["node"].removeprefix("node:"))
     because = escape_line(hub.unknown_because())
     print_error("unknown_links", f"the {kind} of {name} are not known", because, as_json=False)
@@ -173,7 +173,7 @@ def _unknown(options: Options, hub: HubQuery, kind: str, answer: dict[str, Any])
 
 
 def _note_constructor(options: Options, hub: HubQuery, meant: FoundNode) -> None:
-    """Creating an instance calls `__init__`, not the class, where there is one."""
+    """Note that creating an instance calls `__init__`, not the class."""
     made = hub.constructor(meant.key) if meant.node_type in ("class", None) else None
     if made is not None:
         note(options, CONSTRUCTOR_NOTE.format(made.removeprefix("node:")))
@@ -200,8 +200,9 @@ def _lines(
 def _steps(
     hub: HubQuery, kind: str, key: str, depth: int, links: list[dict[str, Any]]
 ) -> list[list[dict[str, Any]]]:
-    """What each step adds; a step that adds nothing is the end. `links` are those of all steps,
-    which stay one where a step cannot be told any more."""
+    """Return the links that each step adds, until a step adds none.
+
+    `links` are those of all steps, returned as one step if files change meanwhile."""
     steps: list[list[dict[str, Any]]] = []
     known: set[str] = set()
     for step in range(1, depth + 1):
@@ -238,7 +239,7 @@ def _shown(
 
 def _found(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:
     if not nodes:
-        yield "nothing fits"
+        yield "no node matches"
         return
     rows = [[node["key"].removeprefix("node:"), node["signature"] or "module"] for node in nodes]
     yield from map(fit_line, table(("NODE", "SIGNATURE"), rows))

@@ -1,4 +1,4 @@
-"""Questions to the Hub from a command: patient, and an error where nobody can answer."""
+"""Hub queries of commands, with a long timeout; no answer is an error."""
 
 import asyncio
 import time
@@ -34,7 +34,7 @@ class HubQuery:
     def __init__(
         self, client: HubClient, runner: asyncio.Runner, places: HubPaths, folder: Path
     ) -> None:
-        """`folder`: where the user types paths."""
+        """`folder`: base of relative paths."""
         self._client = client
         self._runner = runner
         self._places = places
@@ -45,7 +45,7 @@ class HubQuery:
         return self._runner.run(self._client.find(name, folder=self._folder))
 
     def node(self, key: str) -> AnsweredNode:
-        """Return everything about a node. Raises NotFound if it is gone since it was found."""
+        """Return a node's facts. Raises NotFound if it was removed since it was found."""
         found = self._answered(self._client.get_context([key]))
         if key not in found:
             raise unknown_node(key, ())
@@ -56,8 +56,8 @@ class HubQuery:
         return self._answered(getattr(self._client, kind)(key, depth))
 
     def unknown_because(self) -> str:
-        """Return why an answer has no links, and what helps."""
-        from remora.bootstrap.hub_links import why_unknown  # with all that reads what is stored
+        """Return why an answer has no links, and what to do."""
+        from remora.bootstrap.hub_links import why_unknown  # imports the store
 
         return why_unknown(self._places)
 
@@ -78,7 +78,7 @@ class HubQuery:
 
 @contextmanager
 def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
-    """Open the Hub of the project; without a daemon and an index, make the index first."""
+    """Open the project's hub; without a daemon or an index, build the index first."""
     caller, wish = caller_of(options), HubTarget(db=db, socket=socket)
     places = hub_paths_of(caller, wish)
     note_root_above(options, caller, places)
@@ -106,7 +106,7 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
 
 
 def _wait_for_daemon(options: Options, places: HubPaths) -> None:
-    """Wait for the daemon's initial scan: reading all files here too would take longer."""
+    """Wait for the daemon's initial scan; reading all files here would take longer."""
     if control.has_scanned(places):
         return
     note(options, "waiting for the daemon's initial scan")
@@ -116,8 +116,8 @@ def _wait_for_daemon(options: Options, places: HubPaths) -> None:
 
 
 def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: HubPaths) -> None:
-    """Make the index if there is none, or one of an earlier version, or a damaged one."""
-    from remora.bootstrap.hub_index import (  # with all that analyses
+    """Build the index if it is missing, damaged or of an earlier version."""
+    from remora.bootstrap.hub_index import (  # imports the analysis
         index_hub,
         is_indexed,
         is_readable,
@@ -132,5 +132,5 @@ def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: H
     try:
         with progress_bar(options) as progress:
             index_hub(caller, wish, progress)
-    except OutsideError as error:  # the asked file alone tells something
-        note(options, f"{error.message}: there is no index to ask")
+    except OutsideError as error:  # the requested file can still be read
+        note(options, f"{error.message}: continuing without an index")

@@ -1,4 +1,4 @@
-"""A node as a page of reference: what it is, where, who calls it, what it calls, which tests."""
+"""Reference page of a node: signature, location, callers, callees, tests."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _MAX_LINES = 6
 _MAX_LINKS = 12
 _MIN_WIDTH = 24
 _LINES_WIDTH = 16
-"""Columns for the lines of calls, as `line 1234 and 9 more` needs them nearly."""
+"""Columns reserved for line numbers, such as `line 1234 and 9 more`."""
 _TIERS: dict[Tier, str] = {
     "exact": "green",
     "inferred": "cyan",
@@ -32,14 +32,13 @@ _LEGEND = {
     "unique": "the only definition of that name",
     "observed": "seen while tests ran",
 }
-CONSTRUCTOR_NOTE = "who makes one calls {0}: `remora hub callers {0}`"
+CONSTRUCTOR_NOTE = "creating an instance calls {0}: `remora hub callers {0}`"
 _MARK = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{},]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
 
 
 class NodeNotes(NamedTuple):
-    """What there is to say beside a node: why links are not known, and the key of the `__init__`
-    that makes instances of it."""
+    """Extra notes on a node: why links are unknown, and the key of a class's `__init__`."""
 
     unknown: str = ""
     constructor: str | None = None
@@ -48,11 +47,11 @@ class NodeNotes(NamedTuple):
 def node_page(
     node: AnsweredNode, width: int | None, beside: NodeNotes, *, verbose: bool
 ) -> Iterator[str]:
-    """The page, as wide as the terminal; all links, lines and hashes with `verbose`."""
+    """Yield the page, `width` columns wide; `verbose` adds all links, lines and hashes."""
     yield from _head(node, width)
     yield from _facts(node, width)
     many = None if verbose else _MAX_LINKS
-    if node.node_type != "module" or node.callers:  # nobody calls a module
+    if node.node_type != "module" or node.callers:  # modules have no callers
         yield from _section("CALLED BY", node.callers, width, many)
     if beside.constructor is not None:
         said = CONSTRUCTOR_NOTE.format(beside.constructor.removeprefix("node:"))
@@ -68,10 +67,9 @@ def node_page(
 def link_lines(
     links: Sequence[Link], width: int | None, most: int | None = None, *, verbose: bool = False
 ) -> list[str]:
-    """A line for each link: tier, name, lines of the calls; at most `most`, and how many more.
+    """Return a line per link: tier, name, call lines; at most `most` links.
 
-    The name is what one copies: of the lines there are as many as it leaves room for, or all with
-    `verbose`, behind or below it.
+    Names are never shortened for call lines; `verbose` shows all call lines.
     """
     shown = links[:most]
     names = [_name(link) for link in shown]
@@ -98,7 +96,7 @@ def legend(links: Sequence[Link]) -> str:
 
 
 def signature_lines(signature: str, width: int | None) -> list[str]:
-    """A signature on one line, or where that is too long, with a line for each parameter."""
+    """Return a signature on one line, or if too long, with one parameter per line."""
     if width is None or len(signature) <= width:
         return [signature]
     cuts = _parameter_breaks(signature)
@@ -109,8 +107,9 @@ def signature_lines(signature: str, width: int | None) -> list[str]:
 
 
 def _parameter_breaks(signature: str) -> list[int]:
-    """Behind the parenthesis that opens the parameters, behind each comma between them, and before
-    the parenthesis that closes them; nothing within strings or brackets counts."""
+    """Return where a signature can be broken: after `(`, after each top-level comma, before `)`.
+
+    Strings and nested brackets are skipped."""
     cuts: list[int] = []
     depth = 0
     for found in _MARK.finditer(signature):
@@ -168,14 +167,14 @@ def _measures(node: AnsweredNode) -> Iterator[str]:
 
 def _warnings(node: AnsweredNode) -> Iterator[str]:
     if node.docstring_outdated:
-        yield "the docstring documents what the code does not have"
+        yield "the docstring is out of date"
     if node.partial:
         yield (
-            "the file has a syntax error, or bytes that are no text: this is what could be saved "
-            "(`remora hub index` says more)"
+            "the file has a syntax error or undecodable bytes: facts are incomplete "
+            "(see `remora hub index`)"
         )
     if not node.fresh:
-        yield "not fresh: files have changed that were not looked at yet"
+        yield "not fresh: some changed files have not been read yet"
 
 
 def _section(
@@ -208,7 +207,7 @@ def _fresh(node: AnsweredNode) -> str:
     if not node.fresh:
         return "not fresh"
     lacks = None in (node.callers, node.callees, node.related_tests)
-    return "fresh, as far as it is known" if lacks else "fresh"
+    return "fresh, but incomplete" if lacks else "fresh"
 
 
 def _name(link: Link) -> str:
@@ -216,7 +215,7 @@ def _name(link: Link) -> str:
 
 
 def _shorten(name: str, width: int) -> str:
-    """Its end, from where a folder begins if that is not far."""
+    """Return the end of a name, from the start of a folder if one is near."""
     if len(name) <= width:
         return name
     cut = clip_start(name, width)
@@ -227,7 +226,7 @@ def _shorten(name: str, width: int) -> str:
 def _name_and_lines(
     link: Link, name: str, column: int, room: int | None, *, verbose: bool
 ) -> Iterator[str]:
-    """A name and its lines: beside it, else below."""
+    """Yield a name with its call lines beside it, or below if they do not fit."""
     lines = () if isinstance(link, Related) else link.lines
     taken = max(column, len(name)) + 2
     left = None if room is None else room - taken

@@ -1,4 +1,4 @@
-"""`hub observe`: run tests, and keep which node called which."""
+"""`hub observe`: run tests and record which node calls which."""
 
 import sys
 from collections.abc import Iterator
@@ -27,13 +27,14 @@ _MAX_SHOWN = 5
     ),
 )
 @click.argument("words", nargs=-1, metavar="-- pytest …", required=True)
-@click.option("--allow-unsandboxed", is_flag=True, help="Consent where isolation is poor.")
+@click.option("--allow-unsandboxed", is_flag=True, help="Run even below isolation level 2.")
 @click.option(
     "--max-time",
     type=click.FloatRange(min=1),
     default=SECONDS,
     metavar="S",
-    help="Seconds after which the tests are ended.",
+    show_default=True,
+    help="Stop the tests after S seconds.",
 )
 @place_options
 def observe(
@@ -44,15 +45,15 @@ def observe(
     socket: Path | None,
     db: Path | None,
 ) -> int:
-    """Run a project's own tests and keep which function called which, and for which test.
+    """Run the project's tests and record which function calls which, per test.
 
-    What was seen are links and tests of the tier observed; each holds until its caller, or the
-    test, is changed. Output and exit code are pytest's. The tests run in the project's own
-    environment, without this shell's variables, and take up to two to three times as long.
+    Recorded links have the tier observed, and are valid until their caller or test changes. Output
+    and exit code are pytest's. The tests run in the project's own environment, without this shell's
+    variables, and take up to three times as long.
 
-    They are isolated: no network, none of your files but the project's and its environment's; what
-    they write there is gone afterwards. Where this machine gives no such isolation (below level 2,
-    see `remora doctor`) they run only with --allow-unsandboxed.
+    They are isolated: no network, and no files but those of the project and its environment; what
+    they write is discarded. Below isolation level 2 (see `remora doctor`), --allow-unsandboxed is
+    required.
     """
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
     wish = ObserveOptions(
@@ -64,7 +65,7 @@ def observe(
     prepared = PreparedTests(caller_of(options, flags), wish)
     note(options, f"the tests are {describe_level(prepared.level)}")
     if prepared.level < SAFE_LEVEL:
-        note(options, "what this level does not stop, they can do with your rights")
+        note(options, "the tests have your permissions, except for what this level stops")
     done = prepared.run()
     if options.json:
         print_json(_document(done))
@@ -89,14 +90,14 @@ def _document(done: Observed) -> dict[str, object]:
 def _summary(done: Observed) -> Iterator[str]:
     read = done.ran.read
     if done.ran.timed_out:
-        yield "the tests were ended: time limit reached"
+        yield "the tests were stopped: time limit reached"
     tests = count(len(read.observation.ran), "test")
-    yield f"seen: {count(len(read.observation.calls), 'link')} in {tests}"
+    yield f"recorded: {count(len(read.observation.calls), 'link')} in {tests}"
     if not read.complete:
         yield "incomplete: too much was recorded, or the record is damaged"
     if read.left_out:
         shown = ", ".join(read.left_out[:_MAX_SHOWN])
         more = "" if len(read.left_out) <= _MAX_SHOWN else " …"
-        yield escape_line(f"changed since they were run, and left out: {shown}{more}")
+        yield escape_line(f"changed since the run, left out: {shown}{more}")
     if done.waits:
         yield "the daemon will store it"

@@ -23,14 +23,15 @@ from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.reader import decode_part, read_events
 
 _MAX_ACTIONS = 6
-"""Actions that are shown without being asked for; the last ones, which led here."""
+"""Number of last actions shown by default."""
 
 
 def change_set_lines(
     project: Project, job: JobView, place: str, *, most: int | None = None
 ) -> Iterator[str]:
-    """A heading, the actions that led here, and the diff, or the first `most` lines of that.
-    `place` is such as `3/9`."""
+    """Yield a heading, the last actions and the diff (at most `most` lines).
+
+    `place` is the position, such as `3/9`."""
     name = escape_line(job.node_id.removeprefix("node:"))
     yield click.style(fit_line(f"[{place}] {job.operation} {name}"), bold=True)
     document = job_document(job)
@@ -74,7 +75,7 @@ def action_lines(project: Project, job: JobView, most: int | None = None) -> Ite
 
 
 def packet_lines(project: Project, job: JobView) -> Iterator[str]:
-    """The packet as it was shown for the decision that made the last change, and what came of it."""
+    """Yield the packet of the decision that made the last change, and the result."""
     turn = job.turns
     for event in read_events(project.trace.existing_agent(job.agent_id)):
         if event.type == ToolResulted.type and decode_part(event, _Changed).changes:
@@ -85,7 +86,7 @@ def packet_lines(project: Project, job: JobView) -> Iterator[str]:
 
 
 def _result_text(event: Event) -> str:
-    """Return what the agent saw of a call: the summary, else the outcome."""
+    """Return the summary of a call that the agent saw, else the outcome."""
     action = event.packet_delta.add_action if event.packet_delta is not None else UNSET
     return summarize_event(event) if action is UNSET else f"{action.summary} ({action.outcome})"
 

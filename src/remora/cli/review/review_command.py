@@ -32,7 +32,7 @@ def review(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> int:
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "review needs a terminal",
-            hint=f"`remora diff {run}` shows, `remora accept {run}` and `remora reject {run}` decide",
+            hint=f"`remora diff {run}` shows changes; `remora accept {run}` and `remora reject {run}` decide",
         )
     from remora.cli.review.review_session import review_run
 

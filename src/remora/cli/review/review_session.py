@@ -1,4 +1,4 @@
-"""`review`: one change set after the other, with a key for each verdict."""
+"""Interactive review: one change set at a time, one key per verdict."""
 
 import os
 import shutil
@@ -57,7 +57,7 @@ class _Review:
     conflicts: int = 0
 
     def go(self) -> int:
-        """Go on until nothing is pending or `q`; Ctrl-C ends it too, with the same summary."""
+        """Review until nothing is pending, `q` or Ctrl-C; then print a summary."""
         try:
             while (found := self._next()) is not None:
                 group, job, place = found
@@ -84,7 +84,7 @@ class _Review:
     def _decide(self, job: JobView, place: str) -> bool:
         """Show a change set and ask until it is decided or skipped; return False to stop."""
         try:
-            # so much that the question is not far from what it is about
+            # keep the heading near the question
             most = 2 * shutil.get_terminal_size().lines
             self._show(change_set_lines(self.project, job, place, most=most))
         except RemoraError as error:
@@ -94,7 +94,7 @@ class _Review:
             key = _key()
             if key == _SUSPEND:
                 _print_line("")
-                os.kill(0, signal.SIGTSTP)  # the shell's `fg` goes on here
+                os.kill(0, signal.SIGTSTP)  # the shell's `fg` continues here
                 continue
             word, act = _KEYS.get(key, ("", _Review.help))
             _print_line(word)
@@ -114,7 +114,7 @@ class _Review:
         for met in done.conflicts:
             text = escape_line(f"  conflict, nothing was written: {met['path']}: {met['detail']}")
             self._show(wrap_text(text, terminal_width(), "  "))
-        if done.conflicts:  # it waits on, for what the file may become
+        if done.conflicts:  # still pending: the file may change
             self.passed.add(job.agent_id)
             self.conflicts += 1
         else:
@@ -122,7 +122,7 @@ class _Review:
         return True
 
     def reject(self, job: JobView) -> bool:
-        why = click.prompt("  why (Enter: no reason)", default="", show_default=False)
+        why = click.prompt("  reason (Enter: none)", default="", show_default=False)
         reviews.reject(
             self.project, self.run_id, [job.agent_id], feedback=why or None, trusted=self.trusted
         )
@@ -130,7 +130,7 @@ class _Review:
         return True
 
     def retry(self, job: JobView) -> bool:
-        told = click.prompt("  what should be done otherwise", default="", show_default=False)
+        told = click.prompt("  what to do differently", default="", show_default=False)
         caller = caller_of(self.options)
         asked = self.project, self.run_id, job.agent_id
         models = retry_models(caller, *asked, trusted=self.trusted)
@@ -144,7 +144,7 @@ class _Review:
         return True
 
     def edit(self, job: JobView) -> bool:
-        """Accept it, then open what it wrote: what is changed there is the user's own doing."""
+        """Accept the change set, then open its files in the editor."""
         before = self.done["accepted"]
         self.accept(job)
         if self.done["accepted"] > before:
@@ -186,7 +186,7 @@ class _Review:
         left = len(pending_changes(read_run(self.project, self.run_id), self.by))
         told = ", ".join(f"{n} {what}" for what, n in self.done.items())
         told += f"; {count(self.conflicts, 'conflict')}" if self.conflicts else ""
-        _print_line(told or "nothing was decided")
+        _print_line(told or "no verdicts")
         if left:
             _print_line(f"{count(left, 'change set')} still wait{'s' * (left == 1)}:")
             _print_line(f"  {next_command(self.options, self.project.root, 'review', self.run_id)}")
@@ -207,18 +207,18 @@ _KEYS: dict[str, tuple[str, _Act]] = {
 _HELP = {
     "a": "accept: write it to your files",
     "r": "reject it; a reason is recorded if you give one",
-    "t": "try again, with what you have to say",
-    "e": "accept it, and open the files in $VISUAL or $EDITOR: the edit is your own",
-    "w": "why: all actions that led here, and who decided",
-    "p": "the packet that the deciding model saw, and what the tool gave",
-    "d": "the diff once more, all of it; a long one in $PAGER",
+    "t": "try again, with your feedback",
+    "e": "accept it and open the files in $VISUAL or $EDITOR",
+    "w": "show all actions and who decided them",
+    "p": "show the model's packet and the tool's output",
+    "d": "show the whole diff, in $PAGER if it is long",
     "s": "skip it for now",
-    "q": "quit; what was decided stays decided",
+    "q": "quit; verdicts so far are kept",
 }
 
 
 def _key() -> str:
-    """One key, in lower case; the end of the input means quit."""
+    """Read one key, in lower case; end of input means quit."""
     try:
         key = click.getchar()
     except EOFError:
@@ -227,7 +227,7 @@ def _key() -> str:
 
 
 def _tried(job: JobView) -> str:
-    """Return what a new attempt's diff does not show; may be empty."""
+    """Return why a retry brought no new diff; may be empty."""
     if job.same:
         return f"  {SAME_CHANGE}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"

@@ -82,10 +82,10 @@ def reject(
 @click.argument("nodes", type=NODE, metavar="[NODE]...", nargs=-1)
 @_trust
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
-    """Take accepted changes back, each change set whole or not at all.
+    """Undo accepted changes, each change set whole or not at all.
 
     Without NODE: everything accepted from the run. Your later edits stay; if they overlap a
-    change, nothing of that change set is taken back.
+    change, nothing of that change set is undone.
     """
     from remora.cli.review import verdicts
 

@@ -1,4 +1,4 @@
-"""Carry out `accept`, `reject` and `revert`, and print what became of each change set."""
+"""Run `accept`, `reject` and `revert` and print the results."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -38,7 +38,7 @@ def accept(
         note(options, text)
     if any(": new finding " in text for text in done.notes):
         redo = next_command(options, project.root, "analyze")
-        note(options, f"changes that were made apart left these; `{redo}` looks at them anew")
+        note(options, f"independent changes left these findings; `{redo}` checks them")
     document = {
         "run_id": done.run_id,
         "accepted": done.accepted,
@@ -98,10 +98,10 @@ def _accepted(
     options: Options, project: Project, done: Verdicts, branch: str | None
 ) -> Iterator[str]:
     if not done.accepted and not done.conflicts:
-        yield "no such change set waits" if done.notes else "no change set waits"
+        yield "no such change set is pending" if done.notes else "no change set is pending"
     yield from _named("accepted", "green", done.accepted)
     if branch and done.accepted:
-        yield escape_line(f"committed to the branch {branch}: your files are as they were")
+        yield escape_line(f"committed to the branch {branch}: your files are unchanged")
     if done.conflicts:
         yield click.style(f"{count(len(done.conflicts), 'conflict')}, not written:", fg="yellow")
     nodes = dict.fromkeys(conflict["node_id"] for conflict in done.conflicts)
@@ -120,7 +120,7 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
     view = read_run(project, done.run_id)
     for job in jobs_named(view, node):
         if job.review == "conflict":
-            with suppress(RemoraError):  # what the others changed may be gone from `objects/`
+            with suppress(RemoraError):  # their contents may be missing from `objects/`
                 for other in conflicting_nodes(project, view, job):
                     name = other.removeprefix("node:")
                     yield from _indented(f"the accepted change set of {name} is in the way")
@@ -141,7 +141,7 @@ def _reverted(done: Reverted) -> Iterator[str]:
     yield from _named("reverted", "yellow", done.reverted)
     if done.conflicts:
         number = count(len(done.conflicts), "conflict")
-        yield click.style(f"{number}, not taken back:", fg="yellow")
+        yield click.style(f"{number}, not reverted:", fg="yellow")
     for found in done.conflicts:
         yield escape_line(f"  {found['node_id'].removeprefix('node:')}")
         yield from _indented(f"{found['path']}: {found['detail']}")
@@ -151,7 +151,7 @@ def _reverted(done: Reverted) -> Iterator[str]:
 
 def _rejected(done: Verdicts) -> Iterator[str]:
     if not done.rejected:
-        yield "no such change set waits" if done.notes else "no change set waits"
+        yield "no such change set is pending" if done.notes else "no change set is pending"
     yield from _named("rejected", "yellow", done.rejected)
     if done.rejected:
         yield from _head(done)
@@ -165,9 +165,9 @@ def _named(verdict: str, colour: str, nodes: list[str]) -> Iterator[str]:
 
 
 def _head(done: Verdicts | Reverted) -> Iterator[str]:
-    """The run's head: whoever keeps it can tell later that the record was not cut."""
+    """Yield the run's head, which proves later that no line was removed."""
     told = f"recorded as line {done.head.count} of run {done.run_id}"
     yield from wrap_text(
-        f"{told}; keep its hash to prove that nothing was cut later:", terminal_width()
+        f"{told}; keep its hash to prove later that nothing was removed:", terminal_width()
     )
     yield f"head {done.head.count} {done.head.hash}"

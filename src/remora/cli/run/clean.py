@@ -42,7 +42,7 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     complete_journals_of(options, project)
     acts, kept = cleanable(caller, project, utc_now())
     if is_hub_in_use(caller, project):
-        note(options, "the Hub's database is in use and kept: `remora hub stop` ends the daemon")
+        note(options, "the hub's database is in use and kept; `remora hub stop` ends the daemon")
     shown = remove_all(acts, kept, dry_run=True)
     if dry_run:
         return _print_result(options, shown)
@@ -52,7 +52,7 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
         if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError(
                 f"{size_text(shown.bytes)} could be freed; nothing was removed",
-                hint="--yes removes it, --dry-run shows what it is",
+                hint="use --yes to remove it, --dry-run to list it",
             )
         for line in _lines(options, shown):
             click.echo(line)
@@ -78,7 +78,7 @@ def _lines(options: Options, done: CleanResult) -> Iterator[str]:
         if kind == "contents":
             told = f"contents: {found[0].name}"
         yield f"{size_text(sum(one.bytes for one in found)):>10}  {told}"
-        if options.verbose or kind == "conflict":  # they may hold a text that is nowhere else
+        if options.verbose or kind == "conflict":  # they may be the only copy of a text
             yield from (escape_line(f"{'':12}{one.name}") for one in found)
     if options.verbose:
         for run_id, reason in done.kept:

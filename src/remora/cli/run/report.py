@@ -21,19 +21,19 @@ from remora.runs.records.results import read_run
     type=click.Choice(("md", "html", "sarif", "json")),
     help="Output format. [default: md]",
 )
-@click.option("--raw", is_flag=True, help="Keep secrets: for your own eyes.")
+@click.option("--raw", is_flag=True, help="Do not redact secrets.")
 def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
     """Write a report of a run: Markdown for a pull request, HTML, SARIF or JSON.
 
     The HTML page is self-contained. SARIF 2.1.0 contains each proposed change with its fix, and
-    each remaining finding. Secrets are replaced, as in a stream: a report is for others. RUN is a
-    run ID, a unique prefix, or `last` (default).
+    each remaining finding. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
+    prefix, or `last` (default).
     """
     from remora.runs.report.report_formats import FORMATS
     from remora.runs.report.run_facts import make_report
 
     if options.json and form not in (None, "json"):
-        raise UsageError(f"--json is --format json, and not {form}", hint="leave out one of them")
+        raise UsageError(f"--json contradicts --format {form}", hint="leave out one of them")
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     name = form or ("json" if options.json else "md")

@@ -31,14 +31,14 @@ _NEW_RUN_OPTIONS = {
 
 
 def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
-    """Run what is left of a run; `asked` holds the options of `analyze`."""
+    """Run the remaining jobs of a run; `asked` are the options of `analyze`."""
     given = [
         word for name, word in _NEW_RUN_OPTIONS.items() if asked[name] not in (None, False, ())
     ]
     if given:
         raise UsageError(
-            f"{', '.join(given)} cannot go with --resume: the run keeps what it began with",
-            hint="leave it out, or begin a new run without --resume",
+            f"{', '.join(given)} cannot be combined with --resume: the run keeps its settings",
+            hint="leave it out, or start a new run without --resume",
         )
     caller = caller_of(options, flags)
     project = open_project(caller)
@@ -60,10 +60,10 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
 
 
 def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
-    """An address may be another one today; the model behind it may not."""
+    """Refuse another model; the address may differ."""
     if model is None or "://" in model or not wanted.models or model in wanted.models:
         return
     raise UsageError(
-        f"the run asks the model {', '.join(wanted.models)}, not {model}",
-        hint="leave out --model, or name an address where that model is; a fork may ask another",
+        f"the run uses the model {', '.join(wanted.models)}, not {model}",
+        hint="leave out --model, or name an address that serves it; a fork can use another model",
     )

@@ -33,6 +33,6 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     run_id = run_named(project.trace, run)
     models = retry_models(caller, project, run_id, node, trusted=trust_run)
     wanted = retry_jobs(caller, project, run_id, node, feedback=feedback, trusted=trust_run)
-    note(options, f"run {run_id}: {count(len(wanted.only or ()), 'job')} once more")
+    note(options, f"run {run_id}: retrying {count(len(wanted.only or ()), 'job')}")
     stopped = run_to_end(options, wanted, models)
     return print_run_results(options, project, run_id, stopped, only=wanted.only)

@@ -53,21 +53,21 @@ def print_run_results(
     """
     try:
         view = read_run(project, run_id)
-    except NotFound:  # stopped before the run had begun
+    except NotFound:  # stopped before the run started
         note(options, stopped)
         raise KeyboardInterrupt from None
     document = run_document(project, view)
     jobs = [job for job in document["jobs"] if only is None or job["agent_id"] in only]
     if only is None:
-        # who reads both has the run's name and model from when it began
+        # on a terminal the name and model were already printed
         known = announced and sys.stdout.isatty() and sys.stderr.isatty() and not options.quiet
         lines = run_lines(options, project, view, document, heading=not known)
         emit(options, document, lines)
     else:
         emit(options, document, attempt_lines(options, project, view, jobs))
     if stopped:
-        note(options, f"{stopped}: nothing of yours was touched; what was done is recorded")
-        if options.json or only is not None or not sys.stdout.isatty():  # else it stands above
+        note(options, f"{stopped}: your files are unchanged; completed work is recorded")
+        if options.json or only is not None or not sys.stdout.isatty():  # else it is printed above
             resume = next_command(options, project.root, "analyze", "--resume", run_id)
             note(options, f"resume with `{resume}`")
         return 130

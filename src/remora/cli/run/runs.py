@@ -86,18 +86,18 @@ def _runs(options: Options, project: Project, found: list[RunLine]) -> Iterator[
     ]
     yield from table(("RUN", "AGE", "STATUS", "JOBS", "PENDING", "ACCEPTED", "CONFLICT"), rows)
     if any(run.status == DAMAGED for run in found):
-        yield f"`{next_command(options, project.root, 'trace', 'verify')}` tells what is damaged"
+        yield f"`{next_command(options, project.root, 'trace', 'verify')}` shows what is damaged"
     older = [run for run in found[:-1] if run.pending]
     if older:
         show = next_command(options, project.root, "show", older[-1].run_id)
-        yield f"older runs wait for your verdict too: `{show}`"
+        yield f"older runs have pending changes: `{show}`"
 
 
 def _age(run: RunLine, now: datetime) -> str:
-    """`40 s`, `3 min`, `5 h`, `2 days`: the day and time itself begin the run's name."""
+    """`40 s`, `3 min`, `5 h`, `2 days`: the run ID starts with the date."""
     try:
         seconds = int((now - datetime.fromisoformat(run.started)).total_seconds())
-    except (ValueError, TypeError):  # a foreign record may say anything
+    except (ValueError, TypeError):  # an untrusted record may contain anything
         return ""
     for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * size:
@@ -106,7 +106,7 @@ def _age(run: RunLine, now: datetime) -> str:
 
 
 def _print_diff(entry: dict[str, Any]) -> None:
-    """The heading on stderr, so that what is piped is a patch and nothing else."""
+    """Print the heading on stderr, so that piped output is a valid patch."""
     node = escape_line(entry["node_id"].removeprefix("node:"))
     state = entry["review"] or f"{entry['status']}, not verified"
     click.echo(f"{click.style(node, bold=True)}  {color_word(state)}", err=True)

@@ -1,4 +1,4 @@
-"""Plan the jobs that `analyze` was asked for, run them, and print what became of them."""
+"""Plan and run the jobs of `analyze`, and print the results."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def start_run(options: Options, asked: dict[str, Any]) -> int:
     if asked["resume"] is not None:
         return resume(options, asked, _flags(asked))
     if asked["trust_run"]:
-        raise UsageError("--trust-run goes with --resume", hint="a new run is yours")
+        raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
     wish, caller = _request(asked), caller_of(options, _flags(asked))
     _refuse_other_files(wish.paths)
     project = open_project(caller, wish.paths)
@@ -53,7 +53,7 @@ def _analyze(
             note(options, line)
         raise UsageError(
             f"{plan_size(plan)}, {time_estimate(plan)}: exceeds the limit of 200 jobs",
-            hint="--max-nodes N takes the first N nodes, --yes all; --dry-run lists them",
+            hint="use --max-nodes N for the first N nodes, --yes for all; --dry-run lists them",
         )
     done = execute(
         caller,
@@ -66,14 +66,14 @@ def _analyze(
 
 
 def _announce(options: Options, prepared: Run, model: Model) -> None:
-    """Print what is about to run."""
+    """Print the size of the run, its name and its model."""
     note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
     if isinstance(model, NoModel):
-        note(options, f"no model is installed: rules decide alone; {model.hint}".rstrip("; "))
+        note(options, f"no model is installed: only rules decide; {model.hint}".rstrip("; "))
     root = prepared.project.root
     if outside_git(root):
-        note(options, f"no git here: the project is {root}, records go to .agentfs/")
+        note(options, f"no git repository: the project is {root}, records are in .agentfs/")
     print_isolation(options)
 
 

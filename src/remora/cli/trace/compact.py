@@ -39,7 +39,7 @@ def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
     gone = done.collected
     if gone.blobs or gone.objects:
         what = f"{count(gone.blobs, 'blob')} and {count(gone.objects, 'object')}"
-        yield f"{would}removed  {what} that no stream names, {size_text(gone.bytes)}"
+        yield f"{would}removed  {what} that no stream uses, {size_text(gone.bytes)}"
     for kept in done.kept:
         yield from wrap_text(
             escape_line(f"kept  {kept.run_id}: {kept.reason}"), terminal_width(), " " * 6

@@ -1,4 +1,4 @@
-"""Event output: one line each for people, or as recorded within one JSON document."""
+"""Event output: one line per event, or one JSON document."""
 
 import codecs
 import json
@@ -28,23 +28,22 @@ Write = Callable[[Iterable[str]], None]
 
 
 class Columns:
-    """The widths of a listing that is printed while its stream is read: of what will come only
-    this is known, that the last event has the largest numbers."""
+    """Column widths of an event listing, from the last event, which has the largest numbers."""
 
     def __init__(self, path: Path) -> None:
         last = None
-        with suppress(StreamDamaged):  # what is wrong with it is told where it stands
+        with suppress(StreamDamaged):  # reported later, at the damaged line
             last = last_event(path)
         self._seq = max(len("SEQ"), len(str(last.seq if last else 0)))
         self._turn = max(len("TURN"), len(str(last.turn if last else 0)))
 
     @property
     def head(self) -> str:
-        """The titles."""
+        """The heading."""
         return click.style(f"{'SEQ':>{self._seq}}  {'TURN':>{self._turn}}  EVENT", bold=True)
 
     def line(self, event: Event) -> str:
-        """One event."""
+        """Format one event."""
         numbers = f"{event.seq:>{self._seq}}  {event.turn:>{self._turn}}"
         return fit_line(
             escape_line(f"{numbers}  {event.type:<{_TYPE}}  {summarize_event(event)}".rstrip())
@@ -52,8 +51,9 @@ class Columns:
 
 
 def count_events(path: Path) -> int:
-    """Return the number of events after reading each one, so that a document is printed whole or
-    an error instead. Raises StreamDamaged."""
+    """Read every event and return their number. Raises StreamDamaged.
+
+    Called before a document is printed, so that damage is an error and not half a document."""
     count = 0
     for event in read_events(path):
         decode_part(event, dict[str, msgspec.Raw])
@@ -63,22 +63,21 @@ def count_events(path: Path) -> int:
 
 @contextmanager
 def json_document(name: str, member: str) -> Iterator[Write]:
-    """One JSON document `{"agent_id": name, member: […]}`, in ASCII like all others. Each item is
-    given in pieces of JSON and printed as it comes.
+    """Print one ASCII JSON document `{"agent_id": name, member: […]}`, item by item.
 
-    What fails before the first item is raised. What fails later ends the document with an `error`
-    in it, and the command with that error's exit code: a second document must not follow.
+    Errors before the first item are raised. Later errors are added to the document as `error` and
+    exit with their code, because a second document must not follow.
     """
     between = ""
 
     def write(pieces: Iterable[str]) -> None:
         nonlocal between
-        with delay_interrupt():  # Ctrl-C ends the document behind an item, never within one
+        with delay_interrupt():  # Ctrl-C takes effect between items
             click.echo(between or _opening(name, member), nl=False)
             for piece in pieces:
                 click.echo(piece, nl=False)
             click.echo()
-            between = ","  # in front of the next one: who reads lines need not wait for that
+            between = ","  # before the next item, so that line readers need not wait
 
     ending = "]}"
     try:
@@ -97,8 +96,10 @@ def json_document(name: str, member: str) -> Iterator[Write]:
 
 @contextmanager
 def delay_interrupt() -> Iterator[None]:
-    """Keep a first Ctrl-C waiting until the block is over; a second one does not wait."""
-    if threading.current_thread() is not threading.main_thread():  # signals do not come here
+    """Delay a first Ctrl-C until the block ends; a second one interrupts at once."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+    ):  # only the main thread gets signals
         yield
         return
     came: list[int] = []
@@ -123,13 +124,13 @@ def _opening(name: str, member: str) -> str:
 
 
 def event_json(line: bytes) -> Iterator[str]:
-    """A recorded line as the JSON that it is: beyond ASCII there are only its strings."""
+    """Yield a recorded line as ASCII JSON; only strings have other characters."""
     for piece in _decoded_pieces(line):
         yield _NON_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], piece)
 
 
 def string_json(line: bytes) -> Iterator[str]:
-    """A recorded line as a string, whatever its bytes are."""
+    """Yield a recorded line as a JSON string, whatever its bytes."""
     yield '"'
     for piece in _decoded_pieces(line):
         yield json.dumps(piece)[1:-1]
@@ -137,7 +138,7 @@ def string_json(line: bytes) -> Iterator[str]:
 
 
 def _decoded_pieces(line: bytes) -> Iterator[str]:
-    """A line of 60 MB takes several times that in one piece."""
+    """Decode in parts: a 60 MB line would need several times its size."""
     decoder, view = _UTF8("surrogateescape"), memoryview(line)
     for place in range(0, len(view), _PIECE):
         yield decoder.decode(view[place : place + _PIECE])

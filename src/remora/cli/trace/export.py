@@ -65,17 +65,17 @@ _MARKDOWN = (".md", ".markdown")
 def export(
     options: Options, agent: str | None, *, run: str | None, every: bool, form: Format, **how: Any
 ) -> int:
-    """Write AGENT, a run or everything as transcripts, spans, an Inspect log or training rows.
+    """Export an agent, a run or everything in another tool's format.
 
     transcript: text or Markdown. otel: OpenTelemetry's GenAI spans as OTLP JSON lines, or sent to
     an endpoint (its headers: OTEL_EXPORTER_OTLP_HEADERS). inspect: an Inspect AI .eval log; with
     --all, FILE is a folder of them. sft, functiongemma, preference: JSON lines whose prompts are
-    byte for byte what models were sent. docs/reference/exports.md tells the columns.
+    byte for byte what models were sent. docs/reference/exports.md lists the columns.
 
-    Exit 1 if a stream could not be read; of several, the others are written.
+    Exit 1 if a stream cannot be read; the others are still written.
     """
     if sum((agent is not None, run is not None, every)) != 1:
-        raise click.UsageError("one of AGENT, --run RUN and --all")
+        raise click.UsageError("name one of AGENT, --run RUN and --all")
     _check(options, form, how)
     folder = records_of(options)
     groups = _groups(folder, agent, run)
@@ -92,17 +92,17 @@ def export(
 
 
 def _check(options: Options, form: str, how: dict[str, Any]) -> None:
-    """Refuse options that contradict each other, before anything is read."""
+    """Reject contradictory options before reading anything."""
     for name, owner in (("markdown", "transcript"), ("endpoint", "otel"), ("content", "otel")):
         if how[name] and form != owner:
-            raise click.UsageError(f"--{name} goes with --format {owner}")
+            raise click.UsageError(f"--{name} requires --format {owner}")
     output, endpoint = how["output"], how["endpoint"]
     if output is not None and endpoint is not None:
-        raise click.UsageError("either -o FILE or --endpoint URL")
+        raise click.UsageError("use either -o FILE or --endpoint URL")
     if output is None and form == "inspect":
-        raise click.UsageError("an Inspect log is no text: name a file with -o")
+        raise click.UsageError("an Inspect log is binary: name a file with -o")
     if output is None and endpoint is None and options.json:
-        raise click.UsageError("--json tells what was exported: name a file with -o")
+        raise click.UsageError("--json prints a summary: name a file for the export with -o")
 
 
 def _groups(folder: TraceFolder, agent: str | None, run: str | None) -> Groups:
@@ -131,7 +131,7 @@ def _write(
         return export_to_file(folder, groups, wish, output)
     try:
         return export_to_stream(folder, groups, wish, sys.stdout.buffer)
-    except BrokenPipeError as error:  # the reader has seen enough
+    except BrokenPipeError as error:  # the reader closed the pipe
         output_lost(error)
         return ExportCounts()
 
@@ -147,4 +147,4 @@ def _print_summary(options: Options, form: str, how: dict[str, Any], tally: Expo
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:
-        note(options, f"passed over: {message}; `remora trace verify` tells what happened")
+        note(options, f"skipped: {message}; `remora trace verify` tells what happened")

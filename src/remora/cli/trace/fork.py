@@ -52,7 +52,7 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
 
     The new agent has its own stream, with the packet and the files before turn N's decision; the
     old stream stays unchanged. Without --continue nothing is run: `remora analyze --resume RUN`
-    does that later. AGENT as in `remora trace --help`.
+    runs it later. AGENT as in `remora trace --help`.
     """
     caller = caller_of(options, model_flags(asked["model"]))
     project = open_project(caller)
@@ -87,12 +87,12 @@ def _continue(
     view = read_run(project, run_id)
     whole = run_document(project, view)["jobs"]
     (told,) = [job for job in whole if job["agent_id"] == agent_id] or [
-        job_document(read_attempt(project, made.job))  # it did not end, so the run has another
+        job_document(read_attempt(project, made.job))  # not ended, so the run shows another attempt
     ]
     emit(options, {**made.document(), "job": told}, attempt_lines(options, project, view, [told]))
     if stopped:
         resume = next_command(options, project.root, "analyze", "--resume", run_id)
-        note(options, f"{stopped}: what was done is recorded; resume with `{resume}`")
+        note(options, f"{stopped}: completed work is recorded; resume with `{resume}`")
         return 130
     return 0 if told["status"] in GOOD_STATUSES else 1
 
@@ -104,6 +104,6 @@ def _lines(
     where = f"line {parent['seq'] + 1} of {parent['agent_id']}"
     yield escape_line(f"{made.job.agent_id}  attempt {made.job.attempt}, from {where}")
     if files is not None:
-        yield escape_line(f"the files as they were then are in {files}")
+        yield escape_line(f"the files of that turn are in {files}")
     resume = next_command(options, project.root, "analyze", "--resume", made.job.run_id)
-    yield f"nothing was run; `{resume}` does it"
+    yield f"nothing was run; `{resume}` runs it"

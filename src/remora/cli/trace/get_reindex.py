@@ -1,4 +1,4 @@
-"""`trace get` and `trace reindex`: the KV index, which is a view of the streams."""
+"""`trace get` and `trace reindex`: the key-value index of the streams."""
 
 import click
 import msgspec
@@ -21,16 +21,16 @@ from remora.trace.index.queries import reindex as build_again
 )
 @click.argument("key")
 def get(options: Options, key: str) -> int:
-    """Print the trace entry under a key, as it was recorded, or the keys of an index.
+    """Print the recorded entry of a key, or the keys of an index.
 
     trace:RUN:OPERATION:NODE:TURN is the tool result of a turn, of the newest agent on that node;
     ...:TURN#2 a second one of that turn, ...:TURN@AGENT any agent's. index:node:NODE,
-    index:run:RUN and index:operation:NAME list such keys. All names in a
-    key are whole; NODE begins with node: here. `remora trace list --tool NAME -v` prints keys.
+    index:run:RUN and index:operation:NAME list such keys. Names in a
+    key are complete; NODE begins with node: here. `remora trace list --tool NAME -v` prints keys.
     """
     found = queries_of(options, records_of(options)).get(key)
     if isinstance(found, list):
-        emit(options, found, map(escape_line, found) if found else ["nothing is recorded under it"])
+        emit(options, found, map(escape_line, found) if found else ["no entries"])
     else:
         print_json(found)
     return 0
@@ -38,7 +38,7 @@ def get(options: Options, key: str) -> int:
 
 @command("reindex", examples=("remora trace reindex",))
 def reindex(options: Options) -> int:
-    """Rebuild the index from the streams. Nothing is lost by that."""
+    """Rebuild the index from the streams; nothing is lost."""
     built = build_again(records_of(options))
     streams, turns = count(built.streams, "stream"), count(built.turns, "turn")
     told = f"indexed {streams}, {turns}, {count(built.bytes, 'byte')} in {built.seconds:.1f} s"

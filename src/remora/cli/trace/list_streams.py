@@ -1,4 +1,4 @@
-"""`trace list`: agents' streams, or those that match, with the matching turns."""
+"""`trace list`: streams, or the turns that match."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,10 +19,10 @@ from remora.trace.read.store_queries import StreamMatch, StreamQuery
 from remora.trace.trace_folder import TraceFolder
 
 _RUN_WIDTH = len("20260131-093000")
-"""The beginning of a run's name, which will do for a command."""
+"""Length of a run prefix that is usually unique."""
 _STATUSES = ("submitted", "no_change", "failed", "error", "interrupted", "running", "damaged")
 _SHOWN_AS = {"verified": "submitted"}
-"""Words of the table that `--status` takes too."""
+"""Displayed statuses that `--status` also accepts."""
 _MIN_NODE_WIDTH = 20
 _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 
@@ -67,7 +67,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 def list_(options: Options, **asked: str | None) -> int:
     """List the agents' streams by run and node, the newest run last; with -v their sizes too.
 
-    With --outcome, --tool, --decided-by, --since, --until or --text: the turns that fit.
+    With --outcome, --tool, --decided-by, --since, --until or --text: the turns that match.
     """
     folder = records_of(options)
     query = _query(folder, asked)
@@ -104,7 +104,7 @@ def _turns(found: Sequence[StreamMatch], *, verbose: bool) -> Iterator[str]:
             where = (turn.key or "") if verbose else one.stream.node_id.removeprefix("node:")
             rows.append([*what, *numbers, where])
     if not rows:
-        yield "no turn fits"
+        yield "no turn matches"
         return
     heads = [*_TURN_HEADS, "KEY" if verbose else "NODE"]
     if not verbose and _fit_column(heads, rows, len(_TURN_HEADS)) < _MIN_NODE_WIDTH:
@@ -116,7 +116,7 @@ def _turns(found: Sequence[StreamMatch], *, verbose: bool) -> Iterator[str]:
 def _streams(streams: list[dict[str, Any]], query: StreamQuery, *, verbose: bool) -> Iterator[str]:
     if not streams:
         fits = query == StreamQuery()
-        yield "no streams yet; `remora analyze` writes them" if fits else "no stream fits"
+        yield "no streams yet; `remora analyze` writes them" if fits else "no stream matches"
         return
     names = ["status", "agent_id", "run_id", "node_id", "turns"]
     names += ["events", "bytes"] if verbose else []
@@ -134,8 +134,7 @@ def _streams(streams: list[dict[str, Any]], query: StreamQuery, *, verbose: bool
 
 
 def _fit_column(heads: list[str], rows: list[list[Any]], at: int) -> int:
-    """Shorten the nodes, which stand in column `at`, to what the terminal leaves them: their ends
-    tell more than their beginnings. That width, at least; one without an end in a pipe."""
+    """Shorten column `at` from the left to fit the terminal; return its width, unlimited in a pipe."""
     width = terminal_width()
     if width is None:
         return sys.maxsize

@@ -29,13 +29,12 @@ _RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown"
 def replay(options: Options, agent: str | None, *, every: bool) -> int:
     """Run each script of an agent again and compare: tools, context, candidates, summarizers, checks.
 
-    Each gets what it got when recorded: inputs, packet, clock, seed and the answers of host
-    functions, all from the stream and .agentfs/objects. No model, no hub and none of your files is
-    used, and nothing is written. Exit 1 if a result differs from the record. `unknown`: the record
-    lacks something, with the reason.
+    Inputs, packet, clock, seed and host-function answers come from the stream and .agentfs/objects.
+    Uses no model, hub or file of yours, and writes nothing. Exit 1 if a result differs from the
+    record. `unknown`: the record lacks something, with the reason.
     """
     if agent is not None and every:
-        raise click.UsageError("either AGENT or --all")
+        raise click.UsageError("use either AGENT or --all")
     folder = records_of(options)
     names = [stream_id(path) for path in folder.agent_streams()]
     if agent is not None:
@@ -51,14 +50,12 @@ def replay(options: Options, agent: str | None, *, every: bool) -> int:
 
 def _agent(name: str, agents: Sequence[str]) -> str:
     if name not in agents:
-        raise UsageError(
-            f"{name} is a run's own stream", hint="no script runs there: name an agent"
-        )
+        raise UsageError(f"{name} is a run's own stream", hint="only agents run scripts: name one")
     return name
 
 
 def _replay(folder: TraceFolder, name: str) -> dict[str, Any]:
-    """One agent's scripts, and why no more of them where its stream cannot be read on."""
+    """Replay one agent's scripts, up to the first damage of its stream."""
     found: list[ScriptReplay] = []
     error = ""
     try:

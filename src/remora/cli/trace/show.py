@@ -1,4 +1,4 @@
-"""`trace show`: a stream's events, one to a line, raw, or one turn with its packet."""
+"""`trace show`: a stream's events, its raw lines, or one turn with its packet."""
 
 import sys
 from collections.abc import Iterable
@@ -43,8 +43,8 @@ _TURN = click.IntRange(min=0)
 def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     """Show an agent's (or a run's) events, one to a line.
 
-    With --turn N: the packet that turn N was decided on beside the tool's raw output, in two
-    columns where the terminal has 160 or more.
+    With --turn N: the packet of turn N's decision and the tool's raw output, side by side on
+    terminals of 160 or more columns.
     """
     folder = records_of(options)
     name = stream_named(folder, agent)
@@ -73,7 +73,7 @@ def _print_listing(path: Path) -> None:
 def _print_document(name: str, path: Path) -> None:
     count = count_events(path)
     with json_document(name, "events") as write:
-        for line in islice(read_lines(path), count):  # it may grow meanwhile
+        for line in islice(read_lines(path), count):  # the stream may grow meanwhile
             write(event_json(line))
 
 

@@ -1,4 +1,4 @@
-"""What trace commands open: a stream by its short name, the index, the signing key."""
+"""Streams, the index and the signing key that trace commands open."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # each trace command needs one or none of these
 
 
 def path_of(folder: TraceFolder, name: str) -> Path:
-    """Return the stream of an agent or a run, by its whole name. Raises NotFound."""
+    """Return the stream of an agent or run by its full name. Raises NotFound."""
     try:
         return folder.existing_agent(name)
     except NotFound:
@@ -27,7 +27,7 @@ def path_of(folder: TraceFolder, name: str) -> Path:
 
 
 def queries_of(options: Options, folder: TraceFolder) -> "TraceQueries":
-    """Return what answers questions about all streams, as the configuration says."""
+    """Return the query interface that the configuration selects."""
     from remora.trace.index.queries import trace_queries
 
     if not is_configured(caller_of(options), folder.root):
@@ -50,9 +50,9 @@ def reader_of(options: Options, folder: TraceFolder) -> "PacketReader":
 
 
 def signer_of(options: Options) -> "Signer | None":
-    """Return the user's signing key. The project's file is not even read: it has no say in it.
+    """Return the user's signing key. The project's configuration is not read: it must not choose the key.
 
-    Raises ConfigError and DiskError for a key that is set and cannot be used.
+    Raises ConfigError or DiskError if the configured key cannot be used.
     """
     from remora.config.loading import load_config
     from remora.trace.verify.head_signatures import load_signer

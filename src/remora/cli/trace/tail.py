@@ -36,7 +36,16 @@ Show = Callable[[Path, bytes, Event], object]
     ),
 )
 @click.argument("agent", type=STREAM, default=LAST)
-@click.option("-n", "--lines", "number", type=click.IntRange(min=0), default=10, show_default=True)
+@click.option(
+    "-n",
+    "--lines",
+    "number",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Number of events.",
+)
 @click.option("-f", "--follow", is_flag=True, help="Print new events until the writer ends.")
 def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     """Show the last events of an agent or a run (default: the newest run).
@@ -56,12 +65,12 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     if follow:
-        note(options, f"{name} is {stream_status(path_of(folder, name))}; nobody writes it now")
+        note(options, f"{name} is {stream_status(path_of(folder, name))}; no writer is active")
     return 0
 
 
 class _TailedStreams:
-    """A stream, and with `follow` of a run the streams of the agents that are at work."""
+    """A stream and, when following a run, the streams of its running agents."""
 
     def __init__(self, folder: TraceFolder, own: Path, number: int, *, follow: bool) -> None:
         self._folder = folder
@@ -71,15 +80,15 @@ class _TailedStreams:
         self._agents = {name: StreamFollower(folder.agent_stream(name), number) for name in at_work}
 
     def show(self, shown: Show) -> None:
-        """Give each line as it comes. Raises as reading does."""
+        """Pass each line to `shown` as it is written."""
         while True:
-            goes_on = self._follow and self._own.is_written  # asked before the last look
+            goes_on = self._follow and self._own.is_written  # checked before the last read
             for line in self._own.lines():
                 event = _decode(line, self._own.path)
                 shown(self._own.path, line, event)
                 self._notice(event)
             for follower in self._agents.values():
-                with suppress(NotFound):  # its job began, and it wrote nothing yet
+                with suppress(NotFound):  # started, but nothing written yet
                     for line in follower.lines():
                         shown(follower.path, line, _decode(line, follower.path))
             if not goes_on:
@@ -87,7 +96,7 @@ class _TailedStreams:
             time.sleep(_PAUSE_S)
 
     def _notice(self, event: Event) -> None:
-        """A job that begins brings a stream of its own."""
+        """Follow the stream of a job that starts."""
         job = typed_payload(event) if self._follow and event.type == JobStart.type else None
         if isinstance(job, JobStart) and job.agent_id not in self._agents:
             path = self._folder.agent_stream(job.agent_id)
@@ -95,7 +104,7 @@ class _TailedStreams:
 
 
 class _Printer:
-    """Prints events in columns, with a heading where the stream changes."""
+    """Print events in columns, with a heading when the stream changes."""
 
     def __init__(self, own: Path) -> None:
         self._columns = Columns(own)
@@ -112,7 +121,7 @@ class _Printer:
 
 
 def _running_agents(path: Path) -> list[str]:
-    """The agents whose job began and did not end; none in an agent's own stream."""
+    """Return the agents whose jobs have started and not ended."""
     found: dict[str, None] = {}
     for event in read_events(path):
         data = typed_payload(event) if event.type in (JobStart.type, JobEnd.type) else None
@@ -128,5 +137,5 @@ def _decode(line: bytes, path: Path) -> Event:
         return decode_event(line)
     except (ValueError, RecursionError) as error:
         raise StreamDamaged(
-            f"{path.name}: a line is no event", hint="`remora trace verify` tells what happened"
+            f"{path.name}: a line is not an event", hint="`remora trace verify` tells what happened"
         ) from error

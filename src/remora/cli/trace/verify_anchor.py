@@ -20,7 +20,7 @@ from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchor
 from remora.trace.verify.folder_check import verify_all
 
 _MAX_CHARACTERS = 100_000_000
-"""Characters of saved anchors that are read: those of half a million streams."""
+"""Maximum characters of an anchor file: about half a million streams."""
 
 
 @command(
@@ -47,7 +47,7 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
     configuration) the anchors of signed runs are checked too. See docs/reference/verify.md.
     """
     if agent is not None and every:
-        raise click.UsageError("either AGENT or --all")
+        raise click.UsageError("use either AGENT or --all")
     folder = records_of(options)
     name = None if agent is None else stream_named(folder, agent)
     saved = [] if anchors is None else _read(anchors)

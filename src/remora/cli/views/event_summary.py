@@ -1,4 +1,4 @@
-"""An event in one line, for listings; total for every event that could be decoded."""
+"""One-line event summaries."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ _Kind = TypeVar("_Kind")
 
 
 def summarize_event(event: Event) -> str:
-    """Return a few words on an event; empty if its type says it all."""
+    """Return a short summary; empty if the event type needs none."""
     tell = _SUMMARIZERS.get(event.type)
     if tell is None:
         return ""
@@ -27,7 +27,7 @@ def summarize_event(event: Event) -> str:
 
 
 class _SummaryFields(msgspec.Struct):
-    """All that is told of any event. The rest, which may be long, is not even decoded."""
+    """Fields used in summaries; the rest, which may be long, is not decoded."""
 
     agent_id: Any = UNSET
     args: Any = UNSET
@@ -70,7 +70,7 @@ def call_text(data: dict[str, Any]) -> str:
 
 
 def decision_text(data: dict[str, Any]) -> str:
-    """Return who decided, and between how many candidates."""
+    """Return who decided, and among how many candidates."""
     scores, choice = data.get("scores"), data.get("choice")
     between = ""
     if isinstance(scores, list) and isinstance(choice, int) and scores:
@@ -135,7 +135,7 @@ def _run_start(data: dict[str, Any]) -> str:
 
 
 def _job(data: dict[str, Any]) -> str:
-    """Return the longest part last: it may be cut off."""
+    """Put the longest part last, because it may be cut."""
     told = [str(data[key]) for key in ("agent_id", "status", "node_id") if key in data]
     return " ".join(told).replace(" node:", " ", 1)
 

@@ -1,4 +1,4 @@
-"""Jobs in words: by file, what became of each, what was fixed and what was left."""
+"""Job listing: by file, with status, fixed and remaining findings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,23 +16,20 @@ from remora.runs.records.findings import (
 )
 from remora.text import escape_line
 
-SAME_CHANGE = (
-    "the same change as before: doing it again, and what was said of it, made no difference"
-)
+SAME_CHANGE = "the same change as before: the retry made no difference"
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
 """The words shown for a status; JSON keeps the status."""
 _STATUSES_WITH_REASON = ("no_change", "failed", "error", "interrupted", "running")
 _LONGEST = 32
-"""Columns for names of nodes at 80: a longer one pushes its line to the right. A wider terminal
-gives all it has more to names."""
+"""Columns for node names on an 80-column terminal; wider terminals give names all extra columns."""
 
 
 def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:
-    """A heading for each file; a line for each job, and more for why it did not succeed.
+    """Yield a heading per file and a line per job, with the reason if it failed.
 
-    Where several jobs of a file changed nothing, one line tells of them all. `verbose` tells each with
-    its reason, and adds each agent's name, its turns and who decided them.
+    Several unchanged jobs of a file share one line, unless `verbose`, which also adds each agent's
+    name, turns and deciders.
     """
     states = max((len(state_word(job)) for job in jobs), default=0)
     named = list(zip(jobs, _names(jobs), strict=True))
@@ -53,7 +50,7 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
 
 
 def state_word(job: Document) -> str:
-    """One word or two: what people said of the change set, else how the job ended."""
+    """Return the verdict on the change set, else the job's status."""
     review = job["review"]
     if review and review != "pending":
         return str(review)
@@ -61,12 +58,12 @@ def state_word(job: Document) -> str:
 
 
 def status_word(status: str) -> str:
-    """A status for people."""
+    """Return the displayed word for a status."""
     return _WORDS.get(status, status)
 
 
 def review_counts(jobs: Sequence[Document]) -> str:
-    """`20 accepted, 2 conflict, 1 no change`: what needs no look last."""
+    """`20 accepted, 2 conflict, 1 no change`: unchanged jobs last."""
     words = [state_word(job) for job in jobs]
     known = sorted(set(words), key=lambda word: (word == _WORDS["no_change"], words.index(word)))
     return ", ".join(f"{words.count(word):,} {color_word(word)}" for word in known)
@@ -122,7 +119,7 @@ def _is_unchanged(job: Document) -> bool:
 def _unchanged(
     jobs: Sequence[Document], columns: tuple[int, int], width: int | None
 ) -> Iterator[str]:
-    """One line for all jobs of a file that changed nothing: how many, and what they left."""
+    """Yield one line for all unchanged jobs of a file, with remaining findings."""
     states, names = columns
     state, number = _WORDS["no_change"], count(len(jobs), "job")
     left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
@@ -139,8 +136,7 @@ def _remaining_codes(job: Document) -> Codes:
 
 
 def _wrap_after(begin: str, text: str, indent: str, width: int | None) -> list[str]:
-    """The text behind the line's beginning, wrapped beneath itself; under it, where too little
-    room is left."""
+    """Wrap `text` after `begin`; start on the next line if too few columns are left."""
     if not text:
         return [begin]
     space = _remaining_width(width, begin + "  ")
@@ -155,7 +151,7 @@ def _remaining_width(width: int | None, before: str) -> int | None:
 
 
 def _work_text(job: Document) -> str:
-    """Return what was done, and who decided if not rules alone."""
+    """Return the work done, and who decided if not only rules."""
     if not job["turns"]:
         return ""
     known = fixed_and_left(job)

@@ -18,7 +18,7 @@ from remora.text import escape_line
 
 
 class LiveDisplay(RunCounts):
-    """A bar, the counts, and the nodes that are worked on; drawn again several times a second."""
+    """Progress bar, counts and current nodes; redrawn several times a second."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,17 +28,17 @@ class LiveDisplay(RunCounts):
         self._task = self._bar.add_task("jobs", total=None)
 
     def planned(self, run_id: str, plan: Plan) -> None:
-        """The bar's length is known now."""
+        """Set the bar's length."""
         super().planned(run_id, plan)
         self._bar.update(self._task, total=self.jobs)
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """The bar moves."""
+        """Advance the bar."""
         super().ended(job, result)
         self._bar.update(self._task, completed=self.done)
 
     def __rich__(self) -> Group:
-        """Return what rich draws."""
+        """Return the renderable for rich."""
         counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
         counts += f"{count(self.fixed, 'finding')} fixed"
         counts += f" · {self.written:,} docstrings and tests written" if self.written else ""
@@ -52,7 +52,7 @@ def _one_line(text: str, style: str = "") -> Text:
 
 
 def _console() -> Console:
-    """Return a console on stderr, without colors where they are switched off."""
+    """Return a console on stderr, without colors if they are off."""
     context = click.get_current_context(silent=True)
     return Console(stderr=True, no_color=context is not None and context.color is False)
 

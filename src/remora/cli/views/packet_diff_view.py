@@ -17,7 +17,7 @@ _WIDTH = 160
 _COLORS = {"+": "green", "-": "red", "~": "yellow"}
 _SIGNS = {"add": "+", "remove": "-", "change": "~"}
 _HIDDEN_SECTIONS = ("turn",)
-"""Said in the title."""
+"""Sections already shown in the title."""
 
 
 def change_lines(between: dict[str, Any], changes: Sequence[PacketChange]) -> Iterator[str]:
@@ -50,16 +50,16 @@ def _change(section: str, change: PacketChange) -> Iterator[str]:
 
 
 def _value_change(name: str, change: PacketChange) -> str:
-    """`key: before → after`; of a whole field, which is named above it, only the values."""
+    """`key: before → after`; only the values for a whole field, which is named in the heading."""
     before, after = _text(change.before), _text(change.after)
     value = {"add": after, "remove": before}.get(change.op, f"{before} → {after}")
-    if change.op == "change" and before == after:  # a fact that was learned again
+    if change.op == "change" and before == after:  # a repeated fact
         value = f"{after}, again in turn {change.after['source_turn']}"
     return f"{name}: {value}" if name else value
 
 
 def _excerpt(before: Any, after: Any) -> Iterator[str]:
-    """Which lines of which file, and how their text differs."""
+    """Yield the file, the lines and the text difference of an excerpt."""
     for sign, excerpt in (("-", before), ("+", after)):
         if excerpt:
             first, last = excerpt["lines"]
@@ -80,7 +80,7 @@ def _candidate(item: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A fact as its value, a text as it is, anything else as JSON."""
+    """Return a fact's value, a text unchanged, anything else as JSON."""
     if isinstance(value, dict) and set(value) == {"value", "source_turn"}:
         value = value["value"]
     if value is None or value == "":

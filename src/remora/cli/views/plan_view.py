@@ -1,4 +1,4 @@
-"""A plan in words: its jobs, its shape, how long it may take, or why there is nothing to do."""
+"""Plan view: jobs, size, time estimate, or why there is nothing to do."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _FILES = 10
 def plan_lines(
     prepared: Run, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
 ) -> Iterator[str]:
-    """A plan that is not carried out, from its document; `paths` as they were asked for."""
+    """Yield the lines of `--dry-run`; `paths` as given by the user."""
     plan, width = prepared.plan, terminal_width()
     yield from job_lines(document["jobs"], width, verbose=verbose)
     if plan.jobs:
@@ -31,7 +31,7 @@ def plan_lines(
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
-        yield "nothing was run; the same command without --dry-run does it"
+        yield "nothing was run; repeat without --dry-run to run it"
 
 
 def plan_size(plan: Plan) -> str:
@@ -44,7 +44,7 @@ def plan_size(plan: Plan) -> str:
 
 
 def jobs_by_file(plan: Plan) -> Iterator[str]:
-    """The files with most jobs."""
+    """Yield the files with the most jobs."""
     files = Counter(job.path for job in plan.jobs)
     most = files.most_common(_FILES)
     yield from (f"{number:>6,}  {path}" for path, number in most)
@@ -71,5 +71,5 @@ def _why_nothing(prepared: Run, paths: Sequence[Path]) -> str:
     if prepared.project.config.exclude and any(
         path.endswith(".py") for path in (prepared.base.files if prepared.base is not None else ())
     ):
-        return f"no Python code in {escape_line(where)} that `exclude` of the configuration leaves"
+        return f"no Python code in {escape_line(where)} outside `exclude` of the configuration"
     return f"no Python code in {escape_line(where)}"

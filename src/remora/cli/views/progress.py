@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class LineProgress(RunCounts):
-    """One line on stderr for each job that ended."""
+    """Print a line on stderr for each ended job."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """Print it."""
+        """Print the job's result."""
         super().ended(job, result)
         width = len(str(self.jobs))
         node = job.node_id.removeprefix("node:")

@@ -1,4 +1,4 @@
-"""Counts of a run while it goes: jobs, turns, tokens, findings."""
+"""Counts of a running run: jobs, turns, tokens, findings."""
 
 from typing import TYPE_CHECKING
 
@@ -25,11 +25,11 @@ class RunCounts:
         self._findings: dict[str, tuple[Codes, Codes]] = {}
 
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (a Watcher's)
-        """The run begins."""
+        """Set the number of jobs."""
         self.jobs = len(plan.jobs)
 
     def began(self, job: Job) -> None:
-        """A job begins."""
+        """Add a running job."""
         self.working[job.agent_id] = job
 
     def event(self, job: Job, event: Event) -> None:
@@ -45,7 +45,7 @@ class RunCounts:
                 self._findings[job.agent_id] = first, left
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """A job ended; only what was verified counts as fixed."""
+        """Count an ended job; only verified changes count as fixed."""
         self.done += 1
         self.working.pop(job.agent_id, None)
         for code, number in self.fixed_by(job, result)[0].items():
@@ -53,6 +53,6 @@ class RunCounts:
             self.written += 0 if is_lint_code(code) else number
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
-        """Findings of the job's node by code: fixed, and left. Only what was verified is fixed."""
+        """Return fixed and remaining findings by code; only verified changes fix."""
         before, after = self._findings.get(job.agent_id, ({}, {}))
         return (fixed(before, after), after) if result.status == "submitted" else ({}, before)

@@ -1,4 +1,4 @@
-"""A run in words: its jobs, the totals, and what to type next."""
+"""Run view: jobs, totals and the commands to run next."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def run_lines(
     *,
     heading: bool = True,
 ) -> Iterator[str]:
-    """Everything about a run, from its document."""
+    """Yield the view of a run, from its document."""
     jobs, width = document["jobs"], terminal_width()
     if heading:
         began = str(view.started)[:16].replace("T", " ")
@@ -40,7 +40,7 @@ def run_lines(
     yield from skipped_lines(document["totals"])
     if not options.verbose and any(job["why"] for job in jobs):
         why = next_command(options, project.root, "show", view.run_id, "-v")
-        yield from wrap_text(f"why some changed nothing: `{why}`", width)
+        yield from wrap_text(f"why some nodes are unchanged: `{why}`", width)
     sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
     for told in phrases_of(sums):
         yield from wrap_text(escape_line(told.whole), width)
@@ -53,7 +53,7 @@ def run_lines(
 def attempt_lines(
     options: Options, project: Project, view: RunView, jobs: list[Document]
 ) -> Iterator[str]:
-    """Yield the results of a few jobs of a run, and what to type next."""
+    """Yield the results of some jobs, and the commands to run next."""
     yield from job_lines(jobs, terminal_width(), verbose=options.verbose or len(jobs) == 1)
     nodes = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "pending"]
     if nodes:
@@ -65,22 +65,22 @@ def attempt_lines(
 
 
 def totals_line(document: Document) -> str:
-    """`12 jobs: 9 verified, 2 no change; 1 had not begun`."""
+    """`12 jobs: 9 verified, 2 no change; 1 not started`."""
     jobs, totals = document["jobs"], document["totals"]
     parts = [count(totals["jobs"], "job") + (": " + review_counts(jobs) if jobs else "")]
     if len(jobs) < totals["jobs"]:
-        parts.append(f"{totals['jobs'] - len(jobs):,} had not begun")
+        parts.append(f"{totals['jobs'] - len(jobs):,} not started")
     return "; ".join(parts)
 
 
 def skipped_lines(totals: Mapping[str, Any]) -> Iterator[str]:
     """Yield the number of nodes without a job."""
     if totals["skipped_nodes"]:
-        yield f"{count(totals['skipped_nodes'], 'other node')} left alone"
+        yield f"{count(totals['skipped_nodes'], 'other node')} skipped"
 
 
 def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[str]:
-    """Files that were left out, and why."""
+    """Yield the unreadable files with reasons."""
     for file in totals["unreadable"]:
         yield from wrap_text(
             f"{escape_line(file['path'])} could not be read: {escape_line(file['detail'])}",
@@ -120,31 +120,31 @@ def _wrong(
     met = [job for job in jobs if job["review"] == "conflict"]
     if met:
         yield ""
-        yield "a conflict is solved on top of what your files are now:"
+        yield "to redo conflicting changes on your current files:"
         for job in met:
             yield f"  {redo_command(options, project, view, (job['operation'], job['node_id']))}"
     stale = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "stale"]
     if stale:
         yield ""
-        yield "what you changed meanwhile is done again on what it is now:"
+        yield "to redo changes on nodes that you edited meanwhile:"
         for node in stale:
             yield f"  {next_command(options, project.root, 'retry', view.run_id, escape_line(node))}"
     unread = {job.agent_id for job in view.damaged}
     if unread:
         yield ""
-        yield "what cannot be read, line by line:"
+        yield "to see what cannot be read:"
         for agent_id in sorted(unread):
             yield f"  {next_command(options, project.root, 'trace', 'verify', agent_id)}"
     wrong = [job for job in jobs if job["status"] in _WRONG and job["agent_id"] not in unread]
     failed = next(iter(wrong), None)
     if failed:
         yield ""
-        yield "what went wrong, turn by turn:"
+        yield "to see what went wrong, turn by turn:"
         yield f"  {next_command(options, project.root, 'trace', 'transcript', failed['agent_id'])}"
 
 
 def redo_command(options: Options, project: Project, view: RunView, job: tuple[str, str]) -> str:
-    """The command that does a run's job again: an operation on a node."""
+    """Return the command that redoes an operation on a node."""
     operation, node_id = job
     words = ["analyze", "-o", operation, "--node", escape_line(node_id.removeprefix("node:"))]
     words += ["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else []
@@ -152,7 +152,7 @@ def redo_command(options: Options, project: Project, view: RunView, job: tuple[s
 
 
 def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
-    """Runs before this one whose change sets were forgotten."""
+    """Yield a note on older runs with pending change sets."""
     older = [
         run
         for run in list_run_lines(project.trace, skip=view.run_id)

@@ -15,7 +15,7 @@ from remora.text import escape_line
 
 _LINES = 120
 _TWO_COLUMN_WIDTH = 160
-"""Columns of a terminal from which on packet and output stand side by side."""
+"""Minimum columns for packet and output side by side."""
 _GAP = " │ "
 
 
@@ -79,7 +79,7 @@ def _styled(lines: list[str]) -> Iterator[str]:
 
 
 def _side_by_side(left: list[str], right: list[str], width: int) -> Iterator[str]:
-    """Two columns of that width each; longer lines go on beneath themselves."""
+    """Yield two columns of `width` each, with long lines wrapped."""
     columns = [
         [part for line in lines for part in _fold_line(line, width)] for lines in (left, right)
     ]
@@ -101,5 +101,5 @@ def _fold_line(line: str, width: int) -> Iterator[str]:
 
 
 def _display_width(text: str) -> int:
-    """Columns that a terminal needs: East Asian characters take two."""
+    """Return the display width; East Asian characters take two columns."""
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)

@@ -1,4 +1,4 @@
-"""A verification as text: problems by line, and how much was checked."""
+"""Verification report: problems by line, and what was checked."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _FEW = 3
 def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iterator[str]:
     """Yield every problem, and intact streams too if there are few or with `-v`.
 
-    `saved` is the number of heads that were stored elsewhere.
+    `saved` is the number of heads stored elsewhere.
     """
     each = verbose or len(report.streams) <= _FEW
     for stream in report.streams:
@@ -31,7 +31,7 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
     looked = f"{count(len(report.streams), 'stream')}, {count(lines, 'line')}"
     bad = sum(not stream.ok for stream in report.streams)
     if bad:
-        yield click.style(f"{count(bad, 'stream')} not as written, of {looked}", fg="red")
+        yield click.style(f"{count(bad, 'stream')} with problems, of {looked}", fg="red")
     else:
         yield click.style("verified: ", fg="green") + looked + _unanchored(report)
     yield from _anchor_lines(report, saved if not bad else 0)
@@ -43,7 +43,7 @@ def _anchor_lines(report: VerifyReport, held: int) -> Iterator[str]:
         yield f"anchors: {count(held - len(report.expired), 'kept head')} held"
     for anchor in report.expired:
         yield escape_line(
-            f"expired: {anchor.line}; its stream was removed, says .agentfs/expired.jsonl"
+            f"expired: {anchor.line}; its stream was removed (see .agentfs/expired.jsonl)"
         )
     if report.signatures is not None:
         yield _signature_line(report.signatures)
@@ -53,7 +53,7 @@ def _stream(stream: StreamReport) -> str:
     state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     kind = "run" if stream.of_run else "agent"
     told = f"{kind} {escape_line(stream.name)}  head {stream.head.count} {stream.head.hash}"
-    width = terminal_width()  # of a narrow one a hash's beginning: `trace anchor` prints the whole
+    width = terminal_width()  # cut on narrow terminals; `trace anchor` prints whole hashes
     return f"{state}  {told if width is None else clip(told, width - 5)}"
 
 
@@ -68,6 +68,6 @@ def _signature_line(counted: SignatureCounts) -> str:
 
 
 def _unanchored(report: VerifyReport) -> str:
-    """Streams whose end nothing vouches for: running or interrupted agents."""
+    """Return the number of streams without an anchored end."""
     loose = sum(stream.anchored is False for stream in report.streams)
     return f"; {loose:,} without an end (running or interrupted)" if loose else ""

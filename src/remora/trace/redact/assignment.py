@@ -1,4 +1,4 @@
-"""Rule for secrets known by the name they are given to: `password = "…"`, `API_KEY=…`."""
+"""Rule for secrets assigned to a telling name: `password = "…"`, `API_KEY=…`."""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ _BARE = re.compile(rb"([^\x00\x02-\x20\"'`<>()\[\]{},;&|\\\x7f]++)")
 _CALLED = re.compile(rb"[(\[]")
 _ODD = re.compile(rb"[!?#@$~*%^+]")
 _NOT_CODE = re.compile(rb"[?#@$~]|!(?!=)")
-"""Characters that no expression has between letters and digits."""
+"""Characters that never join letters and digits in code."""
 
 _END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00\x1b]|\\n|\Z)")
 
@@ -133,8 +133,7 @@ def _quoted(data: bytes, head: Span, found: re.Match[bytes], *, listed: bool) ->
 
 
 def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
-    """True for a secret without quotes, which could also be code: a call, an attribute, a
-    comparison."""
+    """True if an unquoted value is a secret and not code: a call, an attribute, a comparison."""
     value = found[1].rstrip(b".:!?")
     if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
         return False

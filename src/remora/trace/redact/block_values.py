@@ -1,4 +1,4 @@
-"""Secrets below their names: `password: |` or an opening triple quote, and the value in lines."""
+"""Rule for secrets on the lines after `password: |` or an opening triple quote."""
 
 import re
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ _HEAD = (
     r"[ \t(]{0,8}(?:[rbuf]{0,2}(?:(?:\\{0,8}\"){3}|(?:\\{0,8}'){3})\\{0,8}|[|>][+-]?)" + _LINE_END
 )
 _REACH = 4096
-"""Bytes of a block that are looked at: bounds the time."""
+"""Maximum bytes of a block that are searched; bounds the time."""
 
 _END = re.compile(rb"(?:\\{0,8}+\"){3}|(?:\\{0,8}+'){3}")
 _BREAK = re.compile(rb"\r?\n|(?<!\\)\\{1,8}+(?:r\\{1,8}+)?n|\\{1,8}+\r?\n")
 _SETTING = re.compile(rb"[A-Za-z_-]+[ \t]*[:=](?!=)|\[[^\]]*\]\Z")
-"""`name: value` within a block is judged by its own name; `[section]` is no value."""
+"""`name: value` within a block is checked by its own name; `[section]` is not a value."""
 _MARGIN = b" \t+-|>"
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
 
 
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
-    """The lines of each block that look like secrets; a YAML block is its first line."""
+    """Yield the lines of each block that look like secrets; only the first of a YAML block."""
     done = 0
     for match in heads.finditer(data):
         start, end = match.span()
@@ -51,7 +51,7 @@ def _block_end(data: bytes, start: int, *, quoted: bool) -> int:
 
 
 def _lines(data: bytes, start: int, end: int) -> Iterator[Span]:
-    """Each line without its margin, which may be that of a diff."""
+    """Yield each line without its margin, which may be a diff's."""
     while start < end:
         found = _BREAK.search(data, start, end)
         stop = found.start() if found else end

@@ -1,4 +1,4 @@
-"""Credentials that are known by the place where they stand: URLs, headers, options, names."""
+"""Rules for credentials recognized by context: URLs, headers, options, names."""
 
 import base64
 import binascii
@@ -18,18 +18,18 @@ _STAND_IN = re.compile(
 
 
 def _is_password(value: bytes) -> bool:
-    """A password somebody chose, where code cannot stand."""
+    """True for a password in a place where code cannot occur."""
     return looks_secret(value, password=True, quoted=True)
 
 
 def _is_not_a_stand_in(value: bytes) -> bool:
-    """Anything but the words and templates that documentation puts for a password."""
+    """True unless the value is a word or template that documentation uses for a password."""
     word = without_templates(value).lower()
     return len(word) > 2 and not _STAND_IN.fullmatch(word) and not _PORT.match(word)
 
 
 def _is_basic(value: bytes) -> bool:
-    """Decodes to `user:password`."""
+    """True if the value decodes to `user:password`."""
     try:
         return b":" in base64.b64decode(value + b"==")
     except binascii.Error:

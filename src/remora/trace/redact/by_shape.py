@@ -1,4 +1,4 @@
-"""Credentials that are known by their own shape, wherever they stand: mostly by a prefix."""
+"""Rules for credentials recognized by their format, mostly a prefix."""
 
 from remora.trace.redact.heuristics import is_random_token
 from remora.trace.redact.private_key import PEM, PEM_IN_BASE64, PUTTY

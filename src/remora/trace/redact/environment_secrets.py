@@ -1,4 +1,4 @@
-"""Secrets in Remora's own environment: values of variables with telling names."""
+"""Secrets in Remora's own environment: values of variables whose names indicate a secret."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Text as its escapes spell it: a secret that is written with them has its shape only then."""
+"""Unescaping of text, so that rules also find secrets written with escapes."""
 
 import re
 from bisect import bisect_left
@@ -15,22 +15,22 @@ _ESCAPES = compile_pattern(
     rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|(/))"
     rf"|{_WORD}\\+\r?\n{_WORD}|{_WORD}(?:\\{{3}}|\\{{6,8}})n{_WORD}"
 )
-"""Hexadecimal and octal escapes, JSON's `\\/`, and a line that is continued within a word (also where
-its end is an escape itself)."""
+"""Hexadecimal and octal escapes, JSON's `\\/`, and line continuations within a word (also with an
+escaped line end)."""
 _OCTAL, _SLASH = 5, 6
 _IS_WORD = re.compile(_WORD.encode())
 
 
 class Unescaped(NamedTuple):
-    """`data` without escapes; `at` are the places in it that an escape came before or spelled, and
-    `longer` by how much the original is longer up to the one with that index."""
+    """Text without escapes, and a map to the original: up to `at[i]`, the original is `longer[i]`
+    bytes longer."""
 
     data: bytes
     at: list[int]
     longer: list[int]
 
     def originals(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return findings in `data` where they stand in the original, escapes included."""
+        """Return findings in `data` at their original offsets, escapes included."""
         return [
             Finding(start + self._shift(start), end + self._shift(end), rule)
             for start, end, rule in findings
@@ -60,8 +60,7 @@ def unescape(data: bytes) -> Unescaped | None:
 
 
 def _escape(match: Match, data: bytes) -> tuple[Span, bytes | None]:
-    """Where an escape stands and what it spells, nothing for a continued line; None where that is
-    no token character."""
+    """Return an escape's span and text: empty for a continued line, None if not a token character."""
     span = Span(*match.span())
     group = next((group for group in range(1, _SLASH + 1) if match.span(group)[0] >= 0), 0)
     if not group:

@@ -21,13 +21,13 @@ class TextRedactor(Protocol):
     """Redacts single strings and bytes."""
 
     def text(self, text: str, under: str = "") -> str:
-        """Return `text` without secrets, the same object if it has none; `under` is its telling
-        name."""
+        """Return `text` without secrets, the same object if it has none; `under` is the name
+        of its field."""
 
     def data(self, data: bytes) -> bytes:
         """Return bytes without secrets."""
 
-    def may_hold(self, text: str) -> bool:
+    def may_contain_secret(self, text: str) -> bool:
         """False if neither `text` nor any part of it contains a secret."""
 
 
@@ -55,7 +55,7 @@ def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
             waiting += children
         elif _leaf(item, under, cleaner) is not item:
             return False
-    if len(plain) > 1 and not cleaner.may_hold("\n".join(plain)):
+    if len(plain) > 1 and not cleaner.may_contain_secret("\n".join(plain)):
         return True
     return all(cleaner.text(text) is text for text in plain)
 
@@ -97,7 +97,7 @@ def _leaf(item: Any, under: str, cleaner: TextRedactor) -> Any:
 
 
 def _children(value: Any, under: str) -> _Children | None:
-    """Return a container's items, each with its telling name; None for a leaf."""
+    """Return a container's items, each with its secret field name; None for a leaf."""
     if isinstance(value, _LEAVES) or value is None:
         return None
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Takes secrets out of text: what a stream keeps is what this gives back."""
+"""Replacement of secrets in everything that is recorded."""
 
 import hashlib
 import re
@@ -32,7 +32,7 @@ from remora.trace.redact.rule import (
 )
 
 VERSION = "redact/2"
-"""The built-in rules' version; to be raised whenever one of them finds something else."""
+"""Version of the built-in rules; raise it whenever one of them matches differently."""
 
 _T = TypeVar("_T")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -43,12 +43,11 @@ _TANGLED = "tangled"
 
 
 class Redactor:
-    """All rules of one Remora, ready to use; never changes, so threads may share it.
+    """All redaction rules; immutable, so threads may share it.
 
-    `key` is the installation's own: the same secret has the same fingerprint everywhere in
-    it, and nobody without the key can try out guesses. `environ` holds the variables whose
-    values are secret if their names say so. Raises ValueError for a user's rule that cannot
-    be used.
+    `key` belongs to the installation: a secret always gets the same fingerprint, and guesses cannot
+    be verified without the key. `environ`: variables whose values are secret if their names
+    indicate it. Raises ValueError for an invalid user rule.
     """
 
     def __init__(
@@ -72,9 +71,9 @@ class Redactor:
         self.version = _version(rules, own, sorted(set(secrets.values())))
 
     def text(self, text: str, under: str = "") -> str:
-        """`text` with a placeholder in the place of every secret; itself if it has none.
+        """Return `text` with placeholders for secrets, the same object if it has none.
 
-        `under` is the key or field that holds the text, if it tells something about it.
+        `under`: the key or field of the text, if its name indicates a secret.
         """
         if len(text) < MIN_LENGTH and not self._own:
             return text
@@ -83,11 +82,8 @@ class Redactor:
         clean = self._clean(data, text=True, under="" if head else under)
         return text if clean is data else clean[len(head) :].decode("utf-8", "surrogatepass")
 
-    def may_hold(self, text: str) -> bool:
-        """Whether a closer look at `text`, or at parts of it, could find anything.
-
-        Cheap, and never False where there is something to find.
-        """
+    def may_contain_secret(self, text: str) -> bool:
+        """Return False if `text` certainly contains no secret. Cheap."""
         data = text.encode("utf-8", "surrogatepass")
         if self._own or self._needs.met(data):
             return True
@@ -95,23 +91,22 @@ class Redactor:
         return plain is not None and bool(self._needs.met(plain.data))
 
     def data(self, data: bytes) -> bytes:
-        """The same for bytes, whatever their encoding, as long as it keeps ASCII."""
+        """Return bytes without secrets; any ASCII-compatible encoding."""
         return self._clean(data, text=False)
 
     def clean(self, value: _T) -> _T:
-        """`value` without secrets, to any depth: in strings, bytes, dictionaries (keys too),
-        lists, tuples, sets and msgspec Structs; the same object if nothing was found.
+        """Return `value` without secrets, the same object if it has none.
 
-        Anything else is given back as it is. A value that a telling key or field holds
-        (`{"password": …}`) is a secret as it would be in text.
+        Searches strings, bytes, dictionaries (keys too), lists, tuples, sets and msgspec Structs to
+        any depth. A key or field name (`{"password": …}`) counts as it does in text.
         """
         return redact_nested(value, self)
 
     def _clean(self, data: bytes, *, text: bool, under: str = "") -> bytes:
-        """Passes until one finds nothing, so that a second cleaning finds nothing either.
+        """Redact until a pass finds nothing, so that redaction is idempotent.
 
-        A pass may uncover what an earlier one could not see. Text that is made to go on like
-        that for ever goes as a whole.
+        A replacement may reveal another secret. Text that still has findings after 8 passes is
+        replaced as a whole.
         """
         for _ in range(_PASSES):
             findings = self._findings(data, under)
@@ -148,10 +143,10 @@ class Redactor:
         return list(self._literals.found(data)) if met and met[-1] == len(self._rules) else []
 
     def _shields(self, data: bytes) -> tuple[list[Span], bytes]:
-        """Where placeholders stand already, and the text as the rules may see it.
+        """Return the existing placeholders, and the text with them masked.
 
-        A mark with an unknown name may be another installation's or a secret in disguise: what
-        is between its `secret:` and its fingerprint can be seen.
+        A placeholder with an unknown name may be another installation's or a disguised secret: its
+        name stays visible to the rules.
         """
         if _MARK not in data:
             return [], data
@@ -180,7 +175,7 @@ class Redactor:
 
 
 def _version(rules: Sequence[Rule], own: Sequence[UserRule], variables: list[str]) -> str:
-    """Says which rules were at work; of the environment only which variables counted."""
+    """Return a version of the rules in use; of the environment it covers only variable names."""
     if rules is BUILTIN and not own and not variables:
         return VERSION
     parts = [(rule.name, rule.pattern) for rule in own]

@@ -9,18 +9,18 @@ _BASE64_BEFORE = re.compile(rb"[A-Za-z0-9+/]{0,80}\Z")
 
 
 def has_digit(value: bytes) -> bool:
-    """True if a digit is in the value."""
+    """True if the value contains a digit."""
     return any(48 <= byte <= 57 for byte in value)
 
 
 def is_not_a_name(value: bytes) -> bool:
-    """True if after the prefix something is large or a digit: not a name in small letters."""
+    """True if an upper-case letter or digit follows the prefix: not a lower-case name."""
     rest = value.lstrip(b"MNOSG.")
     return rest != rest.lower() or has_digit(rest)
 
 
 def outside_base64(data: bytes, found: Span) -> Span | None:
-    """Return the match, unless it is a chance find in a picture's base64 or in a row of bases."""
+    """Return the match, unless it is a chance match in long base64 data or repeated letters."""
     before = _BASE64_BEFORE.search(data, max(0, found.start - 80), found.start)
     after = _BASE64_AFTER.match(data, found.end)
     around = sum(run.end() - run.start() for run in (before, after) if run)

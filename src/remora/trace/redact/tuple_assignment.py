@@ -1,4 +1,4 @@
-"""Secrets among values that are assigned together: `user, password = "a", "b"`."""
+"""Rule for secrets in tuple assignments: `user, password = "a", "b"`."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _VALUE = re.compile(
 
 
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
-    """The values of telling names, each at the place of its name."""
+    """Yield the values of names that indicate a secret, matched by position."""
     done = 0
     for match in heads.finditer(data):
         start, end = match.span()
