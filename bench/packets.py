@@ -19,7 +19,7 @@ from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
 from remora.memory.prompt.render import render
 from remora.models.protocol import Model
 from remora.runs.execution.run import Run
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.trace_folder import TraceFolder

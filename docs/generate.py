@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from remora.bootstrap.operations import BUILT_IN
 from remora.cli.app.cli_reference import reference
-from remora.config.schema import config_schema
+from remora.config.known_operations import config_schema
 from remora.memory.json_schemas import event_schema, packet_schema
 
 Schema = dict[str, Any]
@@ -104,7 +105,7 @@ def keys(schema: Schema, parts: Schema, prefix: str = "") -> Iterator[tuple[str,
 
 def configuration() -> Iterator[str]:
     """Yield the page of configuration keys."""
-    schema = config_schema()
+    schema = config_schema(BUILT_IN.settings)
     yield f"# Configuration\n\n{NOTE}\n"
     yield CONFIGURATION
     yield "\n| key | type | default | meaning |\n|---|---|---|---|\n"

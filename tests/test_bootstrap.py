@@ -18,7 +18,7 @@ from remora.config.loading import load_config
 from remora.errors import ConfigError, DiskError, UsageError
 from remora.models.scripted import ScriptedModel
 from remora.runs.execution.agent_settings import EMBEDDED_LIMIT, max_turns_for, query_settings_for
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 
 
 class Small(ScriptedModel):

@@ -28,9 +28,9 @@ from remora.memory.events import Event, Payload, payload
 from remora.memory.projection import replay
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Capabilities, Model, Request, Strategy
 from remora.models.scripted import ScriptedModel
-from remora.models.settings import RequestLimits
 from remora.operations.lint.operation import LINT
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.file_findings import lint_findings

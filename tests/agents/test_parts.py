@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from remora.agents.inputs.packet_extensions import checked_extensions
 from remora.agents.inputs.target_location import line_ranges, locate_target
 from remora.agents.loop.stop_rules import StopRules, TurnCounts, raw_size
-from remora.agents.summarizers import ScriptSummarizer, summarizer_named
+from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import ModelRequest, Payload, ToolCalled, ToolResulted, TurnStart
 from remora.memory.packet import DecisionPacket

@@ -24,7 +24,7 @@ from remora.bootstrap.run_factory import execute_plan
 from remora.bootstrap.start_fork import retry_jobs
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import list_runs
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch

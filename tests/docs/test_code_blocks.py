@@ -18,7 +18,7 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import execute_plan
 from remora.models.scripted import ScriptedModel
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
 from remora.trace.stream.line_builder import utc_now

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from remora.agents.summarizers import summarizers_in
+from remora.agents.named_summarizers import summarizers_in
 from remora.chat import ToolSchema
 from remora.evals.packet_replay import PacketReplay, recorded_result
 from remora.evals.variant import RECORDED, EvalSetting, setting_combinations

@@ -19,7 +19,7 @@ from remora.memory.projection import replay
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
 from remora.operations.lint.operation import LINT
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.review import accept, reject
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import packet_at

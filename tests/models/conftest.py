@@ -17,8 +17,8 @@ from remora.chat import Message
 from remora.config.user_folders import UserFolders
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
+from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Answer, Decoding, Request
-from remora.models.settings import RequestLimits
 
 
 class Seen(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import execute_plan
 from remora.models.scripted import ScriptedModel
 from remora.operations.base import Operation
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import read_run, run_document
 from remora.runs.report.markdown import markdown

@@ -16,7 +16,7 @@ from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import execute_plan
 from remora.runs.execution.run import Run
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.runs.review.review import accept
 from remora.tools.host.ruff.file_findings import lint_findings

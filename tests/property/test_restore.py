@@ -23,7 +23,7 @@ from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, To
 from remora.memory.prompt.render import render
 from remora.models.protocol import Request
 from remora.models.scripted import ScriptedModel
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.trace.read.reader import read_events
 from remora.trace.read.state_at import files_at, packet_at
 from remora.trace.verify.folder_check import verify_all

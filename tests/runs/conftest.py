@@ -30,7 +30,7 @@ from remora.models.scripted import ScriptedModel
 from remora.pym.script_problems import find_problems
 from remora.runs.execution.run import Run
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run

@@ -21,7 +21,7 @@ from remora.bootstrap.run_factory import execute_plan
 from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.trace.stream.line_builder import utc_now
 from tests.quiet import Quiet
 from tests.runs.conftest import eager, renamed

@@ -7,7 +7,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import execute_plan
 from remora.models.scripted import ScriptedModel
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from remora.agents.summarizers import EPOCH
+from remora.agents.named_summarizers import EPOCH
 from remora.memory.canonical import escape_surrogates
 from remora.pym import Limits, Script, one_line
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from remora.agents.custom_checks import run_check
-from remora.agents.summarizers import ScriptSummarizer
+from remora.agents.named_summarizers import ScriptSummarizer
 from remora.errors import NotFound, ReplayMismatch, ScriptError, StreamDamaged, StreamError
 from remora.memory.canonical import canonical
 from remora.memory.decode_values import decode_value

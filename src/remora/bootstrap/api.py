@@ -28,7 +28,7 @@ from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.execution.run import NoObserver, Run, RunObserver
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import LAST, run_named, stream_named
 from remora.runs.records.results import RunView, read_run

@@ -18,7 +18,7 @@ from remora.files.project_files import project_files
 from remora.runs.execution.run import Run
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.retention.orphaned_bases import remove_idle_bases
 from remora.runs.retention.orphaned_copies import note_root

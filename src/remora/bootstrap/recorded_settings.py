@@ -10,7 +10,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.config.schema import Config
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import RunStart
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 
 _OF_THE_RUN = (
     ("runner", "max_turns"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from remora.agents.definition.agent import load_agents
 from remora.agents.definition.agent_yaml import SUMMARIZERS as NAMED
-from remora.agents.summarizers import summarizer_named, summarizers_in
+from remora.agents.named_summarizers import summarizer_named, summarizers_in
 from remora.errors import ConfigError, NotFound, RemoraError, StreamDamaged
 from remora.evals.argument_coverage import VisibleText, argument_values
 from remora.evals.eval_report import Arm, EvalReport, ToolCounts

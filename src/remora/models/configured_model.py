@@ -9,8 +9,8 @@ from remora.models.client.openai_client import OpenAIClient, ServerFacts
 from remora.models.client.server_address import parse_address
 from remora.models.client.server_probe import probe_server, token_counter_for
 from remora.models.client.sync_http import ServerConnection
+from remora.models.model_settings import ModelSettings, RequestLimits, request_limits
 from remora.models.protocol import Answer, Request, TokenCounter, without_cache
-from remora.models.settings import ModelSettings, RequestLimits, request_limits
 
 _PROBE_S = 10.0
 _DISCOVERY_S = 0.3

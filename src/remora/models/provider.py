@@ -11,9 +11,9 @@ import msgspec
 from remora.errors import ConfigError, ModelError
 from remora.models.embedded import weights
 from remora.models.embedded.engine import CAPABILITIES, CONTEXT, require_engine
+from remora.models.model_settings import ModelSettings, request_limits
 from remora.models.no_model import NAME, NoModel
 from remora.models.protocol import Model
-from remora.models.settings import ModelSettings, request_limits
 
 
 def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:

@@ -10,8 +10,8 @@ from remora.chat import Message
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client.openai_client import OpenAIClient, ServerFacts
 from remora.models.client.server_address import parse_address
+from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Answer, Capabilities, Decoding, Request
-from remora.models.settings import RequestLimits
 from remora.models.token_counters import UpperBound
 
 CHAT = "/v1/chat/completions"

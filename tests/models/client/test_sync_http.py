@@ -12,7 +12,7 @@ import pytest
 from remora.errors import ModelError
 from remora.models.client.server_address import parse_address
 from remora.models.client.sync_http import LARGEST_BODY, ServerConnection
-from remora.models.settings import RequestLimits
+from remora.models.model_settings import RequestLimits
 
 KEY = "sk-very-secret"
 

@@ -20,8 +20,8 @@ from remora.models.decoding.json_calls import parse_json_call
 from remora.models.embedded import weights
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.models.embedded.engine import CONTEXT
+from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Decoding, Request
-from remora.models.settings import RequestLimits
 
 STABLE = "You maintain Python code. Choose the best next action.\n" + "\n".join(
     f"tool_{n}(path: string, line: integer) - does step {n} of the work" for n in range(8)
@@ -172,7 +172,7 @@ def test_a_closed_model_starts_no_server(start_embedded: Any) -> None:
 PARENT = """
 import sys, time
 from pathlib import Path
-from remora.models.settings import RequestLimits
+from remora.models.model_settings import RequestLimits
 from remora.models.embedded.engine import CONTEXT
 from remora.models.embedded.embedded_model import EmbeddedModel
 model = EmbeddedModel(Path(sys.argv[1]), exact=True, limits=RequestLimits())

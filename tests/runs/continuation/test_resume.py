@@ -33,7 +33,7 @@ from remora.models.scripted import ScriptedModel
 from remora.operations.lint.operation import LINT
 from remora.runs.continuation.resume import check_definition
 from remora.runs.execution.base_files import BaseFilesCache
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.attempts import read_attempts
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.review import accept

@@ -31,7 +31,7 @@ from remora.memory.events import (
 from remora.models.protocol import Answer, Request
 from remora.models.provider import open_model
 from remora.models.scripted import ScriptedModel
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.review import accept
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import utc_now

@@ -12,7 +12,7 @@ from remora.ids import escape_path
 from remora.operations.docstring.missing import needs_docstring
 from remora.operations.test import has_tests
 from remora.runs.planning.plan import MAX_JOBS, Plan
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.review import accept
 from remora.sandbox.child.rmtree import remove_tree
 from tests.runs.conftest import CLEAN, RULES, UNUSED, Desk

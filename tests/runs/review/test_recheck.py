@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.review import accept
 from tests.held import need

@@ -15,7 +15,7 @@ from remora.agents.definition.agent_yaml import (
 )
 from remora.agents.definition.script_inputs import HARNESS_INPUTS
 from remora.agents.definition.scripts import load_scripts
-from remora.agents.summarizers import ScriptSummarizer, summarizer_named
+from remora.agents.named_summarizers import ScriptSummarizer, summarizer_named
 from remora.chat import ToolSchema
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import ConfigError, NotFound

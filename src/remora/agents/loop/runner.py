@@ -35,8 +35,8 @@ from remora.agents.loop.tool_execution import (
     run_script_tool,
     tool_result,
 )
+from remora.agents.named_summarizers import summarizer_record
 from remora.agents.redaction import RedactedModel, placeholder_in_args
-from remora.agents.summarizers import summarizer_record
 from remora.agents.threads import run_in_thread
 from remora.agents.verification import Check, verify
 from remora.chat import ToolCall

@@ -17,7 +17,7 @@ from remora.agents.definition.agent import (
 from remora.agents.definition.agent_listing import agent_document
 from remora.agents.definition.scaffold import create_agent
 from remora.cli.app.invocation import caller_of
-from remora.cli.app.names import OPERATION
+from remora.cli.app.name_parameters import OPERATION
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_error, table
 from remora.runs.planning.agent_definitions import CheckedDefinition, check_definitions

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from remora.cli.app.invocation import caller_of
-from remora.cli.app.names import STREAM
+from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import count, emit, note, table, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from remora.cli.app.names import RUN
+from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import LAST

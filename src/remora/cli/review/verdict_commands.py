@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.names import NODE, RUN
+from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
 
 _every = click.option("--all", "every", is_flag=True, help="Select all pending change sets.")

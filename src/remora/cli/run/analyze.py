@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.names import OPERATION, RUN
+from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import PATH, Options, command
 
 _POSITIVE = click.IntRange(min=1, max=1_000_000)

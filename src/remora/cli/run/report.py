@@ -2,7 +2,7 @@
 
 import click
 
-from remora.cli.app.names import RUN
+from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import recorded_project
 from remora.errors import UsageError

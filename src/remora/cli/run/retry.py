@@ -3,7 +3,7 @@
 import click
 
 from remora.cli.app.invocation import caller_of
-from remora.cli.app.names import NODE, RUN
+from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note
 from remora.cli.app.project_context import complete_journals_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.names import NODE, RUN
+from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import color_word, diff_lines, emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project

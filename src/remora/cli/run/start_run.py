@@ -20,7 +20,7 @@ from remora.errors import UsageError
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
 from remora.runs.execution.run import Run
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.documents import plan_document
 
 

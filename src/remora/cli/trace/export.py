@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from remora.cli.app.entry import output_lost
-from remora.cli.app.names import RUN, STREAM
+from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.app.project_context import records_of

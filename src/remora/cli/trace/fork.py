@@ -12,7 +12,7 @@ from remora.bootstrap.open_project import connect_model, model_flags, open_proje
 from remora.bootstrap.resume_run import connect_models, prepare_resume
 from remora.bootstrap.start_fork import ForkRequest, fork_agent
 from remora.cli.app.invocation import caller_of
-from remora.cli.app.names import STREAM
+from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, next_command

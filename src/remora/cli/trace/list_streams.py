@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from remora.cli.app.names import OPERATION, RUN
+from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import clip_start, count, emit, table, terminal_width
 from remora.cli.app.project_context import records_of

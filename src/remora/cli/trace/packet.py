@@ -3,7 +3,7 @@
 import click
 import msgspec
 
-from remora.cli.app.names import STREAM
+from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json
 from remora.cli.app.project_context import records_of

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from remora.agents.replay import ScriptReplay, replay_scripts
-from remora.cli.app.names import STREAM
+from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, print_error, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of

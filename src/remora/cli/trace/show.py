@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from remora.cli.app.names import STREAM
+from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, terminal_width
 from remora.cli.app.project_context import records_of

@@ -5,7 +5,7 @@ from itertools import islice
 
 import click
 
-from remora.cli.app.names import STREAM
+from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.event_lines import count_events, json_document

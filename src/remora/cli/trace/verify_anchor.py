@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.names import RUN, STREAM
+from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_error, print_json
 from remora.cli.app.project_context import records_of

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, MODULE, Values
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.callers.aliases import CALL, STORE, AliasSearch, Site
-from remora.code.callgraph.context import Context
 from remora.code.callgraph.files.file_cache import FileCache
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.files.program_protocol import Program

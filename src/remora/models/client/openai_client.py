@@ -15,8 +15,8 @@ from remora.models.client.http_errors import server_failure, unusable_answer
 from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.sync_http import LARGEST_BODY, authorization
+from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
-from remora.models.settings import RequestLimits
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):

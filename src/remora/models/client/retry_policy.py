@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 import httpx2
 import msgspec
 
-from remora.models.settings import RequestLimits
+from remora.models.model_settings import RequestLimits
 
 LONGEST_PAUSE_S = 30.0
 RETRIED = frozenset({429, 500, 502, 503, 504})

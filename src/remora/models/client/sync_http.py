@@ -13,7 +13,7 @@ from remora.models.client.http_errors import server_failure, unusable_answer
 from remora.models.client.retry_policy import Failure, Reply, next_pause
 from remora.models.client.server_address import Address
 from remora.models.client.wire_format import UnusableAnswer, decode_body
-from remora.models.settings import RequestLimits
+from remora.models.model_settings import RequestLimits
 
 LARGEST_BODY = 16 * 1024 * 1024
 _REFUSED = (401, 403)

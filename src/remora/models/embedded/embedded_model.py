@@ -17,8 +17,8 @@ from remora.models.embedded.server_process import (
     ServerProcess,
     usable_cores,
 )
+from remora.models.model_settings import RequestLimits
 from remora.models.protocol import Answer, Request, without_cache
-from remora.models.settings import RequestLimits
 from remora.models.token_counters import ServerTokenizer
 
 TIMEOUT_FACTOR = 5

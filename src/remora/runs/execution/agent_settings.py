@@ -7,7 +7,7 @@ from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 
 EMBEDDED_LIMIT = 600
 """Tokens of a whole request to the embedded model, which reads them in about two seconds."""

@@ -11,7 +11,7 @@ from remora.agents.inputs.node_versions import UserFile
 from remora.agents.job import AgentResult, Job
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
-from remora.agents.summarizers import summarizers_in
+from remora.agents.named_summarizers import summarizers_in
 from remora.agents.threads import run_in_thread
 from remora.errors import HostError, RemoraError, StreamDamaged
 from remora.memory.events import AgentStart

@@ -13,7 +13,7 @@ from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.runs.execution.engine import Engine, LocalEngine
 from remora.runs.planning.plan import Plan
-from remora.runs.planning.request import RunRequest
+from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython

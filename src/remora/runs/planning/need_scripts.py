@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from remora.agents.definition.agent import Agent
-from remora.agents.summarizers import EPOCH
+from remora.agents.named_summarizers import EPOCH
 from remora.code.syntax.nodes import Module, Node, own_lines
 from remora.errors import HostError
 from remora.pym import Limits

@@ -15,6 +15,7 @@ from remora.code.callgraph.abstract_values import (
     SELF,
     Value,
 )
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.callers.caller_filter import TargetFilter
 from remora.code.callgraph.callers.entry_names import (
     CONSTRUCTORS,
@@ -24,7 +25,6 @@ from remora.code.callgraph.callers.entry_names import (
     entry_names,
     is_special_method,
 )
-from remora.code.callgraph.context import Context
 from remora.code.callgraph.files.dataflow import MAX_RESULT_DEPTH, RESULT, NameFlow
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.incremental import ALIASES_OF, input_bit

@@ -22,7 +22,7 @@ from remora.code.callgraph.abstract_values import (
     Values,
     join,
 )
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.dataflow import NameFlow
 from remora.code.callgraph.names.call_targets import CALLER_LEVELS, hashable_term
 from remora.code.callgraph.rules.evaluation import instances_of

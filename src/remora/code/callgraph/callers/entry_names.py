@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from remora.code.callgraph.abstract_values import CLASS
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.dataflow import RESULT
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.call_targets import BUILTINS_BY_METHOD, is_operator_method

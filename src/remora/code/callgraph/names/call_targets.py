@@ -15,7 +15,7 @@ from remora.code.callgraph.abstract_values import (
     Value,
     Values,
 )
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.dispatch_limit import limit_dispatch
 from remora.code.callgraph.names.unique_method import unique_method

@@ -12,7 +12,7 @@ from remora.code.callgraph.abstract_values import (
     Value,
     Values,
 )
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 
 _MAX_METHODS = 5
 

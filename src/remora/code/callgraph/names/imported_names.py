@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.ir.model import IMPORT, IMPORT_FROM, Binding, unqualified_name
 from remora.ids import MODULE as MODULE_NAME

@@ -7,7 +7,7 @@ limits: a call outside the scope is neither among the callers nor among the call
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.dataflow import lambda_file, mentioned_name
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.incremental import MentionLimit

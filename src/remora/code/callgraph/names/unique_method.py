@@ -1,6 +1,6 @@
 """Unique method: the only method of a name in the project, for unknown receivers."""
 
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
 from remora.ids import node_key
 

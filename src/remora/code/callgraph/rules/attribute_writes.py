@@ -13,7 +13,7 @@ from remora.code.callgraph.abstract_values import (
     join,
     weaken,
 )
-from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.rules.declared_types import declared_values
 from remora.code.callgraph.rules.evaluation import evaluate

@@ -21,7 +21,7 @@ from remora.code.callgraph.abstract_values import (
     join,
     weaken,
 )
-from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import PARAMETER
 from remora.code.callgraph.rules.call_rules import argument_at, mro_classes
 from remora.code.callgraph.rules.class_attributes import self_value

@@ -21,7 +21,7 @@ from remora.code.callgraph.abstract_values import (
     join,
     weaken,
 )
-from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.name_candidates import candidate_calls
 from remora.code.callgraph.rules.class_attributes import self_value

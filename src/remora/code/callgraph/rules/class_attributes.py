@@ -21,7 +21,7 @@ from remora.code.callgraph.abstract_values import (
     join,
     weaken,
 )
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile, VisibleBinding
 from remora.code.callgraph.rules.evaluation import binding_values
 from remora.code.callgraph.rules.hierarchy import delegates_to_base, has_external_base, project_mro

@@ -23,7 +23,7 @@ from remora.code.callgraph.abstract_values import (
     join,
     weaken,
 )
-from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.rules.call_rules import variadic_items
 from remora.code.callgraph.rules.evaluation import await_values, evaluate

@@ -16,7 +16,7 @@ from remora.code.callgraph.abstract_values import (
     exact_value,
     join,
 )
-from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.ir.model import ATTRIBUTE, EITHER, GENERIC, unqualified_name
 
 _TRANSPARENT_GENERICS = frozenset(

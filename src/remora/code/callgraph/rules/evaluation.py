@@ -22,7 +22,7 @@ from remora.code.callgraph.abstract_values import (
     weaken,
 )
 from remora.code.callgraph.abstract_values import INSTANCE as OBJECT
-from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import PARAMETER, IndexedFile, VisibleBinding
 from remora.code.callgraph.rules.declared_types import declared_values
 from remora.code.ir.model import (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from remora.code.callgraph.abstract_values import CLASS, EMPTY, EXTERNAL, Value, Values, join
-from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.name_candidates import candidate_subclasses
 from remora.code.callgraph.rules.evaluation import evaluate

@@ -26,7 +26,7 @@ from remora.code.callgraph.abstract_values import (
     exact_value,
     join,
 )
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.rules.class_attributes import (
     attribute_of_class,
     instance_attribute,

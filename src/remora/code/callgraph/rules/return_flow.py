@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from remora.code.callgraph.abstract_values import BOUND, EMPTY, FUNCTION, INFERRED, Value, Values
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import PARAMETER, IndexedFile
 from remora.code.ir.model import ATTRIBUTE, EITHER, NARROWED, VALUE, Call, has_tag
 

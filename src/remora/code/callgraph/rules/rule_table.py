@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from remora.code.callgraph.abstract_values import Values
-from remora.code.callgraph.context import Context, ProgramPoint
+from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.rules import (
     attribute_writes,
     call_results,

@@ -20,7 +20,7 @@ from remora.code.callgraph.abstract_values import (
     exact_value,
     join,
 )
-from remora.code.callgraph.context import Context
+from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.rules.evaluation import await_values, member_values
 from remora.code.ir.model import SCOPE, TEXT, has_tag
 

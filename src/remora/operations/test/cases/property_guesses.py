@@ -7,8 +7,12 @@ import msgspec
 
 from remora.code.syntax.definitions import FunctionNode
 from remora.operations.test.cases.arguments import literal_calls
+from remora.operations.test.cases.hypothesis_strategies import (
+    DOMAIN_COUNT,
+    given_kinds,
+    strategy_for,
+)
 from remora.operations.test.cases.inverse_functions import inverse_functions, single_argument
-from remora.operations.test.cases.strategies import DOMAIN_COUNT, given_kinds, strategy_for
 from remora.operations.test.target import TargetFunction
 
 _TYPE = "type"
