@@ -1,13 +1,14 @@
 """Settings and request of a run, from its record."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pydantic
 
 from remora.bootstrap.invocation import Invocation
-from remora.config.schema import Config
+from remora.config.schema import Config, OperationConfig
 from remora.errors import StreamDamaged, UsageError
 from remora.memory.events import RunStart
 from remora.runs.planning.run_request import RunRequest
@@ -40,6 +41,7 @@ def recorded_config(config: Config, start: RunStart) -> Config:
                 place = place[key]
             place[last] = recorded
     models = {name: type(settings) for name, settings in config.operations.items()}
+    _drop_misplaced_style(merged["operations"], models)
     try:
         begun = Config.model_validate_json(json.dumps(merged), context=models)
     except pydantic.ValidationError as error:
@@ -48,6 +50,16 @@ def recorded_config(config: Config, start: RunStart) -> Config:
             hint="begin a new run",
         ) from error
     return begun.record_layers(config.layers)
+
+
+def _drop_misplaced_style(recorded: Any, models: Mapping[str, type[OperationConfig]]) -> None:
+    """Remove `style` from operations without it: older versions recorded it in every operation."""
+    for name, settings in recorded.items() if isinstance(recorded, dict) else ():
+        if (
+            isinstance(settings, dict)
+            and "style" not in models.get(name, OperationConfig).model_fields
+        ):
+            settings.pop("style", None)
 
 
 class _Recorded(msgspec.Struct):

@@ -46,6 +46,11 @@ def test_findings_are_counted_of_all_that_were_planned_or_met() -> None:
     assert (told.measures["findings"], told.verified) == ({"fixed": 2, "of": 7}, 1)
 
 
+def test_jobs_without_findings_have_no_measure() -> None:
+    (retried,) = totals_by_operation([job("docstring", {})], 0, TOTALS)
+    assert set(retried.measures.values()) == {None}
+
+
 def test_docstrings_are_counted_apart_from_findings() -> None:
     missing, outdated = {"missing docstring": 1}, {"outdated docstring": 1}
     jobs = [

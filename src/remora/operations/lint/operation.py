@@ -25,7 +25,7 @@ def _load() -> Parts:
 
 
 def _measure(jobs: Sequence[JobFindings], planned: int) -> dict[str, int] | None:
-    linted = [job for job in jobs if not any(" " in code for code in job.codes)]
+    linted = [job for job in jobs if job.codes and not any(" " in code for code in job.codes)]
     if not linted:
         return None
     met = sum(sum(job.fixed.values()) + sum(job.left.values()) for job in linted)
