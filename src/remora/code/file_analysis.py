@@ -29,8 +29,6 @@ from remora.text import REPORT, bug_report_line
 
 
 class FileAnalysis(NamedTuple):
-    """Facts of a file, with its source, definitions and imports."""
-
     facts: FileFacts
     source: Source
     definitions: list[Definition]
@@ -38,18 +36,12 @@ class FileAnalysis(NamedTuple):
 
 
 def read_facts(path: str, source: bytes) -> FileFacts:
-    """Return the facts of one file. Never raises or warns.
-
-    `path` is relative to the root, POSIX, not spelled as in node keys.
-    """
+    """Return the facts of the file at `path` (relative, POSIX). Never raises or warns."""
     return analyze_file(path, source).facts
 
 
 def analyze_file(path: str, source: bytes) -> FileAnalysis:
-    """Return the facts of one file with its syntax tree. Never raises or warns.
-
-    A file that causes an internal error has no nodes.
-    """
+    """Return the facts of a file with its tree; none after an internal error. Never raises."""
     try:
         return _analyze_file(path, source)
     except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others

@@ -36,11 +36,10 @@ class NodeFacts(msgspec.Struct, frozen=True, gc=False):
 
 
 class FileFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Facts of one file.
+    """Facts of one file; `path` is spelled as in node keys, `nodes` are in source order.
 
-    `path` is spelled as in node keys. `nodes` are in source order, the module first. `partial`: the
-    file has a syntax error, cannot be decoded or hit an internal error; `detail` is the reason in
-    one line, else empty. `lowered` is the input of the call graph.
+    `partial`: a syntax error, a decoding error or an internal error; `detail` is the reason in one
+    line, else empty. `lowered` is the input of the call graph.
     """
 
     path: str

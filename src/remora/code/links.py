@@ -13,11 +13,7 @@ TIER_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
-    """One end of a link: the node at the other end, its tier, and the lines of the calls.
-
-    `key` is a node key, or `ext:os.path.join` for a name outside the project. `lines` count from 1
-    in the file of the calling node, ascending and unique; empty if the link is not a call.
-    """
+    """Other end of a link: a node key or `ext:os.path.join`; ascending lines, if it is a call."""
 
     key: str
     tier: Tier

@@ -59,7 +59,6 @@ def _value(bind: Binding) -> Any:
 
 
 def _names(lowered: LoweredFile, terms: Iterable[Any]) -> Iterator[str]:
-    """Yield plain names in terms, call arguments and container items."""
     pending = list(terms)
     seen: set[tuple[str, int]] = set()
     while pending:

@@ -44,9 +44,9 @@ def git_output(
     succeeds: tuple[int, ...] = (0,),
     index: Path | None = None,
 ) -> bytes:
-    """Run git in `root` and return its output. `index` replaces the user's index file.
+    """Run git in `root` and return its output; `index` replaces the index file.
 
-    Raises OutsideError if git is missing, waits for ever, or exits with a status not in `succeeds`.
+    Raises OutsideError if git is missing, never ends, or exits with a status not in `succeeds`.
     """
     check_not_stalled(root)
     try:

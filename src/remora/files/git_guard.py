@@ -18,10 +18,7 @@ _MAX_CONFIGS = 100
 
 
 def check_git_files(root: Path) -> None:
-    """Check the files that git reads first around `root`, and those its configuration names.
-
-    Names that only git can parse are not found: `git_stall` detects these. Raises OutsideError.
-    """
+    """Check the files that git reads first, and those its configuration names."""
     resolved = root.resolve()
     places = (place / ".git" for place in (resolved, *resolved.parents))
     git = next((place for place in places if place.exists()), None)

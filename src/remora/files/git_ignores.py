@@ -16,27 +16,22 @@ _SILENT_SECONDS = 15.0
 """Git answers path by path: a longer silence means that it reads an endless file."""
 _WORDS = ("check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
 _FIELDS = 4
-"""Fields of an answer: file of the rule, line, pattern, path. Without a matching rule only the path
-is not empty."""
+"""Fields of an answer: file of the rule, line, pattern, path; empty without a matching rule."""
 _PART = 1 << 16
 _LOOK_MS = 100
 
 
 class IgnoreAnswer(NamedTuple):
-    """Ignored paths, up to the first path that git refuses.
-
-    Git refuses a path behind a link or in another repository.
-    """
+    """Ignored paths, up to the first that git refuses: behind a link, or in another repository."""
 
     ignored: set[str]
     refused: str | None
 
 
 class GitIgnores:
-    """Ignore queries for paths below a root, tracked or not.
+    """Ignore queries for paths below a root, with one process from the first query to `close`.
 
-    The first query starts a process that is kept until `close`, so that many small queries cost no
-    more than a large one. Git reads a folder's ignore file once, at the first query in that folder.
+    Git reads a folder's ignore file once, at the first query in that folder.
     """
 
     def __init__(self, root: Path) -> None:
@@ -59,7 +54,6 @@ class GitIgnores:
         return IgnoreAnswer(ignored, None)
 
     def close(self) -> None:
-        """End the process, if any."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()

@@ -30,8 +30,7 @@ class GitIndex(NamedTuple):
 def git_root(root: Path) -> Path:
     """Return the root of the repository around `root`.
 
-    Raises OutsideError if git's view cannot be used: there is no git, no repository, one of another
-    user, or one that ignores `root`.
+    Raises OutsideError without git or a repository, for another user's, or one that ignores `root`.
     """
     check_git_files(root)
     try:

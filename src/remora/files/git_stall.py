@@ -12,10 +12,9 @@ _lock = threading.Lock()
 
 
 class StallDetector:
-    """Watches one process between two calls of `is_stalled`.
+    """Watches one process between two calls of `is_stalled`; needs /proc.
 
-    A disk that is slow leaves a process in another state than a pipe does (D, not S), and a thread
-    that works shows in the counts of context switches. Without /proc nothing is detected.
+    A slow disk leaves a process in another state than a pipe does (D, not S).
     """
 
     def __init__(self, pid: int) -> None:
@@ -24,7 +23,7 @@ class StallDetector:
         self._since = time.monotonic()
 
     def is_stalled(self) -> bool:
-        """Return True if no thread of the process has run for STALL_SECONDS."""
+        """True if no thread of the process has run for STALL_SECONDS."""
         now, seen = time.monotonic(), _asleep(self._pid)
         if seen is None or seen != self._seen:
             self._seen, self._since = seen, now
@@ -53,7 +52,7 @@ def remember_stall(root: Path) -> None:
 
 
 def has_stalled(root: Path) -> bool:
-    """Return True if git stalled in this folder within the last minute."""
+    """True if git stalled in this folder within the last minute."""
     with _lock:
         at = _stalled.get(str(root))
         if at is not None and time.monotonic() - at >= _REMEMBERED_SECONDS:

@@ -10,10 +10,7 @@ _MAX_BYTES = 1 << 24
 
 @functools.lru_cache(maxsize=512)
 def glob_regex(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression for a glob over root-relative POSIX paths, for `fullmatch`.
-
-    `*`, `?` and `[…]` stay within one folder; `**` as a whole part means any number of folders.
-    """
+    """Return a regular expression for a glob; `*`, `?`, `[…]` stay in a folder, `**` does not."""
     out: list[str] = []
     section, start = "", ""
     rest = pattern
@@ -37,11 +34,7 @@ _PIECE = re.compile(r"\\.|\[[!^]?\]?[^]]*\]|\*+|\?|.", re.DOTALL)
 
 
 def _section(start: str, parts: str, *, last: bool) -> str:
-    """Return the expression between two `**`, as an atomic group.
-
-    The first match is as good as any other, and backtracking into a hostile pattern could take
-    exponential time.
-    """
+    """Return the expression between two `**`, atomic: backtracking could take exponential time."""
     return start + parts if last or not start else f"(?>{start}?{parts})"
 
 
@@ -74,20 +67,13 @@ def _piece_regex(piece: str) -> str:
 
 
 class IgnoreRules:
-    """Patterns of `.gitignore` files; the last match decides.
-
-    Differences from git: patterns come only from `.gitignore` files (no global or per-repository
-    excludes), and case is always significant.
-    """
+    """Patterns of `.gitignore` files; the last match decides. No global ones; case-sensitive."""
 
     def __init__(self) -> None:
         self._rules: list[tuple[str, re.Pattern[str], bool, bool]] = []
 
     def read(self, root: Path, prefix: str) -> None:
-        """Add the `.gitignore` in the folder `prefix` (empty, or ending in `/`).
-
-        It is skipped if it is unreadable, a link, or larger than 16 MiB.
-        """
+        """Add the `.gitignore` in `prefix`, unless it is unreadable, a link, or over 16 MiB."""
         path = root / prefix / ".gitignore"
         if path.is_file() and not path.is_symlink():
             try:
@@ -113,7 +99,7 @@ class IgnoreRules:
             self._rules.append((prefix, glob, negated, folders_only))
 
     def matches(self, path: str, *, folder: bool) -> bool:
-        """Return True if the last rule that matches exactly this path ignores it."""
+        """True if the last rule that matches exactly this path ignores it."""
         for prefix, glob, negated, folders_only in reversed(self._rules):
             if folders_only and not folder:
                 continue
@@ -122,7 +108,7 @@ class IgnoreRules:
         return False
 
     def ignores(self, path: str) -> bool:
-        """Return True if a file or a folder above it is ignored."""
+        """True if a file or a folder above it is ignored."""
         parts = path.split("/")
         above = ("/".join(parts[:count]) for count in range(1, len(parts)))
         return any(self.matches(folder, folder=True) for folder in above) or self.matches(

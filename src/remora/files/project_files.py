@@ -19,9 +19,8 @@ from remora.files.walk import RESERVED_FOLDERS, included_files, is_dependency_fo
 class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The project's regular files as sorted root-relative POSIX paths.
 
-    Bytes of a name that are not UTF-8 are surrogate escapes. `commit` is HEAD, None without git or
-    commits. `skipped`: path and reason of omitted entries that a user may expect. `note`: why
-    git's view was not used, empty if it was.
+    Bytes that are not UTF-8 are surrogate escapes. `commit` is HEAD, if any. `skipped`: path and
+    reason. `note`: why git's view was not used, empty if it was.
     """
 
     paths: tuple[str, ...]
@@ -36,9 +35,9 @@ def project_files(
 ) -> ProjectFiles:
     """Return the files of the project at `root`, which may be a folder within a git repository.
 
-    `exclude` are patterns as in a `.gitignore`; `include` are globs of ignored files to add. Links
-    are never followed or included, nor are `.agentfs/`, `.env*`, and untracked files in a virtual
-    environment or `node_modules`. Raises ConfigError for an `include` that leaves the root.
+    `exclude` are `.gitignore` patterns; `include` are globs of ignored files to add. Links,
+    `.agentfs/`, `.env*` and untracked files in a virtual environment or `node_modules` are left
+    out. Raises ConfigError for an `include` that leaves the root.
     """
     try:
         listed, commit = _from_git(root)
@@ -64,7 +63,7 @@ def project_files(
 
 
 def is_private(path: str) -> bool:
-    """Return True for paths that are never copied: recordings, version control, `.env*` files."""
+    """True for paths that are never copied: recordings, version control, `.env*` files."""
     return any(part in RESERVED_FOLDERS or part.startswith(".env") for part in path.split("/"))
 
 

@@ -4,11 +4,7 @@ from pathlib import Path
 
 
 def find_root(start: Path) -> Path:
-    """Return the project's root for a target file or folder.
-
-    It is the nearest folder with `remora.yaml`, up to the git root; else the git root; else the
-    target folder. Without git only the target folder is searched.
-    """
+    """Return the nearest folder with `remora.yaml`, else the git root, else the target folder."""
     target = start.resolve()
     folder = target if target.is_dir() else target.parent
     upwards = [folder, *folder.parents]

@@ -10,18 +10,18 @@ Kind = Literal["records", "settings"]
 _SETTINGS = frozenset({".remora", "remora.yaml"})
 _SEPARATORS = re.compile(r"[/\\]")
 _HIDDEN = frozenset({"Cf", "Cc", "Mn", "Me", "Zl", "Zp"})
-"""Categories of characters that nobody sees: some file systems ignore them in names."""
+"""Categories of invisible characters: some file systems ignore them in names."""
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
 _SHORT_NAMES = re.compile(r"(?:git|hg|svn|bzr|agentf)~\d+|gi[0-9a-f]{4}~\d+")
-"""What FAT and NTFS may call version control beside its long name."""
+"""Short names of version control on FAT and NTFS."""
 _SHORT_SETTINGS = re.compile(r"remora~\d+(?:\.yam)?|re[0-9a-f]{4}~\d+(?:\.yam)?")
 
 
 def reserved(path: str) -> Kind | None:
     """Return what a root-relative path would change if some file system reads its names.
 
-    Case, invisible characters, compatibility forms, trailing dots and blanks, streams after a colon
-    and short names are ignored as HFS+, APFS, NTFS and FAT ignore them.
+    Ignores what HFS+, APFS, NTFS and FAT ignore: case, invisible characters, compatibility forms,
+    trailing dots and blanks, streams after a colon, short names.
     """
     kinds = {_kind(part) for part in _SEPARATORS.split(path)}
     return "records" if "records" in kinds else "settings" if "settings" in kinds else None
@@ -36,7 +36,7 @@ def _kind(part: str) -> Kind | None:
 
 
 def _folded(part: str) -> str:
-    """The letters that are left of a name without what nobody sees, in small ASCII if they have it."""
+    """Return a name without invisible characters, in lower-case ASCII if possible."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", part).casefold())
     seen = (c for c in plain if c not in _FILLERS and unicodedata.category(c) not in _HIDDEN)
     return "".join(seen).replace("\u0131", "i")

@@ -43,7 +43,6 @@ def _scan(root: Path, prefix: str) -> list[os.DirEntry[str]]:
 
 
 def is_tool_output(root: Path, folder: str) -> bool:
-    """Return True if a folder has a name that tools use for their output."""
     name = folder.rpartition("/")[2]
     if name in BUILD_FOLDERS:
         return not (root / folder / "__init__.py").exists()
@@ -51,7 +50,7 @@ def is_tool_output(root: Path, folder: str) -> bool:
 
 
 def is_dependency_folder(root: Path, folder: str) -> bool:
-    """Return True for a virtual environment or `node_modules`."""
+    """True for a virtual environment or `node_modules`."""
     name = folder.rpartition("/")[2]
     return name == "node_modules" or os.path.lexists(root / folder / "pyvenv.cfg")
 

@@ -44,8 +44,7 @@ _TRIED_S = 8.0
 
 
 class Context(dict[str, AnsweredNode]):
-    """Nodes by key, with the source that answered (None: none did) and the generation of its answer
-    (None without a database)."""
+    """Nodes by key, with the source that answered and its generation; None without them."""
 
     source: SourceName | None = None
     generation: int | None = None
@@ -95,10 +94,7 @@ class HubClient:
         return found
 
     async def node(self, key: str) -> NodeState | None:
-        """Return everything about one node; None if no source answers in time.
-
-        Raises NotFound for an unknown node, as `callers`, `callees` and `tests` do.
-        """
+        """Return one node; None if no source answers. Raises NotFound, as `callers` does."""
         found: NodeState | None = await self._result(GetNode(node=key))
         return found
 
@@ -123,9 +119,8 @@ class HubClient:
 
         A name is a key (with or without `node:`), `path:qualname`, a path for its module, a
         qualname or the end of one, a dotted name, a pytest id, or `path:LINE`. Paths are read from
-        the root and from `folder` (the root if not given). Raises NotFound, which names the
-        nearest, UsageError if several nodes have that name, and OutsideError where neither a
-        daemon nor an index can be asked within the deadline.
+        the root and from `folder`. Raises NotFound, UsageError (several nodes) and OutsideError (no
+        daemon and no index).
         """
         from remora.hub.lookup.find import Asked, find_node  # imports name parsing
 

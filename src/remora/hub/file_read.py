@@ -29,10 +29,7 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Content(NamedTuple):
-    """Bytes of a file.
-
-    `stamp` is None where it proves nothing: the file is young, keeps changing or was skipped.
-    """
+    """Bytes of a file; `stamp` is None for a young, changing or skipped file."""
 
     data: bytes
     stamp: Stamp | None
@@ -69,11 +66,7 @@ class Reader:
         """Folder of the last file: usually also that of the next."""
 
     def read(self, path: str) -> Content:
-        """Return the regular file at a raw path; read again if it changes meanwhile.
-
-        A file above the size limit is skipped. Raises OSError for missing or unreadable files and
-        links.
-        """
+        """Return the file at a raw path; read again if it changes, skipped if too large."""
         data = b""
         for _ in range(_TRIES):
             began = time.time_ns()
@@ -93,7 +86,6 @@ class Reader:
         return Content(data, None)
 
     def close(self) -> None:
-        """Close the folder that was read last."""
         _, folder = self._last
         if folder != self._root:
             os.close(folder)
@@ -110,10 +102,7 @@ class Reader:
 
 @contextmanager
 def open_reader(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
-    """Open a reader of the files beneath `root`; files of more than `limit` bytes are skipped.
-
-    Raises OSError where there is no such folder.
-    """
+    """Open a reader of files beneath `root`, of up to `limit` bytes each. Raises OSError."""
     folder = os.open(root, _FOLDER)
     reader = Reader(folder, limit)
     try:

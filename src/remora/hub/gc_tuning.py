@@ -6,8 +6,5 @@ _YOUNG, _MIDDLE, _OLD = 50_000, 20, 50
 
 
 def tune_gc() -> None:
-    """Collect rarely in this process: facts and links have next to no cycles.
-
-    Scanning them repeatedly takes as long as computing them.
-    """
+    """Collect rarely: facts and links have next to no cycles, and scanning them costs much time."""
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)

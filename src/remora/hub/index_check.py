@@ -34,10 +34,7 @@ _OWN = (
 
 
 class Difference(NamedTuple):
-    """A stored field that differs from the file.
-
-    `field` is `key` for a node that only one side has, and `lowered` for the IR.
-    """
+    """Stored field that differs; `key` for a node on one side only, `lowered` for the IR."""
 
     key: str
     field: str
@@ -54,10 +51,7 @@ class Verified(NamedTuple):
 
 
 def verify(root: Path, members: Members, view: Snapshot) -> Verified:
-    """Compare without writing. Raises DiskError if the root or the database cannot be read.
-
-    A file that changes meanwhile may differ.
-    """
+    """Compare without writing. Raises DiskError if the root or the database cannot be read."""
     cold = MemorySnapshot(read_all(root, members.sweep(), limit=members.file_limit))
     keys = sorted({*view.keys(), *cold.keys()})
     found = [*_files(view, cold), *(each for key in keys for each in _own(key, view, cold))]

@@ -69,8 +69,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnsweredNode(NodeState, frozen=True, kw_only=True):
-    """A NodeState as an answer: `fresh` says that no change which ended before the question is
-    missing from it."""
+    """A NodeState as an answer; `fresh`: no change that ended before the question is missing."""
 
     fresh: bool
 

@@ -10,12 +10,11 @@ from remora.code.links import Edge, Related
 
 
 class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """An observed call.
+    """An observed call, dropped when its caller's `anchor` changes.
 
-    `anchor` is the caller's (see `anchor_of`); the call is dropped when it changes. `above_end`:
-    lines of the calls, counted up from the caller's last line (0), ascending and unique. They stay
-    valid when the caller moves or gets another docstring. The current line of a call is `line_start
-    + line_count - 1 - above_end`.
+    `above_end`: lines of the calls, counted up from the caller's last line (0), ascending and
+    unique: they stay valid when the caller moves or gets another docstring. The current line is
+    `line_start + line_count - 1 - above_end`.
     """
 
     caller: str
@@ -25,10 +24,9 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test that entered a node.
+    """A test that entered a node; dropped when `anchor`, that of the node `test`, changes.
 
-    `id` is pytest's without parameters, its path relative to the root; `test` is the node of the
-    test function, and `anchor` that node's: the record is dropped when it changes.
+    `id` is pytest's without parameters, its path relative to the root.
     """
 
     node: str
@@ -38,11 +36,7 @@ class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything observed in one run.
-
-    `ran`: ids of the completed tests, whose earlier records `tests` replaces. Calls are added to
-    the known ones.
-    """
+    """Everything observed in one run; `tests` replaces earlier records of the ids in `ran`."""
 
     calls: tuple[ObservedCall, ...]
     tests: tuple[ObservedTest, ...]
@@ -50,10 +44,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchor_of(node: NodeFacts) -> str:
-    """Return the hash that keeps observations of a node valid.
-
-    It is the body's; for a module, whose last line may follow its body, the file's.
-    """
+    """Return the hash of the body; for a module, whose last line may follow it, of the file."""
     return node.source_hash if node.node_type == "module" else node.body_hash
 
 

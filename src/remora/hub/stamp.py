@@ -23,9 +23,5 @@ def stamp_of(about: os.stat_result) -> Stamp:
 
 
 def racy(stamp: Stamp, now_ns: int) -> bool:
-    """True if a later change may have the same Stamp, taken at `now_ns`.
-
-    That is so if the file changed within the 2 s before (the next write may fall on the same clock
-    tick) or in the future (the clock was set back).
-    """
+    """True if a later change may have the same Stamp: changed in the 2 s before, or the future."""
     return max(stamp.mtime_ns, stamp.ctime_ns) > now_ns - _RACY_NS

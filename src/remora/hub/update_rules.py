@@ -40,10 +40,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of one file.
-
-    `path` is spelled; `now` is null for a deleted file; `before` is the old path of a renamed file.
-    """
+    """Change of one file: `now` is null if deleted, `before` the old path if renamed."""
 
     kind: ChangeKind
     path: str
@@ -58,10 +55,7 @@ class DeleteFileNodes(msgspec.Struct, frozen=True, tag=True):
 
 
 class RenameFile(msgspec.Struct, frozen=True, tag=True):
-    """Move the nodes of `before` to `path` with their uids.
-
-    The store recognises them by their bodies, without this action (`store.node_identity`).
-    """
+    """Move the nodes of `before` to `path` with their uids, which the store does by itself."""
 
     before: str
     path: str

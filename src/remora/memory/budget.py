@@ -35,8 +35,7 @@ def fit(
 ) -> FittedPacket:
     """Return the smallest trim whose request is within `limit` tokens.
 
-    `measure` returns the tokens of the whole rendered request. If even the last step is too
-    large, `fits` is false and the request must not be sent.
+    `measure` counts the whole rendered request. If `fits` is false, it must not be sent.
     """
     taken, tokens = 0, measure(packet)
     for step in trim_steps(packet):

@@ -45,11 +45,10 @@ def escape_surrogates(text: str) -> str:
 
 
 def to_packet_value(value: Any) -> Any:
-    """Convert `value` to the form that a packet may contain.
+    """Convert `value` to the form that a packet may contain. Total: never raises.
 
-    Integers within ±2^53 are kept; any other number becomes its `repr` string, lone surrogates
-    text, nesting beyond 64 levels the string `TOO_DEEP`, a container inside itself `CYCLE`, any
-    other object its `repr`. Total: never raises.
+    Integers within ±2^53 are kept; any other number becomes its `repr`, lone surrogates text,
+    nesting beyond 64 levels `TOO_DEEP`, a container inside itself `CYCLE`, other objects `repr`.
     """
     return _plain(value, ())
 

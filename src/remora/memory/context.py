@@ -126,10 +126,7 @@ class ContextManager:
         return prompt_context(fitted.packet)
 
     def run_middleware(self, hooks: Iterable[Hook]) -> list[PacketDelta]:
-        """Call each hook in order, apply its delta, and return the deltas.
-
-        The caller records the returned deltas; they are the hooks' own with all caps applied.
-        """
+        """Call each hook and apply its delta; return the deltas, for the caller to record."""
         deltas = []
         for hook in hooks:
             proposed = hook(self.packet)

@@ -14,9 +14,8 @@ _BAD_FORM = (ValueError, TypeError, KeyError)
 def decode_value(value: Any) -> Any:
     """Return a copy with marked forms decoded: the inverse of `encode_value`.
 
-    `{"$repr": …}` stays, since the object cannot be restored, and so does a form that
-    `encode_value` does not write. Total for JSON values of any depth; the copy may be as deep as
-    the original. Resolve texts in blobs first (`remora.trace.blobs`).
+    `{"$repr": …}` stays, and so does a form that `encode_value` does not write. Total for JSON
+    values of any depth. Resolve texts in blobs first (`remora.trace.blobs`).
     """
     top = [value]
     places: list[tuple[Any, Any]] = [(top, 0)]

@@ -81,10 +81,7 @@ def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def knowledge_value(value: Any) -> Any:
-    """Return the packet value, cut to the first characters of its canonical JSON.
-
-    A string is cut as text, so that the rest stays readable.
-    """
+    """Return the packet value, text or canonical JSON cut at the limit."""
     return _cut(to_packet_value(value), VALUE_LIMIT)
 
 

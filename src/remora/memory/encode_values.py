@@ -50,10 +50,7 @@ def encoded_sha256(value: Any) -> str:
 
 
 def is_stored_unchanged(value: Any, depth: int = _INSPECTED_LEVELS) -> bool:
-    """True only if `encode_value` would not change `value`, except for lone surrogates.
-
-    False is inconclusive: deeply nested values and rare types are not inspected.
-    """
+    """True only if `encode_value` would change surrogates at most; False is inconclusive."""
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return True

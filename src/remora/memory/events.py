@@ -373,8 +373,7 @@ def payload(event: Event) -> Payload | None:
 
 
 def _payload_with_marks(event: Event) -> Payload:
-    """Return the payload of data with a marked form in a typed field: a text with lone surrogates,
-    which are escaped, or an infinite score."""
+    """Return the payload with marks in typed fields decoded: surrogates, infinite scores."""
     kind = PAYLOADS[event.type]
     data = msgspec.json.decode(event.data)
     if isinstance(data, dict):

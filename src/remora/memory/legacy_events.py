@@ -25,10 +25,7 @@ def delta_of_plain_event(
     *,
     strict: bool,
 ) -> PacketDelta:
-    """Return the delta of a plain-dict event, empty where it changes nothing.
-
-    With `strict`, an unknown type or a tool result without a tool raises InvalidEvent.
-    """
+    """Return an event's delta; `strict` raises InvalidEvent for an unknown type or no tool."""
     kind = event.get("type")
     if strict:
         check_type(kind)

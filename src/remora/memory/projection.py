@@ -51,10 +51,9 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
 def replay(events: Iterable[Event], *, strict: bool = True) -> DecisionPacket:
     """Return the packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
 
-    Only `recovered` events may precede `agent_start` (a writer was killed within its first line).
-    Raises `ValueError` if another event does, or if the stream was folded by rules that are not
-    known here; `InvalidEvent` for an unknown event type or a tool result without a tool, unless
-    `strict` is false: then only their deltas count, as in streams of newer versions.
+    Only `recovered` events may precede `agent_start`. Raises `ValueError` if another event does, or
+    for unknown rules of the fold; `InvalidEvent` for an unknown event type or a tool result without
+    a tool, unless `strict` is false: then only their deltas count.
     """
     stream = dropwhile(lambda event: event.type == Recovered.type, events)
     packet = first_packet(next(stream, None))

@@ -17,10 +17,7 @@ FACT_LIMIT = 120
 
 
 class Summarizer(ABC):
-    """Summarizes a tool result and extracts the facts worth keeping.
-
-    Both methods are pure and total: they accept any output.
-    """
+    """Summarizes any tool result and extracts facts; both methods are pure and never raise."""
 
     @abstractmethod
     def summarize(self, raw_result: Any) -> str:

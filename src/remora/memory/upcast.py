@@ -27,10 +27,7 @@ def version_of(line: bytes) -> int | None:
 
 
 def upcast_line(line: bytes, version: int) -> bytes | None:
-    """Return the line as `version` would have written it, or None if it is not older.
-
-    Raises `msgspec.ValidationError` if there is no upcaster, or if it rejects the line.
-    """
+    """Return the line in the newer format, None if it is. Raises `msgspec.ValidationError`."""
     found = msgspec.json.decode(line, type=_Versioned).v
     if found >= version:
         return None

@@ -5,10 +5,7 @@ TRIMS = frozenset({"trim/1"})
 
 
 def version_problem(fold: str, trim: str) -> str | None:
-    """Return why a stream cannot be replayed, or None if both versions are supported.
-
-    Folding by other rules than those of the stream would give a wrong packet.
-    """
+    """Return why a stream cannot be replayed, or None if both versions are supported."""
     if fold not in FOLDS:
         return f"the stream needs {fold[:40]!r}, which is not supported"
     if trim not in TRIMS:

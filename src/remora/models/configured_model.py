@@ -20,10 +20,7 @@ _USUAL_PORTS = (8080, 11434, 1234, 8000)
 def open_configured_model(
     base_url: str, settings: ModelSettings, api_key: str | None
 ) -> "ConfiguredModel":
-    """Probe the server at `base_url` (some milliseconds) and return its model.
-
-    Raises ModelError where the server cannot be reached, ConfigError for a wrong address.
-    """
+    """Probe the server and return its model. Raises ModelError (unreachable), ConfigError."""
     limits = request_limits(settings)
     connection, facts = _probed(base_url, settings, api_key)
     return ConfiguredModel(connection, facts, key=api_key, limits=limits, exact=settings.exact)
@@ -93,7 +90,6 @@ class ConfiguredModel:
         return await self._client.ask(request)
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._client.aclose()
         self._connection.close()
 

@@ -12,8 +12,8 @@ Strategy = Literal["rank", "grammar", "tool_call", "completion", "rules"]
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     """Decoding settings of one request.
 
-    `rank` needs `labels` (one capital letter each), `grammar` needs `grammar` (GBNF),
-    `tool_call` needs `tools`; `completion` is free text up to `stop`, with FunctionGemma's tokens.
+    `rank` needs `labels` (one capital letter each), `grammar` GBNF, `tool_call` `tools`;
+    `completion` is free text up to `stop`, with FunctionGemma's tokens.
     """
 
     strategy: Strategy
@@ -38,9 +38,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer.
 
-    `scores` (rank only) maps each label to its natural-log probability among the labels.
-    `call` is set by the `tool_call` strategy only; its arguments are not yet validated.
-    `raw` is the server's body as decoded JSON, as recorded.
+    `scores` (rank only) maps each label to its natural-log probability. `call` is set by
+    `tool_call`, its arguments not yet validated. `raw` is the server's JSON.
     """
 
     text: str
@@ -117,10 +116,7 @@ def without_cache(request: Request) -> Request:
 
 
 def is_truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
-    """True if the server must have cut the request: it counted fewer tokens than were sent.
-
-    An upper bound is up to several times the true count, so only a fifth of it is suspicious.
-    """
+    """True if the server counted so few tokens that it must have cut the request."""
     if usage.prompt_tokens is None:
         return False
     return usage.prompt_tokens < (counted if exact else counted / 5)

@@ -19,10 +19,9 @@ from remora.models.protocol import Model
 def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:
     """Return the configured model. Synchronous; close the model with `aclose`.
 
-    A configured address is probed once (some milliseconds); the embedded server starts with the
-    first request. Without an installed embedded model, `auto` returns a NoModel. Raises ModelError
-    if the address cannot be reached or the embedded model cannot run, ConfigError if the settings
-    make no sense.
+    A configured address is probed once; the embedded server starts with the first request. Without
+    an embedded model, `auto` returns a NoModel. Raises ModelError if it cannot be reached or run,
+    ConfigError if the settings make no sense.
     """
     limits = request_limits(settings)
     if settings.provider == "none" or settings.name == NAME:
@@ -48,11 +47,7 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
-    """Return the status and capabilities of the configured model.
-
-    Starts nothing; a server at an address generates one token at most. A model that cannot be
-    used is a `problem`, not an exception. Raises ConfigError if the settings make no sense.
-    """
+    """Return the status of the configured model, with a `problem` if unusable. Starts nothing."""
     base_url = _configured_address(settings)
     shown = None if base_url is None else _shown(base_url)
     state = weights.check(cache)

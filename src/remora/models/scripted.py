@@ -14,10 +14,10 @@ Reply = str | ToolCall | Mapping[str, float]
 
 
 class ScriptedModel:
-    """Returns `answers` one after the other, or the result of a function of the request.
+    """Returns `answers` in turn, or the result of a function of the request.
 
-    Every request is kept in `requests`. Usage is what `counter` counts, so that no request looks
-    truncated. An answer that is a ModelError is raised, and so is one when the answers run out.
+    Keeps every request in `requests`. Usage is what `counter` counts. An answer that is a
+    ModelError is raised, and so is one when the answers run out.
     """
 
     context: int | None = None

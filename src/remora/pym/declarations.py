@@ -37,11 +37,7 @@ class Declarations(NamedTuple):
 
 
 def parse_declarations(source: str, label: str) -> Declarations:
-    """Find the declarations of a script (text with `\\n` line endings).
-
-    Raises ScriptError (syntax or contract) for an invalid declaration; `label` is the file's
-    name in messages. The rest of the script is not checked.
-    """
+    """Find the declarations of a script; only these are checked. Raises ScriptError."""
     found = _DeclarationReader(source, label)
     spans = top_level_statements(source)
     for span in spans:

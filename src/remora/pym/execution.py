@@ -23,21 +23,16 @@ _Snapshot = FunctionSnapshot | NameLookupSnapshot | FutureSnapshot | MontyComple
 
 
 class CallHandler(Protocol):
-    """Executes a host call and returns its record: the result or the error, as JSON values.
+    """Executes a host call and returns its record, as JSON values.
 
-    An error that begins with `denied: `, `limit: ` or `mismatch: ` ends the script instead of
-    being raised in it.
+    An error that begins with `denied: `, `limit: ` or `mismatch: ` ends the script.
     """
 
     def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall: ...
 
 
 class PrintedOutput:
-    """Start of a script's printed output; `more` is set if it was longer.
-
-    Printing never stops the script: output arrives in chunks of random size, and an outcome must
-    not depend on them.
-    """
+    """Start of a script's output; printing never stops it, as chunks have random sizes."""
 
     def __init__(self, limit: int) -> None:
         self.parts: list[bytes] = []
@@ -79,10 +74,7 @@ class ScriptExecution:
     def run(
         self, sandbox: MontySession, source: str, inputs: dict[str, Any], printed: PrintedOutput
     ) -> Any:
-        """Return the value of the script's last expression.
-
-        Raises MontyError for errors of the sandbox, ScriptError for calls that are refused.
-        """
+        """Return the value of the last expression. Raises MontyError, ScriptError."""
         self.source = source.encode("utf-8", "surrogatepass")
         step: _Snapshot = sandbox.feed_start(
             source, inputs=inputs, print_callback=printed, skip_type_check=True

@@ -16,10 +16,9 @@ _SANDBOX_EXCEPTIONS = frozenset(get_args(ExcType))
 
 
 class GrantedFunctions:
-    """Calls the granted functions by name; a call of any other external is denied.
+    """Calls the granted functions by name, for `wall_s` seconds; other calls are denied.
 
-    After `wall_s` seconds every call is refused. The refusal is recorded: a replay cannot know
-    how long the earlier calls took.
+    Refusals are recorded: a replay cannot know how long the earlier calls took.
     """
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]], limits: Limits) -> None:

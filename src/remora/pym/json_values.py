@@ -35,10 +35,9 @@ class SizeBudget:
 def to_json_value(value: Any, *, limit: int) -> Any:
     r"""Return `value` as JSON values of at most about `limit` bytes.
 
-    Tuples become lists, sets sorted lists, dates and times ISO text, numbers that JSON lacks
-    their `repr`, lone surrogates, which the sandbox rejects, `\udXXX`. Anything else raises
-    NotJsonError. A shared object is copied and counted each time: a value built to explode (lists
-    that contain one list many times) raises TooLargeError.
+    Tuples become lists, sets sorted lists, dates and times ISO text, numbers that JSON lacks their
+    `repr`, lone surrogates `\udXXX`. Anything else raises NotJsonError. A shared object counts each
+    time. Raises TooLargeError.
     """
     return _plain(value, SizeBudget(limit), 0)
 

@@ -20,13 +20,11 @@ _MIB = 1024 * 1024
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of one run of a script; all of them always apply.
+    """Resource limits of one run of a script.
 
-    `duration_s`: seconds of computing in the sandbox without host calls (at most 8); `wall_s`:
-    seconds in total, checked at each host call; `recursion`: frames, and levels of nesting of the
-    result (at most 3000); `host_calls`: calls of externals; `carried_bytes`: all their arguments
-    and results together; `print_bytes`: printed output; `result_bytes`: the result, and each
-    call's arguments and result, as JSON.
+    `duration_s`: seconds in the sandbox without host calls (at most 8); `wall_s`: in total, checked
+    at each call; `recursion`: frames, and nesting of the result (at most 3000); `carried_bytes`:
+    arguments and results of all calls; `result_bytes`: one of these, as JSON.
     """
 
     duration_s: float = 5.0
@@ -51,10 +49,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 def open_sandbox(
     label: str, limits: Limits, *, clock: datetime, seed: int, checks: str | None = None
 ) -> MontySession:
-    """Return a new sandbox with its clock fixed at `clock` and `random` seeded with `seed`.
-
-    With `checks` (stub declarations) the source is type-checked first.
-    """
+    """Return a new sandbox at time `clock`; with `checks` the source is type-checked first."""
     resources: ResourceLimits = {
         "max_feed_duration_secs": limits.duration_s,
         "max_turn_duration_secs": limits.duration_s,
@@ -78,10 +73,7 @@ def open_sandbox(
 
 @functools.lru_cache(maxsize=1)
 def _pool(_pid: int) -> Monty:
-    """Return this process's workers; another starts when all are busy. A fork has its own.
-
-    Workers end with this process: each ends when its input closes.
-    """
+    """Return this process's workers, which end with it. A fork has its own."""
     pool = Monty(
         min_processes=1,
         max_processes=max(16, 2 * (os.cpu_count() or 1)),

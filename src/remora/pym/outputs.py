@@ -28,11 +28,10 @@ class TooDeepMarker(msgspec.Struct, frozen=True):
 def to_output(value: Any, *, limit: int, levels: int) -> Any:
     """Return a copy of `value`, whose JSON would have at most about `limit` bytes.
 
-    Text, bytes, numbers (NaN, infinities, integers of any size), and lists and mappings of them,
-    with such keys or tuples of them, are unchanged. Tuples become lists, sets sorted lists, dates
-    and times ISO text. The sandbox returns at most `levels` nested containers: deeper values
-    become a TooDeepMarker, a container inside itself `[...]`. Raises NotJsonError for anything
-    else, TooLargeError as `to_json_value` does.
+    Text, bytes, numbers, and lists and mappings of them (with such keys or tuples) are kept. Tuples
+    become lists, sets sorted lists, dates and times ISO text. The sandbox returns at most `levels`
+    nested containers: deeper values become a TooDeepMarker, a container inside itself `[...]`.
+    Raises NotJsonError for anything else, TooLargeError as `to_json_value` does.
     """
     budget = SizeBudget(limit)
     top = [value]

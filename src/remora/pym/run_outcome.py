@@ -29,10 +29,7 @@ _MEASURED = re.compile(r"(limit exceeded: )[\d.]+ ?(?:\w?s|bytes) > ")
 
 
 class HostCall(msgspec.Struct, frozen=True, kw_only=True):
-    """Record of one call of an external: JSON values in, JSON value or error out.
-
-    `error` is `Type: message` as the script saw it, None if the call succeeded.
-    """
+    """Record of a call as JSON; `error` is `Type: message` as the script saw it."""
 
     name: str
     args: list[Any] = []

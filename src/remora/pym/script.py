@@ -79,10 +79,7 @@ class Script:
 
 
 def load(path: Path, *, name: str | None = None) -> Script:
-    """Read and check a script; the default name is the file's.
-
-    Raises NotFound if there is no such file, ScriptError for the first problem in it.
-    """
+    """Read and check a script. Raises NotFound, ScriptError for the first problem in it."""
     return _require_script(examine(path, name=name))
 
 
@@ -164,11 +161,7 @@ def replay(
     clock: datetime,
     seed: int,
 ) -> ScriptRun:
-    """Run a script against a recording: same inputs, clock, seed and calls, same outcome.
-
-    A call that differs from the recorded one, or a recorded call that is not made, gives an
-    outcome with a ReplayMismatch as its error.
-    """
+    """Run a script against a recording; a call that differs gives a ReplayMismatch."""
     answer = RecordedCalls(host_calls)
     made = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
     mismatched = isinstance(made.error, ReplayMismatch)

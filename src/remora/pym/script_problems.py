@@ -16,11 +16,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def find_problems(label: str, runs: str, checks: str) -> list[ScriptError]:
-    """Return the problems of a script, given as the two sources of `parse_declarations`.
-
-    Nothing of the script runs. Kinds: syntax, typing, and crashed or limit if the checker itself
-    failed.
-    """
+    """Return the problems of a script, whose two sources are from `parse_declarations`."""
     found = _type_errors(label, checks) or _syntax_errors(label, runs)
     return [error if error.line else _at_first_line(error, label) for error in found]
 

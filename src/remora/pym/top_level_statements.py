@@ -32,10 +32,9 @@ class Statement(NamedTuple):
 
 
 def top_level_statements(source: str) -> list[Statement]:
-    """Return the statements at column 0 of a text with `\\n` line endings, in order.
+    """Return the statements at column 0, in order.
 
-    Decorators belong to the decorated definition, comments and blank lines to the statement
-    before them; a clause at column 0 (`else`, `except`) is a separate statement.
+    Decorators belong to their definition, comments and blank lines to the statement before.
     """
     lines = source.split("\n")
     starts: list[int] = []

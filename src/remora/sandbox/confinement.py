@@ -46,8 +46,8 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     """Paths that a subprocess may access besides the system's programs and libraries.
 
     It may read the paths in `read` and its working folder, and read and write those in `write`.
-    Changes in `scratch` folders are private to it and discarded from level 2 on; below, they are
-    real. From level 2 on there is no network. Level 0 enforces nothing of this.
+    From level 2 on, changes in `scratch` folders are private and discarded, and there is no
+    network. Level 0 enforces nothing of this.
     """
 
     read: tuple[Path, ...] = ()
@@ -58,8 +58,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 class ResolvedPaths(msgspec.Struct, frozen=True, kw_only=True):
     """A confinement as existing real paths, without those that another path covers.
 
-    `links` are the symbolic links that lead to them. `view_pid` is the process in whose mount
-    namespace the paths are, 0 for our own.
+    `links` lead to them; `view_pid`: whose mount namespace they are in, 0 for ours.
     """
 
     read: tuple[str, ...]

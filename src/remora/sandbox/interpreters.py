@@ -11,10 +11,10 @@ _MAX_LINKS = 40
 
 
 class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
-    """The interpreter that runs the code of the project at `root`.
+    """The interpreter of the project at `root`.
 
-    `trusted`: the user gave this project consent to run without isolation. `activated`: the
-    interpreter belongs to the user's active environment, which is not the project's.
+    `trusted`: the user allows running without isolation. `activated`: it is the user's, not the
+    project's.
     """
 
     python: Path
@@ -24,15 +24,14 @@ class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_activated(python: Path, root: Path, active: str | None) -> bool:
-    """Return True for the interpreter of the user's active environment, outside the project."""
+    """True for the interpreter of the user's active environment, outside the project."""
     return bool(active) and python.is_relative_to(str(active)) and not python.is_relative_to(root)
 
 
 def interpreter_paths(python: Path, *, trusted: bool) -> tuple[Path, ...]:
     """Return the interpreter and the parts of its installation and virtual environment.
 
-    Paths that an environment's files name count only if they are a Python installation. `trusted`:
-    include folders from `.pth` files; an untrusted environment could name any folder there.
+    `trusted`: include folders from `.pth` files, which could name any folder.
     """
     found = [python]
     for place in _steps(python):

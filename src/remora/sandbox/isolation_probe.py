@@ -1,8 +1,8 @@
 """Probe that tries, from inside an isolated process, what its level must stop.
 
-Run by path in a bare interpreter, with the level, a writable folder, a scratch folder, a folder
-outside, a port, and the id of a process outside. Prints `held` if everything was stopped and all
-permitted access works, else what it could do.
+Run by path, with the level, a writable folder, a scratch folder, a folder outside, a port, and the
+id of a process outside. Prints `held` if everything was stopped and all permitted access works,
+else what it could do.
 """
 
 import os

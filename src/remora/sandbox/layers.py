@@ -14,10 +14,9 @@ from remora.sandbox.supervisor_client import GRACE_SECONDS, PATH, bare_interpret
 
 
 class OverlayMounts:
-    """Layers over the folder `below`, which must not change while there are any.
+    """Layers over the unchanging folder `below`, mounted at the empty folder `place`.
 
-    They are mounted at `place`, an empty folder, in the child's mount namespace. Changes are kept
-    in memory and end with the child, even if this process is killed.
+    Only the child's mount namespace has them; they are in memory and end with it.
     """
 
     def __init__(self, below: Path, place: Path) -> None:

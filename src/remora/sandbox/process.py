@@ -16,10 +16,9 @@ _CHUNK = 65536
 
 
 class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a subprocess.
+    """Result of a subprocess; a `returncode` below 0 is a signal, `isolation` the level in force.
 
-    `returncode` is negative for a signal. `truncated`: a stream exceeded the limit, and only its
-    beginning was kept. `isolation` is the level in force (`L0`: limits only).
+    `truncated`: only the beginning of a stream was kept.
     """
 
     returncode: int
@@ -44,7 +43,7 @@ def run_command(
     """Run a command to its end or time-out, at `level` or the best one of this machine.
 
     HOME and TMPDIR are empty private folders. No descendant survives the return, nor the death of
-    this process. Raises HostError if the command cannot be started or isolated.
+    this process. Raises HostError.
     """
     used = best_level() if level is None else level
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
@@ -65,10 +64,7 @@ def run_command(
 def run_attached(
     command: Command, *, stdout: int | None = None, level: int | None = None
 ) -> ProcessExit:
-    """As `run_command`, but its output goes where ours goes, as it comes; there is no input.
-
-    `stdout` is another descriptor for its standard output. Raises HostError likewise.
-    """
+    """Run a command without input or captured output. Raises HostError, like `run_command`."""
     used = best_level() if level is None else level
     report = bytearray()
     with start_supervised(command, used, (subprocess.DEVNULL, stdout, None)) as (_, lifeline):

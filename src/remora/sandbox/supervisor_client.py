@@ -45,10 +45,7 @@ Streams = tuple[int | None, int | None, int | None]
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A command line (never a shell line), its working folder, time limit and confinement.
-
-    `environment` is added to PATH, HOME, TMPDIR and LANG.
-    """
+    """A command line (no shell line); `environment` is added to PATH, HOME, TMPDIR and LANG."""
 
     argv: tuple[str, ...]
     folder: Path
@@ -77,7 +74,6 @@ class Lifeline:
         self.child_end, self.report_writer = _closed(self.child_end), _closed(self.report_writer)
 
     def end_tree(self) -> None:
-        """Tell the supervisor to end the tree."""
         self._open_end = _closed(self._open_end)
 
 
@@ -97,10 +93,7 @@ def bubblewrap_path() -> str:
 def start_supervised(
     command: Command, level: int, streams: Streams
 ) -> Iterator[tuple[subprocess.Popen[bytes], Lifeline]]:
-    """Run the command at a level during the block; its tree ends with the block.
-
-    Raises HostError.
-    """
+    """Run the command at a level; its tree ends with the block. Raises HostError."""
     if not command.argv or any("\0" in word for word in command.argv):
         raise HostError(f"not a command: {list(command.argv)!r}")
     with _temporary_folder(level) as spare, Lifeline() as lifeline:
@@ -135,10 +128,7 @@ def _environment(command: Command, spare: str) -> dict[str, str]:
 
 
 def bare_interpreter_argv(module: str) -> list[str]:
-    """Return the command line that runs a module of `sandbox.child` in a bare interpreter.
-
-    The packages above it are empty stand-ins: their `__init__` modules are not imported.
-    """
+    """Return a command line for a module of `sandbox.child`, without packages above it."""
     packages = [str(_CHILD.parent.parent), str(_CHILD.parent)]
     return [sys.executable, "-I", "-S", "-c", _BARE.format(module=module), *packages]
 

@@ -36,13 +36,11 @@ class NullBlobSink:
     """Blob sink that hashes strings and stores none, for events without a file."""
 
     def put(self, data: bytes) -> str:
-        """Return the SHA-256 of `data`."""
         return sha256(data).hexdigest()
 
 
 def externalise(data: Any, store: BlobSink) -> Any:
-    """Return JSON `data` with each string over 64 KiB moved to `store` and replaced by a `$blob`
-    reference. The key of a user's dict that looks like a reference is escaped with one more `$`."""
+    """Return JSON with strings over 64 KiB as references; `$` escapes a user's look-alike."""
     if isinstance(data, str):
         encoded = data.encode() if len(data) > BLOB_LIMIT // 4 else b""
         return _reference(data, encoded, store) if len(encoded) > BLOB_LIMIT else data
@@ -59,11 +57,7 @@ def externalise(data: Any, store: BlobSink) -> Any:
 
 
 def resolve(data: Any, store: ObjectStore) -> Any:
-    """Replace references by their strings; the inverse of `externalise`.
-
-    Raises NotFound or StreamDamaged for a missing or damaged blob, and StreamError if all blobs
-    together have more than MAX_RESOLVED bytes.
-    """
+    """Replace references by strings, at most MAX_RESOLVED bytes. Raises as `ObjectStore.get`."""
     return _Resolver(store).value(data)
 
 
@@ -103,10 +97,10 @@ class _Resolver:
 def read_text_lines(
     store: ObjectStore, digest: str, first: int, last: int
 ) -> tuple[list[str], int]:
-    """Return lines `first` to `last` (from 1, inclusive) of a stored text, and its number of lines.
+    r"""Return lines `first` to `last` (from 1) of a stored text, and its number of lines.
 
-    Lines end at `\\n`; each is cut to LINE_LIMIT characters. The whole text is read in bounded
-    memory and its hash is checked. Raises as `ObjectStore.get` does.
+    Lines end at `\n`; each is cut to LINE_LIMIT characters. Bounded memory, checked hash. Raises as
+    `ObjectStore.get`.
     """
     found: dict[int, bytearray] = {number: bytearray() for number in range(first, last + 1)}
     number = 1
@@ -133,22 +127,19 @@ def blob_references(data: Any) -> list[Any]:
 
 
 def may_contain_reference(data: bytes | msgspec.Raw) -> bool:
-    """True if JSON may contain a reference or an escaped one. Cheap even for 60 MB; may be true
-    without one, never false with one."""
+    """True if JSON may contain a (possibly escaped) reference; never false with one. Cheap."""
     return _MARK.search(data) is not None
 
 
 def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
-    """Return the untyped data of an event with every reference resolved. Raises StreamDamaged for
-    data that is not a JSON object, and as `resolve` does."""
+    """Return the data of an event with references resolved. Raises StreamDamaged if not JSON."""
     data = event_data(event)
     whole: dict[str, Any] = resolve(data, store) if may_contain_reference(event.data) else data
     return whole
 
 
 def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
-    """Return the typed payload with every reference resolved; None for an unknown event type.
-    Raises StreamDamaged for data that does not match the event's type, and as `resolve` does."""
+    """Return the payload with references resolved, None if unknown. Raises StreamDamaged."""
     try:
         return payload(_resolved(event, store))
     except (ValueError, RecursionError) as error:
@@ -158,9 +149,8 @@ def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
 def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
     """Return the payload as `resolved_payload` does, in bounded memory.
 
-    If the data exceeds MAX_LIGHT_DATA or may contain references, fields of any JSON type (a tool's
-    output, host calls) are checked to be JSON and dropped: a line of 60 MB would take many times
-    that as objects. Raises as `payload` and `resolve` do.
+    Beyond MAX_LIGHT_DATA, or with references, fields of any JSON type (tool output, host calls) are
+    checked and dropped: 60 MB of JSON take many times that as objects.
     """
     if len(memoryview(event.data)) > MAX_LIGHT_DATA or may_contain_reference(event.data):
         event = _without_values(event)

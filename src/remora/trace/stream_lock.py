@@ -12,8 +12,7 @@ _TRIES, _PAUSE_S = 5, 0.01
 
 
 def lock_stream(file: int, path: Path) -> None:
-    """Lock the open stream for writing. Raises StreamLocked with the owner's process ID. Tries a
-    few times, because `is_locked` takes the lock for an instant."""
+    """Lock the open stream, with retries: `is_locked` holds it briefly. Raises StreamLocked."""
     for attempt in range(_TRIES):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

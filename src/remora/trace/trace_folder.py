@@ -21,8 +21,7 @@ FOLDER = ".agentfs"
 _PARTS = ("traces", "runs", "blobs", "objects")
 STREAM_SUFFIX = ".jsonl"
 COMPRESSED_SUFFIX = f"{STREAM_SUFFIX}.zst"
-"""File name suffixes of plain and compressed streams. If both files exist, the plain one is the
-stream."""
+"""File name suffixes of plain and compressed streams; the plain one wins."""
 
 
 _LISTED_BY = {"run": "remora runs", "agent": "remora trace list"}
@@ -40,8 +39,7 @@ class TraceFolder:
         self.objects = ObjectStore(self.path / "objects")
 
     def create(self) -> None:
-        """Create missing folders (mode 0700) and a `.gitignore` that keeps everything out of git.
-        Raises DiskError if a part is a link or the disk refuses."""
+        """Create missing private folders and a `.gitignore`. Raises DiskError, also for links."""
         with ExitStack() as stack:
             with disk_errors(self.root):
                 root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -62,16 +60,13 @@ class TraceFolder:
                 os.close(open_folder(path))
 
     def agent_stream(self, agent_id: str) -> Path:
-        """Return the path of an agent's stream. Raises UsageError for an invalid ID."""
         return self.traces / _file_name(agent_id)
 
     def run_stream(self, run_id: str) -> Path:
-        """Return the path of a run's stream. Raises UsageError for an invalid ID."""
         return self.runs / _file_name(run_id)
 
     def find_agent(self, agent_id: str) -> Path | None:
-        """Return the path of an agent's existing stream, plain or compressed; None for a missing
-        one or an invalid ID."""
+        """Return an agent's existing stream, plain or compressed; None for an invalid ID."""
         return _found(self.traces, agent_id)
 
     def find_run(self, run_id: str) -> Path | None:
@@ -110,7 +105,6 @@ def stream_id(path: Path) -> str:
 
 
 def is_compressed(path: Path) -> bool:
-    """True if the file name is that of a compressed stream."""
     return path.name.endswith(COMPRESSED_SUFFIX)
 
 

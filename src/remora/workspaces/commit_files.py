@@ -29,7 +29,6 @@ class CommittedFile(msgspec.Struct, frozen=True):
     mode: int
 
     def matches(self, content: bytes, mode: int) -> bool:
-        """Return True if content and executable bit are exactly as committed."""
         if bool(mode & 0o100) != bool(self.mode & 0o100):
             return False
         algorithm = "sha256" if len(self.blob) == 64 else "sha1"
@@ -55,10 +54,7 @@ def committed_mode(mode: int) -> int:
 
 
 def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
-    """Yield the raw contents of blobs, in order.
-
-    Raises OutsideError for a missing blob, and if git stops answering: an object may be a pipe.
-    """
+    """Yield the raw contents of blobs. Raises OutsideError for a missing or endless object."""
     if not blobs:
         return
     with subprocess.Popen(

@@ -32,10 +32,7 @@ def _raise_errno() -> None:
 
 
 def openat2(folder: int, path: bytes, flags: int) -> int:
-    """Open `path` beneath the descriptor `folder`, following no link of any kind.
-
-    Raises OSError: ENOSYS or EPERM if the kernel or a sandbox lacks the call.
-    """
+    """Open `path` beneath a descriptor, following no link. Raises OSError (ENOSYS, EPERM)."""
     if not hasattr(os, "O_PATH"):  # not Linux: the number would mean something else
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     resolve = _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS

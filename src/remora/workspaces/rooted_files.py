@@ -28,10 +28,9 @@ _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 class RootedFiles:
     """The regular files beneath `root`, by root-relative POSIX path.
 
-    Paths are resolved part by part with descriptors, through no symbolic link, so a link made
-    between check and use has no effect. All methods raise HostError, which names the path: if it is
-    absolute, empty, contains `..` or NUL, or begins with `-`; for links and anything but regular
-    files; and for errors of the system.
+    Paths are resolved part by part with descriptors, through no symbolic link. All methods raise
+    HostError, which names the path, if it is absolute, empty, contains `..` or NUL, or begins with
+    `-`; for anything but regular files; and for errors of the system.
     """
 
     def __init__(self, root: Path) -> None:
@@ -69,7 +68,6 @@ class RootedFiles:
             write_new_file(folder, name, data, mode)
 
     def remove(self, rel: str) -> None:
-        """Delete a regular file."""
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             _regular(rel, os.stat(name, dir_fd=folder, follow_symlinks=False))
             os.unlink(name, dir_fd=folder)
@@ -80,7 +78,7 @@ class RootedFiles:
             return _regular(rel, os.stat(name, dir_fd=folder, follow_symlinks=False))
 
     def exists(self, rel: str) -> bool:
-        """Return True if a regular file exists, reached through no link."""
+        """True if a regular file exists, reached through no link."""
         _parts(rel)
         try:
             self.stat(rel)
@@ -89,7 +87,7 @@ class RootedFiles:
         return True
 
     def is_folder(self, rel: str) -> bool:
-        """Return True if a folder exists, reached through no link."""
+        """True if a folder exists, reached through no link."""
         path = "/".join(_parts(rel))
         try:
             os.close(self._open(path, _FOLDER))
@@ -98,10 +96,7 @@ class RootedFiles:
         return True
 
     def glob(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
-        """Return regular files that match the glob (`**` spans folders), sorted, without links.
-
-        `look` is called before each folder and can raise to stop the search.
-        """
+        """Return matching regular files, sorted; `look` gets each folder first and may raise."""
         wanted = glob_regex("/".join(_parts(pattern)))
         deep = "**" in pattern
         depth = pattern.count("/")
@@ -218,7 +213,6 @@ def open_by_parts(root: int, rel: bytes, flags: int) -> int:
 
 
 def _shortened(rel: str) -> str:
-    """Shorten a path in a message, so that the text after it is not cut off."""
     return rel if len(rel) <= _MAX_SHOWN else rel[: _MAX_SHOWN - 1] + "…"
 
 

@@ -43,7 +43,6 @@ _MAX_VALUES = 32
 
 
 def exact_value(*value: Any) -> Values:
-    """Return a single value with tier EXACT."""
     return ((value, EXACT),)
 
 

@@ -21,10 +21,7 @@ from remora.code.ir.model import Call, unqualified_name
 
 
 class ProgramPoint(NamedTuple):
-    """Where a term is evaluated: a statement (`at`) in a scope of a file.
-
-    `level` is the context depth: how many more times a parameter may be resolved by its callers.
-    """
+    """Where a term is evaluated; `level`: how many more times callers may resolve a parameter."""
 
     level: int
     path: str
@@ -37,10 +34,7 @@ def _no_input(_kind: str, _name: str = "") -> int:
 
 
 class Context(Solver):
-    """A solver over the files of one program.
-
-    Recording inputs takes half as much time again; without `track_inputs` there are none.
-    """
+    """A solver over one program; recording inputs costs half as much time again."""
 
     def __init__(
         self,
@@ -132,7 +126,6 @@ class Context(Solver):
         return self._modules.submodule(value, name)
 
     def is_project_module(self, dotted: str) -> bool:
-        """True if the first part of `dotted` is a module of the project."""
         self._depend_on_module(dotted.partition(".")[0])
         return self._modules.is_project_module(dotted)
 

@@ -63,10 +63,8 @@ def invalidated(
 ) -> tuple[int, dict[str, AliasDigest]]:
     """Return the inputs that changed, and the digests that were computed again.
 
-    `alias_digest` computes the digest of a node in the current `program`. `before` holds the
-    changed files in their former state, and `digests` the stored digests of that state. The links
-    of a node stay valid if its file did not change and `NodeLinks.inputs` has none of the
-    returned inputs.
+    `before` holds the changed files as they were, `digests` the digests of that state. The links of
+    a node stay valid if its file did not change and its inputs have none of the returned ones.
     """
     changed = changed_inputs(program, before)
     recomputed: dict[str, AliasDigest] = {}
@@ -86,11 +84,7 @@ class _Change(NamedTuple):
 
 
 def changed_inputs(program: Program, before: Mapping[str, LoweredFile | None]) -> int:
-    """Return the inputs that differ between `program` and its former state.
-
-    `before` holds the changed files as they were; None for a file that did not exist. A file in
-    which only line numbers changed contributes nothing.
-    """
+    """Return the changed inputs; `before` maps the files to their old state, None if new."""
     if len(before) > _MAX_CHANGED_FILES:
         return ALL_INPUTS
     changes = [_Change(path, old, program.lowered(path)) for path, old in before.items()]

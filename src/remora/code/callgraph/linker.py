@@ -31,10 +31,7 @@ EdgeLines = dict[str, tuple[int, set[int]]]
 
 
 class NodeLinks(NamedTuple):
-    """Callees of a node and imports of a module; `inputs` are what they were computed from.
-
-    An import has no lines.
-    """
+    """Callees of a node and imports of a module (no lines), and what they were computed from."""
 
     calls: tuple[Edge, ...]
     imports: tuple[Edge, ...]
@@ -42,11 +39,7 @@ class NodeLinks(NamedTuple):
 
 
 class Linker:
-    """Links of one state of a program; results are cached.
-
-    Linkers may share `files`. Only with `track_inputs` do `links` and `alias_digest` have inputs.
-    `max_answers` limits the answers that the solver caches.
-    """
+    """Linker of one program state; `max_answers` limits the answers that the solver caches."""
 
     def __init__(
         self,
@@ -67,7 +60,6 @@ class Linker:
         self._imports: dict[str, tuple[frozenset[str], int]] = {}
 
     def callees(self, key: str) -> tuple[Edge, ...]:
-        """Return what a node calls; nothing for an unknown node."""
         self._limit_cache()
         return self._ctx.memoize(self._callees, key, lambda: self._find_callees(key))
 
@@ -77,7 +69,6 @@ class Linker:
         return self._ctx.memoize(self._callers, key, lambda: self._find_callers(key))
 
     def links(self, key: str) -> NodeLinks:
-        """Return what a node calls and imports, with the inputs of both."""
         self._ctx.inputs = 0
         calls = self.callees(key)
         path, qualname = split_node_key(key)
@@ -109,7 +100,6 @@ class Linker:
         return _edges(found)
 
     def subclasses(self, key: str) -> tuple[Edge, ...]:
-        """Return all direct and indirect subclasses of a class."""
         file, qualname = self._node(key)
         number = None if file is None else file.nodes[qualname]
         if file is None or number is None or file.scopes[number].kind != CLASS_SCOPE:
@@ -130,10 +120,7 @@ class Linker:
         return self._first(self._ctx.solve(question), {FUNCTION})
 
     def resolve_export(self, dotted: str) -> str | None:
-        """Return the definition behind `pkg.Name`, following re-exports of the module `pkg`.
-
-        None unless it is a function or class of the program.
-        """
+        """Return the function or class behind `pkg.Name`, following re-exports of `pkg`."""
         module, _, name = dotted.rpartition(".")
         found = self._ctx.resolve_import("", 0, module) if module else None
         if found is None or found[0] != MODULE:

@@ -34,14 +34,12 @@ class ModuleLookup:
         return self._at(folder, dotted)
 
     def submodule(self, value: Value, name: str) -> Value | None:
-        """Return the submodule `name` of a package or namespace."""
         if value[0] == NAMESPACE:
             return self._at(value[1], name)
         path: str = value[1]
         return self._at(_folder(path), name) if _is_init(path) else None
 
     def is_project_module(self, dotted: str) -> bool:
-        """True if the first part of `dotted` is a module of the project."""
         top = dotted.partition(".")[0]
         return any(self._at(root, top) is not None for root in self._roots)
 
@@ -69,7 +67,6 @@ class ModuleLookup:
         return (MODULE, init) if init in self._paths else (NAMESPACE, folder)
 
     def _import_root(self, folder: str) -> str:
-        """Return the import root of the package that contains `folder`."""
         while folder and folder + _INIT in self._paths:
             folder = _folder(folder[:-1])
         return folder

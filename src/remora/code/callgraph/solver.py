@@ -1,12 +1,9 @@
 """Least-fixpoint solver for questions that depend on one another, with cycles.
 
-A question is a tuple whose first item names the rule that answers it. A rule reads the answers of
-other questions. Answers only grow, and a question whose rule read an answer is evaluated again when
-that answer grows. Outside cycles an answer is read only when it is complete, so rules may also test
-if there is an answer at all; the result does not depend on the order of the questions. Recursion is
-bounded.
-
-The solver stores each answer with its inputs, a set of bits (see `incremental`).
+A question is a tuple whose first item names the rule that answers it. Rules read the answers of
+other questions. Answers only grow; when one grows, the rules that read it run again. Outside cycles
+an answer is read only when it is complete, so rules may test if there is one; the order of
+questions does not matter. Recursion is bounded. Each answer has its inputs (see `incremental`).
 """
 
 from collections.abc import Callable, Mapping
@@ -54,7 +51,6 @@ class Solver:
         self._depth = 0
 
     def solve(self, question: Question) -> Values:
-        """Return the final answer; within a rule, the same as `read`."""
         if self._current is None:
             found = self._answers.get(question)
             if found is not None:
@@ -107,10 +103,7 @@ class Solver:
                     self._queue[deep.question] = None
 
     def memoize(self, cache: dict[_K, tuple[_T, int]], key: _K, make: Callable[[], _T]) -> _T:
-        """Return the cached result of `make`, and record the inputs it was made from.
-
-        Within a rule, `make` must not read answers: they may still grow.
-        """
+        """Return the cached result of `make`, with its inputs; `make` must not read answers."""
         known = cache.get(key)
         if known is None:
             outer, self.inputs = self.inputs, 0

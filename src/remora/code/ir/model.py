@@ -137,11 +137,7 @@ class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Statements that run together or not at all.
-
-    `group` is the same number for all arms of an if, try or match. `arms` is their number if one
-    of them always runs, else 0. `flags`: LOOP, LEAVES_FUNCTION, IN_TRY.
-    """
+    """Statements that run together or not at all; `arms` is 0 unless one arm always runs."""
 
     parent: int
     group: int
@@ -154,12 +150,11 @@ Export = str | tuple[int, str]
 
 
 class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """IR of one file.
+    """IR of one file; `statements` is the block of each statement.
 
-    `names` are all names that the file uses, for an index over files. They include `def NAME` for
-    definitions, `class (NAME` for bases, `set NAME` for attributes set on anything but `self`, and
-    `property NAME`. `statements` is the block of each statement. `exports` is None without an
-    `__all__` that can be evaluated.
+    `names` index the file: they include `def NAME`, `class (NAME` for bases, `set NAME` for
+    attributes set on anything but `self`, and `property NAME`. `exports` is None without a usable
+    `__all__`.
     """
 
     path: str
@@ -185,7 +180,6 @@ _COMPOUND = (list, tuple)
 
 
 def has_tag(term: Any, tag: int) -> bool:
-    """True for a compound term with that tag."""
     return isinstance(term, _COMPOUND) and bool(term[0] == tag)
 
 
@@ -197,8 +191,6 @@ def unqualified_name(term: Any) -> str:
 
 
 class _LoweredFileStart(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The first fields of `LoweredFile`."""
-
     path: str
     names: tuple[str, ...]
 
@@ -209,7 +201,6 @@ _start_decoder = msgspec.msgpack.Decoder(_LoweredFileStart)
 
 
 def encode_lowered(lowered: LoweredFile) -> bytes:
-    """Return the stored form."""
     return _encoder.encode(lowered)
 
 

@@ -85,15 +85,12 @@ class PytestFile:
         return ("test", outer) if name.startswith("test") and may_be_test else None
 
     def fixture_name(self, qualname: str) -> str:
-        """Return the name by which tests request the fixture."""
         return self._fixtures[qualname]
 
     def is_autouse(self, qualname: str) -> bool:
-        """True if the fixture is `autouse`."""
         return qualname in self._autouse
 
     def defines_fixture(self, name: str) -> bool:
-        """True if the file defines a fixture with that name."""
         return name in self._fixtures.values()
 
     def tests(self, within: str = "") -> Iterator[str]:
@@ -104,8 +101,7 @@ class PytestFile:
                 yield qualname
 
     def fixture_users(self, fixture: str) -> Iterator[str]:
-        """Yield tests and fixtures that request a fixture: by parameter, mark or
-        `request.getfixturevalue`."""
+        """Yield tests and fixtures that request it by parameter, mark or `getfixturevalue`."""
         yield from self._users_by_fixture.get(fixture, ())
 
     def functions_using(self, name: str) -> Iterator[str]:
@@ -138,7 +134,6 @@ class PytestFile:
         return name
 
     def _outermost(self, qualname: str) -> str | None:
-        """Return the outermost function around a node."""
         parts = qualname.split(".")
         for end in range(1, len(parts) + 1):
             outer = ".".join(parts[:end])
@@ -158,7 +153,6 @@ class PytestFile:
 
     @cached_property
     def _users_by_fixture(self) -> Mapping[str, Sequence[str]]:
-        """Fixture name → qualnames of its users."""
         found: dict[str, dict[str, None]] = {}
         for qualname, names in self._requests():
             for name in names:
@@ -181,7 +175,6 @@ class PytestFile:
                 yield test, names
 
     def _fixtures_in_marks(self, marks: Iterable[Any]) -> Iterator[str]:
-        """Yield the fixture names in `usefixtures` marks."""
         pending = list(marks)
         while pending:
             mark = pending.pop()
@@ -192,7 +185,6 @@ class PytestFile:
                 pending += self._lowered.containers[mark[1]].items
 
     def _decorators(self, scope: Scope) -> list[Any]:
-        """Return the terms of the decorators."""
         return [self._lowered.calls[number].callee for number in scope.decorators]
 
     def _call_of(self, term: Any) -> Call | None:
@@ -200,5 +192,4 @@ class PytestFile:
 
 
 def _texts(terms: Iterable[Any]) -> list[str]:
-    """Return the constant strings among the terms."""
     return [str(t[1]) for t in terms if isinstance(t, Sequence) and len(t) > 1 and t[0] == TEXT]

@@ -51,14 +51,12 @@ class PytestProject:
         return PytestFile(lowered) if known or "/test" in f"/{path}" else None
 
     def files_named_after(self, module: str) -> Iterator[PytestFile]:
-        """Yield the test files named after a module."""
         ends = (f"/test_{module}.py", f"/{module}_test.py")
         for path in sorted(p for p in self._program.paths() if f"/{p}".endswith(ends)):
             if pytest_file := self.file(path):
                 yield pytest_file
 
     def classes_in(self, path: str) -> frozenset[str]:
-        """Return the qualnames of the classes of a file."""
         if path not in self._classes:
             lowered = self._program.lowered(path)
             scopes = lowered.scopes if lowered is not None else ()
@@ -131,7 +129,6 @@ class PytestProject:
                     yield pytest_file, f"{runs}.{test}"
 
     def _test_names(self, path: str, qualname: str) -> Iterator[str]:
-        """Yield the test names of a class and its bases."""
         pending, seen = [(path, qualname)], {(path, qualname)}
         while pending and len(seen) < _MAX_CLASSES:
             file, owner = pending.pop()
@@ -169,11 +166,9 @@ class PytestProject:
         )
 
     def _defining(self, name: str) -> list[str]:
-        """Return the files that define a name, or none if there are more than three."""
         files = self._program.mentioning(f"def {name}") if name else ()
         return sorted(files) if len(files) <= 3 else []
 
 
 def _records(pytest_file: PytestFile | None) -> int:
-    """Return the number of records of a file."""
     return 0 if pytest_file is None else pytest_file.estimated_records

@@ -25,9 +25,8 @@ class RelatedTests:
     def of(self, key: str, *, depth: int = DEPTH) -> tuple[Related, ...]:
         """Return the tests of a node, by tier, then by distance; none for an unknown node.
 
-        They call the node through at most `depth` calls (fixtures included), use a name that they
-        import from it, or are named after it. The tier is that of the weakest link; `unique` for a
-        match by name.
+        They call it through at most `depth` calls (fixtures included), use a name imported from it,
+        or are named after it (`unique`). The tier is that of the weakest link.
         """
         search = CallerSearch(
             self._linker, self._program, self._reverse_links, self._project, depth=depth

@@ -40,7 +40,6 @@ class ReverseLinks:
         self._tried_to_reverse = False
 
     def importers(self, key: str) -> tuple[Edge, ...]:
-        """Return the modules that import the node."""
         known = None if self._known is None else self._known.importers(key)
         if known is not None:
             return known
@@ -49,11 +48,7 @@ class ReverseLinks:
         return self._importers[key]
 
     def callers(self, key: str) -> Sequence[Edge]:
-        """Return callers in any order.
-
-        After many queries in a project of moderate size, all callees are found once and reversed,
-        which is faster.
-        """
+        """Return callers in any order; after many queries all links are reversed (faster)."""
         known = None if self._known is None else self._known.callers(key)
         if known is not None:
             return known

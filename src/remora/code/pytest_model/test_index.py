@@ -36,8 +36,7 @@ class FoundTests:
             self._note(rank, depth, path, f"{runs}.{name}")
 
     def add_served(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
-        """Add all tests that a setup function or autouse fixture serves: those of its class or file,
-        or of all files below a conftest's folder."""
+        """Add all tests of the class, file or folder that a setup function or fixture serves."""
         owner, _, name = qualname.rpartition(".")
         if owner:
             for test_file, test in self._project.tests_set_up_by(file.path, owner, name):

@@ -14,10 +14,7 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 def tests_named_after(
     program: Program, project: PytestProject, key: str
 ) -> Iterator[tuple[PytestFile, str]]:
-    """Yield files and qualnames of tests named after a node.
-
-    Tests in a file named after the node's module win; else the name must occur in only one file.
-    """
+    """Yield files and names of tests named after a node; outside its own file only if unique."""
     path, qualname = split_node_key(key)
     named_files = list(project.files_named_after(_module_name(path)))
     if qualname == MODULE:

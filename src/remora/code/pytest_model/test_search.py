@@ -134,8 +134,7 @@ class CallerSearch:
         return qualname != MODULE and qualname not in self._project.classes_in(path)
 
     def _follow_implicit_calls(self, rank: int, depth: int, key: str, *, uncalled: bool) -> None:
-        """Follow calls by operators and libraries: of methods through instances, of nested
-        functions through their parent. `uncalled`: no caller is known."""
+        """Follow calls by operators and libraries; `uncalled`: no caller is known."""
         path, qualname = split_node_key(key)
         owner, _, name = qualname.rpartition(".")
         parent = node_key(path, owner)
@@ -192,10 +191,7 @@ class CallerSearch:
             pending += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
 
     def _import_time_users(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
-        """Push nodes that an import-time call of `maker` decorates.
-
-        Return the classes whose bodies call it.
-        """
+        """Push nodes that an import-time call of `maker` decorates; return classes that call it."""
         found = []
         for edge in self._reverse_links.callers(maker):
             if self._runs_later(edge):

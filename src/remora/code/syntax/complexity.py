@@ -8,10 +8,10 @@ from remora.ids import NodeKey
 
 
 def complexities(definitions: Sequence[Definition], branches: Sequence[int]) -> list[int]:
-    """Return the complexity of each definition; `branches` are counted without nested definitions.
+    """Return the complexity of each definition; `branches` are counted without nested ones.
 
-    A function: its branches plus 1. A class: (1 + its branches + the sum of its methods) divided by
-    its number of methods, rounded down, plus 1 if it has more than one method.
+    A function: branches + 1. A class: (1 + branches + the sum of its methods) divided by its
+    methods, rounded down, plus 1 if it has more than one.
     """
     methods: dict[NodeKey, list[int]] = {}
     for (node, _, _, parent), count in zip(definitions, branches, strict=True):

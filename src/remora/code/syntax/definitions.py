@@ -53,11 +53,7 @@ class _Scope(NamedTuple):
 
 
 def find_definitions(tree: ast.Module, spelled: str) -> list[Definition]:
-    """Return the definitions of a file at any depth, in source order.
-
-    `spelled` is the path as in node keys. A repeated name gets `#2`, `#3`. The pass does not
-    recurse, because `elif` chains nest deeply.
-    """
+    """Return all definitions in source order; repeated names get `#2`, `#3`. Does not recurse."""
     definitions: list[Definition] = []
     # reserve the module's own key: a definition may also be called __module__
     scope = _Scope("", node_key(spelled), {MODULE: 1})

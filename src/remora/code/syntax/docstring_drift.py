@@ -38,9 +38,8 @@ RARELY_DOCUMENTED = frozenset(
 class DocstringDrift(NamedTuple):
     """Certain differences between a docstring and its code.
 
-    `unknown_parameters` are documented but missing in the code; `undocumented_parameters` are
-    missing in a documented list. `no_value`: a result is documented and there is none.
-    `never_raised` and `undocumented_exceptions` are the same for a list of exceptions.
+    `unknown_parameters` are not in the code; `undocumented_parameters` are missing in a documented
+    list. `no_value`: a result is documented and there is none.
     """
 
     unknown_parameters: frozenset[str] = frozenset()
@@ -54,12 +53,10 @@ _NO_DRIFT = DocstringDrift()
 
 
 def is_docstring_outdated(node: DefinitionNode, docstring: str) -> bool:
-    """True if the docstring of a function or class differs from the code."""
     return find_drift(node, docstring) != _NO_DRIFT
 
 
 def find_drift(node: DefinitionNode, docstring: str) -> DocstringDrift:
-    """Return the differences between a function or class and its docstring."""
     found = parse_documented_items(docstring)
     if found is None:
         return _NO_DRIFT
@@ -90,10 +87,7 @@ def _parameter_drift(
 
 
 def _init_drift(found: DocumentedItems, code: Sequence[ast.stmt]) -> frozenset[str]:
-    """Return parameters that a class documents and its own `__init__` does not take.
-
-    None at all if the class body mentions one of them.
-    """
+    """Return documented parameters that `__init__` does not take; none if the class uses one."""
     for statement in code:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
             unknown = _unknown_parameters(found.parameters or frozenset(), statement.args)
@@ -142,7 +136,6 @@ def _exception_drift(
 
 
 def _never_raised(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
-    """Return the documented exceptions that no `raise` statement of the body raises."""
     if raised.unnamed:
         return frozenset()
     candidates = documented - _IMPLICIT_EXCEPTIONS

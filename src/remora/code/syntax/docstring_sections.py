@@ -45,11 +45,7 @@ _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
 
 
 class DocumentedItems(NamedTuple):
-    """Items that a docstring documents.
-
-    `parameters` and `raises` are names; None if there is no such list or it is ambiguous.
-    `returns` and `yields`: a value other than None is documented.
-    """
+    """Items that a docstring documents; None for no list or an ambiguous one."""
 
     parameters: frozenset[str] | None
     raises: frozenset[str] | None
@@ -62,7 +58,6 @@ _Entry = tuple[SectionKind, str | None]
 
 
 def parse_documented_items(docstring: str) -> DocumentedItems | None:
-    """Return the items that a docstring documents; None if it has no sections."""
     if "\n" not in docstring and ":" not in docstring:
         return None
     if _ANY_SECTION.search(docstring) is None:

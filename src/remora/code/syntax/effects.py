@@ -28,10 +28,7 @@ _BUILTIN_EXCEPTIONS: dict[str, type[BaseException]] = {
 
 
 class RaisedExceptions(NamedTuple):
-    """Exceptions in the `raise` and `assert` statements of a body.
-
-    `unnamed`: at least one `raise` does not name its exception. `caught`: the body catches some.
-    """
+    """Exceptions of a body; `unnamed`: some `raise` names none, `caught`: it catches some."""
 
     names: frozenset[str]
     unnamed: bool
@@ -73,12 +70,10 @@ def may_be_subclass(name: str, base: str) -> bool:
 
 
 def is_builtin_exception(name: str) -> bool:
-    """True if `name` is a built-in exception."""
     return name in _BUILTIN_EXCEPTIONS
 
 
 def returns_or_yields(body: Sequence[ast.stmt]) -> bool:
-    """True if the body returns a value or yields."""
     returns = (node for node in _statements(body) if isinstance(node, ast.Return))
     if any(not is_none_or_missing(node.value) for node in returns):
         return True

@@ -17,9 +17,8 @@ _MAX_HEADER_ROWS = 60
 def parse_with_recovery(utf8: bytes) -> ast.Module:
     """Return the definitions and statements of a broken file, at their positions.
 
-    Statements that parse are kept. A broken definition is built from its header and the parts of
-    its body that parse; a broken header keeps only its name. A broken compound statement becomes an
-    `if` with its blocks; anything else becomes `pass`.
+    Statements that parse are kept. A definition keeps its header, or only its name, and the parts
+    of its body that parse. A compound statement becomes an `if`; anything else `pass`.
     """
     recovery = _Recovery(StatementRows(utf8))
     return ast.Module(recovery.block(0, len(recovery.rows.lines), 0, strings=True), type_ignores=[])
@@ -199,7 +198,6 @@ class _Recovery:
         return ast.copy_location(found, position)
 
     def _placeholder(self, piece: _Piece) -> ast.Pass:
-        """Return a `pass` that covers some rows."""
         lines = self.rows.lines
         last = next(
             (row for row in range(piece.end - 1, piece.first, -1) if self.rows.indents[row] >= 0),

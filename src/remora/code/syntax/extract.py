@@ -24,11 +24,7 @@ _MAX_CACHED_BYTES = 256 * 1024
 
 
 def parse_module(path: str, source: bytes) -> Module | Unreadable:
-    """Return the nodes of one file. Never raises or warns.
-
-    `path` is relative to the root, POSIX, not spelled as in node keys. Recent results are cached,
-    because every turn locates its node several times.
-    """
+    """Return the nodes of the file at `path` (relative, POSIX), cached. Never raises or warns."""
     return _cached(path, source) if len(source) <= _MAX_CACHED_BYTES else _parsed(path, source)
 
 

@@ -9,10 +9,7 @@ _SOURCE_FOLDER = "src"
 
 
 def package_of(path: str) -> tuple[str, ...]:
-    """Return the package of a file: its folders below `src` or the last non-identifier folder.
-
-    `pkg/__init__.py` and `pkg/a.py` both give `("pkg",)`.
-    """
+    """Return the folders of a file below `src` or the last folder that is not an identifier."""
     folders = path.split("/")[:-1]
     for index in range(len(folders) - 1, -1, -1):
         if folders[index] == _SOURCE_FOLDER or not folders[index].isidentifier():
@@ -21,10 +18,7 @@ def package_of(path: str) -> tuple[str, ...]:
 
 
 def imported_names(path: str, imports: Iterable[ImportNode]) -> tuple[str, ...]:
-    """Return unique names such as `os`, `typing.Optional`, `pkg.sub.*`, in source order.
-
-    A relative import above the outermost folder stays as written: `..a`.
-    """
+    """Return unique names such as `os`, `typing.Optional`, `pkg.sub.*`, in source order."""
     names: dict[str, None] = {}
     package = package_of(path)
     for node in imports:

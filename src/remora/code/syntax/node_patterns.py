@@ -13,9 +13,8 @@ _MIN_SIMILARITY = 0.5
 def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
     """Return the keys that match `pattern`, in their order.
 
-    A pattern is a name or a case-sensitive glob (`*`, `?`, `[…]`), compared with `path:qualname`
-    and with the qualname; a leading `node:` is ignored. An exact name is never used as a glob,
-    because paths may contain brackets.
+    A pattern is a name or a case-sensitive glob, compared with `path:qualname` and with the
+    qualname; a leading `node:` is ignored. An exact name is not a glob: paths may contain brackets.
     """
     wanted = pattern.removeprefix("node:")
     known = tuple(keys)

@@ -15,12 +15,11 @@ SUMMARY_LIMIT = 300
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """A function, a class or a module of one file.
 
-    `path` is the real one, `key` has it spelled. Lines count from 1; the span goes from the first
-    decorator to the last line (1 to 0 for an empty module). Hashes are SHA-256: `source_hash` of
-    the span's raw lines without the last newline, `body_hash` of the body without docstring, as
-    UTF-8 and dedented, so that it survives a rename and a move. `docstring_outdated`: the docstring
-    certainly differs from the code. `parent` is None for modules. `skip`: this node or one around
-    it has a skip comment.
+    `path` is the real one, `key` has it spelled. Lines count from 1; the span starts at the first
+    decorator (1 to 0 for an empty module). Hashes are SHA-256: `source_hash` of the span's raw
+    lines without the last newline, `body_hash` of the dedented body without docstring, so that it
+    survives a rename and a move. `parent` is None for modules. `skip`: it or a node around it has a
+    skip comment.
     """
 
     key: NodeKey
@@ -52,17 +51,13 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_node(module: Module, key: str) -> Node | None:
-    """Return the node with that key, or None."""
     return next((node for node in module.nodes if node.key == key), None)
 
 
 def own_lines(
     module: Module, key: NodeKey, known: Container[NodeKey] | None = None
 ) -> frozenset[int]:
-    """Return the lines of the node's span outside its nested nodes. Raises NotFound.
-
-    With `known`, only nested nodes in `known` are excluded: new ones belong to the node's author.
-    """
+    """Return the lines outside nested nodes (or those in `known`). Raises NotFound."""
     node = find_node(module, key)
     if node is None:
         raise NotFound(f"{module.path} has no node {key}")

@@ -36,9 +36,8 @@ _TEXT_NAMES = {
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """One use of a name: its line (from 1), the line's text, and the kind of use.
 
-    `kind`: definition, parameter, import, call, read, write, keyword, declaration (`global`,
-    `nonlocal`), string (a literal equal to the name, as in `__all__`), or text (a match of the word
-    in a file that does not parse).
+    `declaration` is `global` or `nonlocal`, `string` a literal equal to the name (as in `__all__`),
+    `text` a match of the word in a file that does not parse.
     """
 
     line: int

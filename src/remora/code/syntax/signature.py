@@ -63,7 +63,6 @@ def first_text_line(text: str) -> str:
 
 
 def docstring_text(body: Sequence[ast.stmt]) -> str | None:
-    """Return the value of the docstring; None if there is none."""
     if body and body[0].__class__ is ast.Expr:
         first: Any = body[0].value
         if first.__class__ is ast.Constant and isinstance(first.value, str):
@@ -72,12 +71,10 @@ def docstring_text(body: Sequence[ast.stmt]) -> str | None:
 
 
 def decorator_texts(node: DefinitionNode, source: Source) -> tuple[str, ...]:
-    """Return the source of each decorator with its `@`, such as `@staticmethod`."""
     return tuple("@" + source_segment(expression, source) for expression in node.decorator_list)
 
 
 def source_segment(node: ast.expr, source: Source) -> str:
-    """Return the source text of `node`."""
     start = source.offset(node.lineno, node.col_offset)
     end = source.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
     return source.utf8[start:end].decode("utf-8", "backslashreplace")

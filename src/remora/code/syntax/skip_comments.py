@@ -13,11 +13,7 @@ _IGNORED_TOKENS = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCOD
 
 
 class SkipComments(NamedTuple):
-    """Lines of skip comments.
-
-    `statements`: first lines of the statements with the comment in their header. `standalone`: lines
-    with only the comment.
-    """
+    """First lines of marked statements, and lines with only the comment."""
 
     statements: frozenset[int] = frozenset()
     standalone: frozenset[int] = frozenset()

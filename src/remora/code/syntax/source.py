@@ -20,11 +20,7 @@ _NEWLINE, _RETURN = b"\n\r"
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that cannot be decoded or parsed.
-
-    `path` is the given one. `detail` is one line for people. `line` counts from 1; None if the
-    error has no position.
-    """
+    """A file that cannot be decoded or parsed; `detail` is one line, `line` counts from 1."""
 
     path: str
     detail: str
@@ -34,9 +30,8 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 class Source(msgspec.Struct, frozen=True):
     r"""A file that parsed.
 
-    The columns of `tree` count bytes of `utf8`: UTF-8 without a byte order mark, with `\n` line
-    ends. `raw` are the bytes of the file. `raw_starts` and `starts` are the offsets of each line in
-    `raw` and `utf8`, and of the end; both have the same length.
+    Columns of `tree` count bytes of `utf8`: UTF-8 without byte order mark, with `\n` line ends.
+    `raw_starts` and `starts` are the offsets of each line in `raw` and `utf8`, and of the end.
     """
 
     raw: bytes
@@ -91,10 +86,9 @@ def _read(source: bytes) -> Source:
 
 
 def read_with_recovery(source: bytes, recover: Callable[[bytes], ast.Module]) -> Source:
-    r"""Read a file that `read_source` rejects, as far as possible.
+    """Read a file that `read_source` rejects, as far as possible.
 
-    NUL and undecodable bytes become escapes such as `\x00` and `\xff`. If the result does not parse,
-    `recover` builds the tree from `Source.utf8`.
+    NUL and undecodable bytes are escaped; `recover` builds the tree if needed.
     """
     escaped = source.replace(b"\0", b"\\x00")
     try:
@@ -110,7 +104,6 @@ def read_with_recovery(source: bytes, recover: Callable[[bytes], ast.Module]) ->
 
 
 def _lines(source: bytes, utf8: bytes, encoding: str) -> tuple[list[int], bytes, list[int]]:
-    """Return `raw_starts`, `utf8` and `starts` of a Source."""
     if b"\r" in utf8:
         utf8 = utf8.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     raw_starts = starts = _line_starts(source)
@@ -163,7 +156,6 @@ def _decode(source: bytes) -> tuple[str, str]:
 
 
 def _encoding(source: bytes) -> str:
-    """Return the encoding by PEP 263."""
     found = _TWO_LINES.match(source)
     head = found[0] if found else b""
     if b"coding" not in head and not head.startswith(codecs.BOM_UTF8):

@@ -25,7 +25,6 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def line_count(self) -> int:
-        """Number of lines."""
         return self.line_end - self.line_start + 1
 
 
@@ -39,7 +38,6 @@ def span_of(node: DefinitionNode, source: Source, code: Sequence[ast.stmt] | Non
 
 
 def module_span(source: Source) -> tuple[Span, str]:
-    """Return the span of the whole file, and the hash of all its bytes."""
     end = len(source.starts) - 1
     lines = source.raw_lines(1, end)
     digest = sha256(lines)
@@ -50,7 +48,6 @@ def module_span(source: Source) -> tuple[Span, str]:
 
 
 def without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
-    """Return the statements after the docstring."""
     return body if docstring_text(body) is None else body[1:]
 
 

@@ -45,7 +45,6 @@ class StatementRows:
         return bool(self.header(row)) or self.is_decorator(row) or self.is_compound(row)
 
     def is_decorator(self, row: int) -> bool:
-        """True if the row starts with `@`."""
         return self.lines[row].lstrip().startswith("@")
 
     def is_compound(self, row: int) -> bool:
@@ -53,10 +52,7 @@ class StatementRows:
         return _COMPOUND.match(self.lines[row]) is not None
 
     def starts_statement(self, row: int, *, strings: bool) -> bool:
-        """True if a statement may start here; without `strings`, string boundaries are ignored.
-
-        A definition inside brackets counts: an earlier bracket was not closed.
-        """
+        """True if a statement may start here, even in brackets: one may not have been closed."""
         line = self.lines[row]
         if self.indents[row] < 0 or (strings and row in self._in_string):
             return False

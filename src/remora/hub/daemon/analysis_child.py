@@ -1,9 +1,9 @@
 """Child process that analyses large files, so that the daemon can answer meanwhile.
 
-Its argument is the limit of its address space in bytes. Standard input holds for each file 4 bytes
-of length, then a MessagePack pair of path and source. Standard output holds likewise the FileFacts
-without nodes, then the nodes in portions, ended by an empty one: decoding a hundred thousand at
-once would block the daemon. It ends at end-of-file, and with its parent.
+Its argument is the limit of its address space in bytes. It reads framed MessagePack pairs of path
+and source from standard input, and writes for each framed FileFacts without nodes, then the nodes
+in portions, ended by an empty one: decoding a hundred thousand at once would block the daemon. It
+ends at end-of-file, and with its parent.
 """
 
 import os
@@ -23,7 +23,6 @@ _NODES = 1000
 
 
 def main() -> None:
-    """Answer until end-of-file on standard input."""
     answers = begin()
     tune_gc()
     limit = int(sys.argv[1])

@@ -38,7 +38,6 @@ class AnalysisPool:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, if there is one."""
         return None if self._child is None else self._child.pid
 
     async def analyse(self, path: str, source: bytes) -> FileFacts:
@@ -61,7 +60,6 @@ class AnalysisPool:
                 self._end = asyncio.get_running_loop().call_later(_IDLE_S, self._let_go)
 
     async def close(self) -> None:
-        """End the child."""
         if self._end is not None:
             self._end.cancel()
         await self._kill()

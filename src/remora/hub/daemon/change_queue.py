@@ -5,10 +5,7 @@ from itertools import chain, islice
 
 
 class ChangeQueue:
-    """Each change has a number; a request waits for those seen before it arrived.
-
-    A path is queued once, by its first number: one read covers all earlier changes. Paths are raw.
-    """
+    """Numbered changes of raw paths; each path is queued once, by its first number."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -27,8 +24,7 @@ class ChangeQueue:
 
     @property
     def sweep_wanted(self) -> bool:
-        """True if a sweep is next. Files that the last sweep found are read first, so that repeated
-        requests for a sweep cannot delay everything else."""
+        """True if a sweep is next; files of the last sweep come first, so that none is delayed."""
         if self._sweep is None:
             return False
         return all(number > self._owed for number in self._paths.values())
@@ -44,8 +40,7 @@ class ChangeQueue:
         return self._oldest() > ticket
 
     def only_elsewhere_since(self, ticket: int) -> float | None:
-        """Return when the child process began with the last unread file up to a number; None if
-        this process has something to do first."""
+        """Return when the child began with the last unread file; None if it is not the last."""
         if self._sweep is not None and self._sweep <= ticket:
             return None
         if any(number <= ticket for number in self._paths.values()):
@@ -56,7 +51,6 @@ class ChangeQueue:
         )
 
     def add(self, paths: Iterable[str]) -> None:
-        """Queue paths that changed, or may have."""
         for path in paths:
             if path not in self._paths:
                 self._number += 1
@@ -94,8 +88,7 @@ class ChangeQueue:
             self._paths[path] = min(number, self._paths.get(path, number))
 
     def send_away(self, path: str, number: int, now: float) -> int:
-        """Note that the child reads a file from `now` on (monotonic seconds), and return the number
-        of that errand: a file that changes meanwhile is sent again."""
+        """Note that the child reads a file from `now` on; return the number of that errand."""
         self._errand += 1
         before = self._elsewhere.get(path, (number, now, 0))
         self._elsewhere[path] = (*before[:2], self._errand)

@@ -83,8 +83,7 @@ class Daemon:
         self._released = False
 
     async def run(self, parts: Parts, ready: Callable[[StatusResult], None]) -> Outcome:
-        """Answer requests until stopped, or until a restart is better; `ready` is called when it
-        accepts requests. Raises OutsideError where it cannot listen."""
+        """Answer requests until stopped or a restart is better. Raises OutsideError."""
         loop = asyncio.get_running_loop()
         self._outcome = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -143,12 +142,11 @@ class Daemon:
             self._events.put_nowait(self._handler.announce(generation, changed, reached))
 
     async def _announce(self) -> None:
-        """Send events one after the other."""
         while True:
             await (await self._events.get())
 
     def _collect_observations(self) -> None:
-        """Store observations that test runs left beside the database: only the daemon writes there."""
+        """Store observations of test runs: only the daemon writes the database."""
 
         def record(observation: Observation) -> None:
             done = self._parts.store.record_observed(observation)
@@ -288,7 +286,7 @@ class Daemon:
             self._outcome.set_result(outcome)
 
     def _begin_empty(self) -> None:
-        """Restart with an empty database: a reader found damage that the writer may not see."""
+        """Restart with an empty database: a reader found damage."""
         self._damaged = True
         self._end("restart")
 

@@ -1,9 +1,8 @@
 """Child process that precomputes links: one round, then it ends.
 
-Its argument is the database, which it only reads. Standard output holds framed MessagePack
-messages: the Beginning; after `GO` on standard input, every Portion; and an empty one at the end.
-It runs at the lowest priority and ends early rather than use much memory; its results are kept, and
-the next child continues from there.
+Its argument is the database, which it only reads. Standard output holds framed MessagePack: the
+Beginning; after `GO` on standard input, every Portion; and an empty one. It runs at the lowest
+priority and ends early rather than use much memory; the next child continues.
 """
 
 import os
@@ -31,7 +30,6 @@ _LARGEST = 4 << 30  # bytes of address space: a file that needs more cannot be l
 
 
 def main() -> int:
-    """Run one round."""
     messages = begin()
     if messages is None:
         return UNREADABLE

@@ -57,8 +57,7 @@ def begin_round(db: Path) -> LinkRound:
 
 
 def find_links(about: LinkRound) -> Iterator[Portion]:
-    """Yield the links of some nodes of a file at a time; a node that makes the linker fail is reported
-    as failed. Raises RemoraError where the database cannot be read."""
+    """Yield the links of some nodes of a file at a time, and those that make the linker fail."""
     linker, known = about.new_linker(), about.carried
     for keys in _parts(about.todo.values()):
         found = _portion(linker, keys, known)

@@ -38,8 +38,7 @@ class _EndedError(Exception):
 
 
 class LinkScheduler:
-    """`damaged` is called when the database is damaged. Where links cannot be found or stored,
-    requests are answered without them, and it retries later."""
+    """Reports `damaged`, and retries where links cannot be found or stored."""
 
     def __init__(
         self,

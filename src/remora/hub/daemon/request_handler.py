@@ -81,7 +81,6 @@ class RequestHandler:
 
     @property
     def subscribers(self) -> int:
-        """Number of subscribers."""
         return len(self._subscribers)
 
     def subscribe(self, send: Callable[[bytes], None]) -> Callable[[], None]:
@@ -90,7 +89,6 @@ class RequestHandler:
         return lambda: self._subscribers.pop(send, None)
 
     def close(self) -> None:
-        """Stop answering."""
         self._threads.close()
         self._at_hand.close()
 
@@ -113,7 +111,7 @@ class RequestHandler:
                 send(line)
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
-        """Return the line that answers, at once if everything is known. Raises Refused."""
+        """Return the answer's line, at once if everything is known. Raises Refused."""
         if is_immediate(request):
             return self._line(request, handle(request, self))
         self.last_asked = time.monotonic()
@@ -182,11 +180,9 @@ class RequestHandler:
         return answer_line(request, self._known.generation, result)
 
     def status(self) -> Any:
-        """Return the status as `hub status` prints it."""
         return self._known.status()
 
     def changed_since(self, generation: int) -> dict[str, Any]:
-        """Return which nodes changed after a generation."""
         changed, complete = self._known.changed_since(generation)
         return {
             "generation": self._known.generation,

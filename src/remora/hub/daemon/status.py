@@ -22,12 +22,10 @@ class DaemonStatus:
         self.http: str | None = None
 
     def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
-        """Return the keys changed after a generation, and True if these are all."""
         changed, complete = self._store.changed_since(generation)
         return tuple(changed), complete
 
     def status(self) -> StatusResult:
-        """Return the status as `hub status` prints it."""
         sweep = self.updater.last_sweep
         if not self.updater.storing.locked():
             self._counts = self._store.counts()

@@ -93,8 +93,7 @@ class Updater:
         self._wake.set()
 
     async def caught_up(self, ticket: int, patience: float) -> bool:
-        """Wait until all changes up to `ticket` are stored; False if that takes more than `patience`
-        seconds, counted for the child process from when it began."""
+        """Wait until changes up to `ticket` are stored; False after `patience` seconds."""
         until = time.monotonic() + (_TROUBLED_PATIENCE_S if self._trouble else patience)
         while not self.pending.reached(ticket):
             self._urgent.set()
@@ -131,7 +130,6 @@ class Updater:
                 await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """End the child and close the watcher."""
         tasks = [task for _, task in self._away.values()]
         for task in tasks:
             task.cancel()

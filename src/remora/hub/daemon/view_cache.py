@@ -31,7 +31,6 @@ class NewestView:
         return self._view
 
     def close(self) -> None:
-        """Close it; the next question opens it again."""
         if self._view is not None:
             self._view.close()
             self._view = None

@@ -20,11 +20,7 @@ _log = logging.getLogger("remora.hub")
 
 
 def affected_nodes(actions: Iterable[UpdateAction], now: NodeQueries) -> tuple[str, ...]:
-    """Return the sorted keys of existing nodes that the `FindCallers` and `FindTests` actions
-    reach.
-
-    `now` is the state after the change: callers of a removed node are not found.
-    """
+    """Return the sorted keys in `now` that the `FindCallers` and `FindTests` actions reach."""
     search = _Search(now)
     found: set[str] = set()
     for action in actions:
@@ -46,7 +42,6 @@ class _Search:
         self._until = time.monotonic() + PATIENCE_S
 
     def callers(self, action: FindCallers) -> tuple[str, ...]:
-        """Return keys of callers."""
 
         def callers(nodes: list[str]) -> list[list[str]]:
             found = self._links(self._now.callers, "callers", nodes)
@@ -56,7 +51,6 @@ class _Search:
         return script_runner.find_callers(nodes, MOST_REACHED, {"callers": callers})
 
     def tests(self, action: FindTests) -> tuple[str, ...]:
-        """Return keys of existing tests."""
 
         def tests(nodes: list[str]) -> list[list[str]]:
             found = self._links(self._now.tests, "tests", nodes)

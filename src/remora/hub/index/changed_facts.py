@@ -35,8 +35,7 @@ _log = logging.getLogger("remora.hub")
 class ScriptedAnalysis:
     """The `Analyse` of an indexer that follows edits: rules select actions, scripts run them.
 
-    The scripts get their facts from `read_facts`, so both ways give the same result. New, broken
-    and wholly changed files need no scripts. A failing script is logged.
+    New, broken and wholly changed files need no scripts. A failing script is logged.
     """
 
     def __init__(self, *, most_nodes: int = MOST_NODES) -> None:
@@ -77,10 +76,7 @@ def _widest(actions: Iterable[UpdateAction]) -> int:
 
 
 def carried_out(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFacts) -> FileFacts:
-    """Return `into` with the scripts' results for the nodes that `actions` name.
-
-    The scripts read `facts`. Raises ScriptError.
-    """
+    """Return `into` with the scripts' results for the actions' nodes. Raises ScriptError."""
     hosts = _Hosts(facts)
     nodes = {node.qualname: node for node in into.nodes}
     for action in actions:
@@ -107,8 +103,6 @@ def _named(found: Head | Measured) -> tuple[str, dict[str, Any]]:
 
 
 class _Hosts:
-    """Host functions of the scripts: the facts of one file."""
-
     def __init__(self, facts: FileFacts) -> None:
         self._nodes = {node.qualname: node for node in facts.nodes}
 

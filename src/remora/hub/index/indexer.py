@@ -53,8 +53,8 @@ class FileError(NamedTuple):
 class Refreshed(NamedTuple):
     """Outcome of a refresh.
 
-    `changed` are keys; `deferred` raw paths that were too large for now. `rebuilt`: the database
-    was reset: all other files must be stored again.
+    `changed` are keys; `deferred` raw paths that were too large for now. `rebuilt`: all other files
+    must be stored again.
     """
 
     generation: int
@@ -73,11 +73,9 @@ class NoExtras:
     """A project without scripts of its own."""
 
     def state(self) -> str:
-        """Empty."""
         return ""
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:  # noqa: ARG002
-        """Return nothing."""
         return {}
 
 
@@ -103,13 +101,10 @@ class Indexer:
 
     @property
     def file_limit(self) -> int:
-        """Bytes of a file above which it is skipped."""
         return self._members.file_limit
 
     def look(self) -> Look:
-        """Compare every file with its stored Stamp, and by content if the Stamp differs or is
-        recent.
-        """
+        """Compare every file with its stored Stamp; by content if it differs or is recent."""
         began = time.time_ns()
         with self._open() as reader:
             now = self._members.sweep()
@@ -131,10 +126,10 @@ class Indexer:
         defer_over: int | None = None,
         analyse: Analyse | None = None,
     ) -> Refreshed:
-        """Read files (raw paths) and store what changed; remove non-members and unreadable files.
+        """Read raw paths and store what changed; remove non-members and unreadable files.
 
-        Files of more than `defer_over` bytes are listed in `deferred`: `supply` takes their facts.
-        `analyse` replaces the default analysis.
+        Files over `defer_over` bytes are in `deferred`, for `supply`. `analyse` replaces the
+        default.
         """
         wanted = set(paths)
         there = self._members.belonging(wanted)
@@ -232,7 +227,6 @@ class _Work:
         return None
 
     def take(self, path: str, content: Content, facts: FileFacts) -> None:
-        """Queue facts to store."""
         if facts.detail:
             self._errors.append(FileError(path, facts.detail))
         extra = self._extras.extras(facts) if self._state else {}
@@ -242,7 +236,6 @@ class _Work:
             self._write()
 
     def finish(self) -> Refreshed:
-        """Store queued facts."""
         if self._updates or self._gone:
             self._write()
         return Refreshed(
@@ -265,10 +258,7 @@ class _Work:
 
 @contextmanager
 def _collecting_nothing() -> Iterator[None]:
-    """Disable garbage collection in the block: facts have no cycles.
-
-    Collecting takes a tenth of the time for many files, and half of it for one.
-    """
+    """Disable garbage collection, which takes up to half the time: facts have no cycles."""
     if not gc.isenabled():
         yield
         return

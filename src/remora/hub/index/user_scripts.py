@@ -41,8 +41,8 @@ _PATIENCE_PER_RUN_S = 0.008
 class UserScripts:
     """The project's user scripts; a failing one only loses its own value.
 
-    They get no host functions. A script that repeatedly exceeds its limits, or is slow on average,
-    is disabled until it changes.
+    They get no host functions. A script that exceeds its limits, or is slow, is disabled until it
+    changes.
     """
 
     def __init__(self, root: Path) -> None:
@@ -53,11 +53,7 @@ class UserScripts:
         self._state = ""
 
     def state(self) -> str:
-        """Hash of all scripts' names and content, empty without scripts; updated when a file
-        changes.
-
-        Values computed under another state are outdated.
-        """
+        """Hash of all scripts' names and content, under which values are computed."""
         stamps = self._stamped()
         if stamps != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
@@ -69,10 +65,7 @@ class UserScripts:
         return self._state
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        """Return by node key each script's value: at most 4 KB of JSON, or `{"error": one line}`.
-
-        Empty without scripts.
-        """
+        """Return values by node key and script: up to 4 KB of JSON, or `{"error": one line}`."""
         return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
 
     def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
@@ -113,7 +106,6 @@ class _Spent:
         self.seconds = 0.0
 
     def add(self, seconds: float, *, exhausted: bool) -> None:
-        """Add one run."""
         self.runs += 1
         self.exhausted += exhausted
         self.seconds += seconds

@@ -21,10 +21,7 @@ class FoundNode(NamedTuple):
     node_type: NodeType | None = None
     """None without an index."""
     further: tuple[str, ...] = ()
-    """Keys of further definitions of the same name (`#2`, ...), in source order.
-
-    Calls go to the last one, or to all if they exclude each other.
-    """
+    """Keys of further definitions of the same name (`#2`, ...); calls go to the last, or to all."""
 
 
 class Hub(Protocol):
@@ -67,8 +64,7 @@ class Asked(NamedTuple):
 async def find_node(asked: Asked, hub: Hub, aside: Aside) -> FoundNode:
     """Return the node that a name means.
 
-    Raises NotFound with the nearest names, UsageError if several nodes have that name, and
-    OutsideError without a daemon and an index.
+    Raises NotFound with the nearest names, UsageError (several nodes), OutsideError (no source).
     """
     asked = asked._replace(name=unpasted(asked.name))
     name, root, folder = asked

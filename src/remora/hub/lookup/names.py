@@ -23,10 +23,7 @@ class AtLine(NamedTuple):
 
 
 def unpasted(name: str) -> str:
-    """Return the name in the form of a key: `a.py::TestX::test_y[1-2]` is `a.py:TestX.test_y`.
-
-    A trailing call is removed.
-    """
+    """Return the name as a key: `a.py::TestX::test_y[1-2]` is `a.py:TestX.test_y`."""
     path, separator, inside = name.partition(".py::")
     if separator:
         return f"{path}.py:{inside.partition('[')[0].replace('::', '.')}"
@@ -40,10 +37,7 @@ def line_named(name: str) -> AtLine | None:
 
 
 def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
-    """Return the keys that `name` may spell in full, the likeliest first.
-
-    It is read as in a key, as a path below `root`, and as a relative or absolute path in `folder`.
-    """
+    """Return the keys that `name` may spell, likeliest first, also as a path in `folder`."""
     path, qualname = parted(name)
     below = _below(path, root, folder)
     paths = [path, escape_path(path)] if below is None else [path, escape_path(path), below]

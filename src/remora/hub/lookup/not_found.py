@@ -20,10 +20,9 @@ _ASIDE = {"tests", "test", "examples", "example", "docs", "bench", "benchmarks"}
 def no_node(
     name: str, root: Path, folder: Path, paths: Collection[str], *, limit: int = FILE_LIMIT
 ) -> RemoraError | None:
-    """Return the error for a name that is a path, typed in `folder`; None for any other name.
+    """Return the error for a path typed in `folder`; None for other names, and for project files.
 
-    Also None for a file of the project. `paths`: all files as spelled in keys; empty if unknown.
-    Files of more than `limit` bytes are skipped.
+    `paths`: all files as spelled in keys; empty if unknown.
     """
     path, _ = parted(name)
     if "\0" in path or not path:
@@ -107,10 +106,7 @@ def _is_aside(key: str) -> bool:
 
 
 def near_pool(name: str, keys: Iterable[str]) -> list[str]:
-    """Return the keys to compare: all if few, else those sharing most letter pairs with `name`.
-
-    Comparing 50,000 in full would take a second.
-    """
+    """Return all keys if few, else those sharing most letter pairs: comparing is slow."""
     known = list(keys)
     if len(known) <= _ENOUGH:
         return known

@@ -37,13 +37,10 @@ class Rules(Protocol):
     """Every folder with a tracked file at any depth."""
 
     def moved(self) -> bool:
-        """Return True if something outside the tree changed and these rules are outdated."""
+        """True if something outside the tree changed and these rules are outdated."""
 
     def indexed(self) -> Reindexed | None:
-        """Return how the index changed since the last call; None if it was not written.
-
-        Raises OutsideError if git cannot be used any more.
-        """
+        """Return how the index changed since the last call, if it did. Raises OutsideError."""
 
     def read(self, folder: str) -> None:
         """Read the `.gitignore` of `folder`."""
@@ -52,25 +49,17 @@ class Rules(Protocol):
         """Drop cached ignore files, which may have changed."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        """Return the paths that are ignored themselves, whatever their folders are.
-
-        Raises OutsideError.
-        """
+        """Return the paths that are ignored themselves. Raises OutsideError."""
 
     def rest(self) -> None:
         """Release processes at the end of a walk."""
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
-        """Return True if a folder with these marks holds only foreign code.
-
-        None: it cannot, and a watcher reports when that changes.
-        """
+        """True if a folder holds only foreign code; None: no, but a watcher reports a change."""
 
 
 def open_rules(root: Path) -> Rules:
-    """Return git's rules if git can list `root`, as for `project_files`, else those of a plain
-    walk.
-    """
+    """Return git's rules if git can list `root`, else those of a plain walk."""
     began = time.monotonic()
     try:
         return GitRules(root, git_paths(root))
@@ -165,9 +154,7 @@ class GitRules:
 
 
 class WalkRules:
-    """Ignore rules without git: names of tool output folders, and `.gitignore` files below the
-    root.
-    """
+    """Rules without git: names of tool output folders, and `.gitignore` files below the root."""
 
     tracked: Mapping[str, frozenset[str]] = {}
     around: frozenset[str] = frozenset()

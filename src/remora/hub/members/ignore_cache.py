@@ -38,28 +38,23 @@ class IgnoreCache:
 
     @property
     def rules(self) -> Rules:
-        """Git's rules or the walk's, opened on first use."""
         if self._rules is None:
             self._rules = open_rules(self._root)
         return self._rules
 
     @property
     def tracked(self) -> Mapping[str, frozenset[str]]:
-        """By folder, the files that git tracks."""
         return self.rules.tracked
 
     def moved(self) -> bool:
-        """Return True if something outside the tree changed, so that everything must be forgotten."""
+        """True if something outside the tree changed, so that everything must be forgotten."""
         if not self.rules.moved():
             return False
         self._rules = None
         return True
 
     def indexed(self) -> bool:
-        """Return True if the tracked paths changed in a way that no file event reports.
-
-        Raises RulesChanged if git cannot be used any more.
-        """
+        """True if tracked paths changed without a file event. Raises RulesChanged if git fails."""
         try:
             index = self.rules.indexed()
         except OutsideError:
@@ -82,7 +77,6 @@ class IgnoreCache:
         return any(self._known.get(folder + "/", False) for folder in above)
 
     def forget(self) -> None:
-        """Drop all decisions."""
         self._known.clear()
         self._ignore_files.clear()
         self.doors.clear()
@@ -153,7 +147,6 @@ class IgnoreCache:
                 self._known[path] = path in ignored
 
     def rest(self) -> None:
-        """Release processes at the end of a walk."""
         if self._rules is not None:
             self._rules.rest()
 

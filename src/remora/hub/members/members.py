@@ -20,10 +20,10 @@ _TRIES = 50
 class Members:
     """The Python files of the project at `root`.
 
-    The same files as `files.project_files(root, exclude=exclude)`, except tracked files in virtual
-    environments and `node_modules`. Each call checks the ignore files, git's index and its
-    configuration for changes, and queries git only about new paths. Thread-safe. Every method
-    raises OutsideError if ignore files change faster than they can be read.
+    The same as `files.project_files`, except tracked files in virtual environments and
+    `node_modules`. Each call checks ignore files, git's index and its configuration, and queries
+    git only about new paths. Thread-safe. Methods raise OutsideError if ignore files change too
+    fast.
     """
 
     def __init__(
@@ -49,11 +49,7 @@ class Members:
         return frozenset(self.survey().folders)
 
     def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
-        """Walk the whole tree, or the folders `starts` that belong.
-
-        `before` is called with each folder before it is listed, so that a watch added there leaves
-        no gap. Some of these folders turn out not to belong.
-        """
+        """Walk the tree, or the folders `starts`; `before` gets each folder before its listing."""
         wanted = sorted(set(starts))
         with self._lock:
             return self._while_rules_hold(lambda: self._survey(wanted, before))
@@ -65,10 +61,7 @@ class Members:
             return self._while_rules_hold(lambda: self._surveyor.belonging(wanted))
 
     def moved(self) -> bool:
-        """Return True if membership changed by something that no watched folder reports.
-
-        That is git's index or configuration, or an environment or repository that was removed.
-        """
+        """True if git's index or configuration changed, or an environment or repository is gone."""
         with self._lock:
             version = self.version
             self._while_rules_hold(lambda: None)
@@ -77,10 +70,7 @@ class Members:
             return self.version != version
 
     def restless(self) -> frozenset[str]:
-        """Return members that can change without an event in their folder, as of the last walk.
-
-        These have further hard links, or lie in folders that cannot be read.
-        """
+        """Return members that change without an event: hard-linked, or in unreadable folders."""
         with self._lock:
             return frozenset(self._restless)
 
@@ -92,7 +82,6 @@ class Members:
         return self._restless.get(path) != about.st_ino
 
     def forget(self) -> None:
-        """Drop all cached decisions after ignore rules changed."""
         with self._lock:
             self._verdicts.forget()
             self._surveyed = False

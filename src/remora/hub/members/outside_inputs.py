@@ -20,10 +20,7 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file; never blocks on a pipe and never reads a device.
-
-    Raises OSError if it is not a regular file.
-    """
+    """Open a regular file; never blocks on a pipe, never reads a device. Raises OSError."""
     file = os.open(path, _READ)
     if not st.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
@@ -40,7 +37,7 @@ class RememberedFile:
         self._digest = self._read(self._stamp)
 
     def moved(self) -> bool:
-        """Return True if the content changed since the last call, or since creation."""
+        """True if the content changed since the last call, or since creation."""
         stamp, young = self._look()
         if stamp == self._stamp and not self._racy:
             return False

@@ -63,10 +63,7 @@ _KINDS: dict[str, msgspec.json.Decoder[_File | _Code | _Call | _Test]] = {
 
 
 class ReadResult(NamedTuple):
-    """Result of reading. `complete`: no process hit its limit or broke off.
-
-    `left_out`: raw paths of files that changed since they ran.
-    """
+    """Result of reading; `left_out`: raw paths of files that changed since they ran."""
 
     observation: Observation
     complete: bool
@@ -161,9 +158,7 @@ class _Process:
             keep[type(record)](record)
 
     def calls(self) -> Iterator[tuple[str, int, str]]:
-        """Yield caller, line, callee; the frame of a lambda or comprehension is not a call of its
-        node.
-        """
+        """Yield caller, line, callee; inner frames do not count as calls of their node."""
         for call in self._calls:
             caller, callee = self._nodes.get(call.caller), self._nodes.get(call.callee)
             if caller is None or callee is None or call.callee in self._inner:
@@ -239,10 +234,7 @@ def _defined(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
 
 
 def _around(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
-    """Return the node that contains a lambda or comprehension.
-
-    One in a decorator or default is outside its definition: only the qualified name shows that.
-    """
+    """Return the node around a lambda or comprehension, by its qualified name."""
     holding = [n for n in nodes if n.line_start <= code.line < n.line_start + n.line_count]
     if code.qualname is None:
         return holding[-1] if holding else None

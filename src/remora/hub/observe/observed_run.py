@@ -32,10 +32,9 @@ _USAGE_ERROR = 4  # of pytest
 
 @dataclass(frozen=True, kw_only=True)
 class PytestOptions:
-    """The tests to run. `words` begin with `pytest` or `python -m pytest`.
+    """The tests to run; `words` begin with `pytest` or `python -m pytest`.
 
-    `folder` is the user's current folder. `stdout`: descriptor for the tests' standard output,
-    instead of ours. `trusted`: the user trusts the project with their own rights.
+    `stdout`: descriptor for the tests' output. `trusted`: no isolation.
     """
 
     words: Sequence[str]
@@ -77,10 +76,9 @@ def check_home(root: Path, home: Path, *, allowed: bool) -> None:
 
 
 def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:
-    """Return the project's interpreter; nothing is started.
+    """Return the configured interpreter, else the root's .venv, else that of `active`.
 
-    It is `python:` of the configuration (relative to the root), else the root's .venv, else the
-    active environment `active`. Raises ConfigError, UsageError.
+    Starts nothing. Raises ConfigError, UsageError.
     """
     if configured is not None:
         named = root / Path(configured).expanduser()
@@ -120,9 +118,8 @@ def run_tests(
 ) -> ObservedRun:
     """Run the tests to their end or time limit, and read the records.
 
-    `root` is resolved; `look` returns a view of the given raw paths that belong to the project.
-    Raises UsageError for anything but pytest, and HostError if the interpreter cannot be started or
-    lacks pytest.
+    `root` is resolved; `look` returns a view of raw paths. Raises UsageError for anything but
+    pytest, HostError if pytest cannot be started.
     """
     command = pytest_command(python, options.words)
     with temporary_folder("remora-observe-") as private:

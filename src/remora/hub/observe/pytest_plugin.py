@@ -104,10 +104,7 @@ class Recorder:
             text = text[os.write(self._out, text) :]
 
     def _is_call(self, caller: int, callee: int) -> bool:
-        """True if the previous frame made the call.
-
-        A frame that resumes a generator did not, unless its code names the generator.
-        """
+        """True if the previous frame made the call; one that resumes a generator did not."""
         called, calling = self._codes[callee], self._codes[caller]
         if not called.co_flags & _LATER or called.co_name.startswith("<"):
             return True

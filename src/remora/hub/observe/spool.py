@@ -37,8 +37,7 @@ def leave(folder: Path, observation: Observation) -> None:
 def collect(folder: Path, record: Callable[[Observation], object]) -> int:
     """Pass waiting observations to `record`, oldest first, and remove them; return their number.
 
-    Only for the database's writer. Unreadable files are removed. If `record` raises, nothing is
-    removed.
+    Only for the database's writer. If `record` raises, nothing is removed.
     """
     waiting = sorted(folder.glob("*.msgpack")) if folder.is_dir() else []
     count = 0

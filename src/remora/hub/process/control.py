@@ -33,7 +33,6 @@ def status(places: HubPaths) -> StatusResult:
 
 
 def daemon_status(places: HubPaths) -> StatusResult | None:
-    """Return the daemon's own status; None if it does not answer (yet)."""
     for place in dict.fromkeys((_address(places), places.socket)):
         with suppress(OutsideError):
             answer = ask(place, Status())
@@ -52,16 +51,12 @@ def has_scanned(places: HubPaths) -> bool:
 
 
 def notes(places: HubPaths) -> tuple[str, ...]:
-    """Return the problems that the daemon reports."""
     found = read_addresses(places.addresses)
     return found.notes if found is not None else ()
 
 
 def stop(places: HubPaths) -> int | None:
-    """Stop the daemon and wait for its end; return its process id, None if none ran.
-
-    A daemon that does not end in time is killed: nothing is lost by that. Raises OutsideError.
-    """
+    """Stop the daemon, by force if needed; return its process id, if any. Raises OutsideError."""
     pid = running(places)
     if pid is None:
         remove(places.addresses, places.token)

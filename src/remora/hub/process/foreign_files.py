@@ -20,10 +20,7 @@ _WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 def foreign_file(places: HubPaths) -> Path | None:
-    """Return the first file beside the database that does not belong to a hub.
-
-    Empty files do not count. Writes nothing.
-    """
+    """Return the first non-empty file beside the database that is not a hub's. Writes nothing."""
     for path, is_ours in (
         (lock_of(places.db), _LOCK.fullmatch),
         (places.lock, _LOCK.fullmatch),

@@ -33,10 +33,9 @@ class HubPaths(NamedTuple):
 def hub_paths(
     folders: UserFolders, root: Path, *, db: Path | None = None, socket: Path | None = None
 ) -> HubPaths:
-    """Return the paths of the hub of `root` (absolute and resolved), or of the database `db`.
+    """Return the paths of the hub of `root` (resolved), or of the database `db`.
 
-    Another database is another hub, with its own socket. Raises UsageError if `socket` is too long
-    for the system.
+    Another database has another socket. Raises UsageError if `socket` is too long.
     """
     own = folders.cache / "hub" / _name(root) / "hub.db"
     base = own if db is None else db.absolute()

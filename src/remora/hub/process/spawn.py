@@ -13,11 +13,7 @@ FOLDER = "/"
 
 
 def command(function: str, *words: str) -> list[str]:
-    """Return a command line that calls `MODULE:FUNCTION` of this package with `words` in argv.
-
-    -P: its current folder is not searched; our package's folder comes last, so that nothing beside
-    the package hides the standard library.
-    """
+    """Return a command line that calls `MODULE:FUNCTION`; our folder comes last in its path."""
     module, _, name = function.partition(":")
     run = (
         "import sys; sys.path.append(sys.argv.pop(1)); "

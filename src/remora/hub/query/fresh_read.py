@@ -10,11 +10,7 @@ from remora.hub.file_rules import FILE_LIMIT
 
 
 def read_all(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> dict[str, FileFacts]:
-    """Return the facts of files (raw paths) by spelled path, as an index stores them.
-
-    Unreadable files are left out; those larger than `limit` bytes have no nodes. Raises DiskError
-    if the root is missing.
-    """
+    """Return facts by spelled path; without nodes if larger than `limit`. Raises DiskError."""
     files: dict[str, FileFacts] = {}
     try:
         with open_reader(root, limit) as reader:

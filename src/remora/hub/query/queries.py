@@ -44,8 +44,7 @@ class _Linking:
 class NodeQueries:
     """Queries over one state of the code, with cached links.
 
-    `fresh` is part of every answer. `partial_links`: the view lacks part of the project, so links
-    and tests are null. `files` and `most` are the linker's.
+    `fresh` is part of every answer. `partial_links`: links and tests are null.
     """
 
     def __init__(
@@ -76,10 +75,7 @@ class NodeQueries:
         return other
 
     def context(self, keys: Sequence[str]) -> dict[str, AnsweredNode]:
-        """Return nodes by key, in request order, without unknown ones.
-
-        Tests that cannot be found in time are null.
-        """
+        """Return known nodes by key, in request order; tests not found in time are null."""
         self._begin()
         states = ((key, self._state(key)) for key in keys)
         return {
@@ -97,10 +93,7 @@ class NodeQueries:
         return state
 
     def callers(self, key: str, depth: int = 1) -> dict[str, Any]:
-        """Return callers in up to `depth` steps, the nearest first, then by tier.
-
-        Raises NotFound, as `callees` and `tests` do.
-        """
+        """Return callers in up to `depth` steps, nearest first, then by tier. Raises NotFound."""
         return self._answer(key, "callers", lambda: _reached(self._callers, key, depth))
 
     def callees(self, key: str, depth: int = 1) -> dict[str, Any]:
@@ -252,10 +245,7 @@ def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
 
 
 def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
-    """Return nodes within `depth` steps, with the link that reached each first.
-
-    Includes `start` if a cycle leads back to it.
-    """
+    """Return nodes within `depth` steps, with the link that reached each first; maybe `start`."""
     reached: dict[str, Edge] = {}
     asked = {start}
     level = [start]

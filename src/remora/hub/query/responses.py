@@ -56,11 +56,7 @@ _AT_ONCE = frozenset({Health, Status, Subscribe, Invalidate})
 
 
 def handle(request: Request, over: NodeQueries | Control, *, suggest: bool = True) -> Any:
-    """Return the result of a request: over a snapshot if it is about nodes, else from the daemon.
-
-    Raises NotFound for an unknown node; with `suggest` it names the nearest, which is slow with
-    many nodes.
-    """
+    """Return a request's result. Raises NotFound; with `suggest` it names the nearest (slow)."""
     kind = type(request)
     if not isinstance(over, NodeQueries):
         return _CONTROL[kind](over, request)

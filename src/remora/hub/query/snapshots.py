@@ -89,16 +89,13 @@ class MemorySnapshot:
         self._mentions: dict[str, list[str]] | None = None
 
     def paths(self) -> Collection[str]:
-        """Return the paths of all Python files."""
         return self._files.keys()
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """Return the IR of a file, for linking; None for an unknown file."""
         facts = self._files.get(path)
         return None if facts is None else facts.lowered
 
     def mentioning(self, name: str) -> Collection[str]:
-        """Return the paths of files whose `names` contain it."""
         if self._mentions is None:
             self._mentions = {}
             for path in sorted(self._files):
@@ -107,7 +104,6 @@ class MemorySnapshot:
         return self._mentions.get(name, ())
 
     def node(self, key: str) -> StoredNode | None:
-        """Return a node; None for an unknown key."""
         if self._by_key is None:
             self._by_key = {
                 node.facts.key: node for path in sorted(self._files) for node in self.nodes(path)
@@ -115,28 +111,22 @@ class MemorySnapshot:
         return self._by_key.get(key)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
-        """Return the nodes of one file, in source order."""
         facts = self._files.get(path)
         return () if facts is None else tuple(just_read(facts, node) for node in facts.nodes)
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
-        """Return nodes with every word of `query` in path or qualname, best first."""
         return search_keys(self, query, limit)
 
     def keys(self) -> Iterator[str]:
-        """Return the keys of all nodes."""
         return (node.key for facts in self._files.values() for node in facts.nodes)
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002
-        """Return nothing."""
         return ()
 
     def calls_from(self, key: str) -> tuple[ObservedCall, ...]:  # noqa: ARG002
-        """Return nothing."""
         return ()
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:  # noqa: ARG002
-        """Return nothing."""
         return ()
 
     def links(self) -> None:
@@ -144,7 +134,7 @@ class MemorySnapshot:
 
 
 class OverlaidSnapshot:
-    """A snapshot with some current files; `changed` is by spelled path, None for a deleted file.
+    """A snapshot with some current files, by spelled path; None for a deleted file.
 
     A node with an unchanged key keeps its uid, and with unchanged facts also its times.
     """
@@ -159,11 +149,9 @@ class OverlaidSnapshot:
 
     @property
     def generation(self) -> int:
-        """Generation of the underlying database."""
         return self.base.generation
 
     def paths(self) -> Collection[str]:
-        """Return the paths of all Python files."""
         if self._paths is None:
             self._paths = frozenset(
                 chain(
@@ -173,47 +161,38 @@ class OverlaidSnapshot:
         return self._paths
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """Return the IR of a file, for linking; None for an unknown file."""
         return (self._new if path in self._changed else self.base).lowered(path)
 
     def mentioning(self, name: str) -> Collection[str]:
-        """Return the paths of files whose `names` contain it."""
         below = (path for path in self.base.mentioning(name) if path not in self._changed)
         return tuple(sorted(chain(below, self._new.mentioning(name))))
 
     def node(self, key: str) -> StoredNode | None:
-        """Return a node; None for an unknown key."""
         if split_node_key(key)[0] not in self._changed:
             return self.base.node(key)
         node = self._new.node(key)
         return None if node is None else self._carried(node)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
-        """Return the nodes of one file, in source order."""
         if path not in self._changed:
             return self.base.nodes(path)
         return tuple(self._carried(node) for node in self._new.nodes(path))
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
-        """Return nodes with every word of `query` in path or qualname, best first."""
         return search_keys(self, query, limit)
 
     def keys(self) -> Iterator[str]:
-        """Return the keys of all nodes."""
         below, changed = self.base.keys(), self._changed
         yield from (key for key in below if split_node_key(key)[0] not in changed)
         yield from self._new.keys()
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        """Return all observed calls to the node."""
         return self.base.calls_to(key)
 
     def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
-        """Return all observed calls by the node."""
         return self.base.calls_from(key)
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        """Return all observed tests that entered the node."""
         return self.base.tests_of(key)
 
     def links(self) -> KnownLinks | None:

@@ -49,11 +49,9 @@ class Connections(Generic[_Connection]):
         return True
 
     def leave(self, guest: _Connection) -> None:
-        """Forget a closed connection."""
         self._open.discard(guest)
 
     def reap(self, now: float) -> None:
-        """Close connections that are overdue."""
         for guest in [one for one in self._open if one.overdue(now)]:
             guest.abort()
 

@@ -1,8 +1,7 @@
 """Loopback HTTP server: `POST /v1/{type}` with a bearer token.
 
-The outcome of a request is in the answer, as on the socket, with status 200. Other statuses concern
-the transport: 400 invalid HTTP, 401 missing token, 403 foreign host or port, 404 unknown path, 405
-wrong method, 413 too large.
+Outcomes are in the answer, with status 200. Other statuses concern the transport: 400 invalid HTTP,
+401 missing token, 403 foreign host or port, 404 unknown path, 405 wrong method, 413 too large.
 """
 
 import asyncio
@@ -43,21 +42,16 @@ class _Rejected(Exception):
 
 
 class HttpConnections(Connections["HttpConnection"]):
-    """Open HTTP connections."""
-
     def __init__(self, handler: Handler, token: str, *, most: int = MAX_CONNECTIONS) -> None:
         super().__init__(most)
         self.handler = handler
         self.token = token.encode("ascii")
 
     def made(self) -> asyncio.Protocol:
-        """Create a connection, for `loop.create_server`."""
         return HttpConnection(self)
 
 
 class HttpConnection(asyncio.Protocol):
-    """One client."""
-
     transport: asyncio.Transport
 
     def __init__(self, connections: HttpConnections) -> None:
@@ -73,7 +67,6 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """True if no request is unfinished and no answer pending."""
         return self._task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
@@ -81,11 +74,9 @@ class HttpConnection(asyncio.Protocol):
         return (self._full or self.idle) and now - self.last_active > PATIENCE_S
 
     def abort(self) -> None:
-        """Close now, dropping undelivered output."""
         self.transport.abort()
 
     def close(self) -> None:
-        """Close after pending output is delivered."""
         self.transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -96,7 +87,6 @@ class HttpConnection(asyncio.Protocol):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio signature)
-        """Cancel the pending answer."""
         self._all.leave(self)
         if self._task is not None:
             self._task.cancel()
@@ -125,11 +115,9 @@ class HttpConnection(asyncio.Protocol):
         return self._task is not None
 
     def pause_writing(self) -> None:
-        """Note that the client does not read."""
         self._full = True
 
     def resume_writing(self) -> None:
-        """Note that the client reads again."""
         self._full = False
         self.last_active = self._loop.time()
         self._pump()

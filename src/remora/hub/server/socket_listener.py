@@ -18,10 +18,7 @@ class Listener:
     """A listening socket, with the lock of its path."""
 
     def __init__(self, path: Path) -> None:
-        """Bind the socket.
-
-        Raises OutsideError if another live process or another file has the path, and DiskError.
-        """
+        """Bind the socket. Raises DiskError, OutsideError if the path is in use."""
         self.path = path
         try:
             _private_folder(path.parent)

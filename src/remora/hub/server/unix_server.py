@@ -18,8 +18,6 @@ _DISCARD = 64 * MAX_BYTES
 
 
 class UnixConnections(Connections["UnixConnection"]):
-    """Open connections to the socket."""
-
     def __init__(self, handler: Handler, *, most: int = MAX_CONNECTIONS) -> None:
         super().__init__(most)
         self.handler = handler
@@ -31,7 +29,6 @@ class UnixConnections(Connections["UnixConnection"]):
             await asyncio.wait(working, timeout=seconds)
 
     async def listen(self, listener: Listener) -> asyncio.AbstractServer:
-        """Start accepting connections."""
         return await asyncio.get_running_loop().create_unix_server(
             lambda: UnixConnection(self), sock=listener.socket, backlog=BACKLOG
         )
@@ -54,7 +51,6 @@ class UnixConnection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """True if no request is unfinished and no answer pending."""
         return self.task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
@@ -81,7 +77,6 @@ class UnixConnection(asyncio.Protocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio signature)
-        """Cancel the pending answer."""
         self._all.leave(self)
         self._buffer.clear()
         if self.task is not None:
@@ -111,21 +106,17 @@ class UnixConnection(asyncio.Protocol):
         return not self._transport.is_closing()
 
     def pause_writing(self) -> None:
-        """Stop answering: the client does not read."""
         self._full = True
 
     def resume_writing(self) -> None:
-        """Answer again."""
         self._full = False
         self.last_active = self._loop.time()
         self._pump()
 
     def abort(self) -> None:
-        """Close now, dropping undelivered output."""
         self._transport.abort()
 
     def close(self) -> None:
-        """Close after pending output is delivered."""
         self._transport.close()
 
     def _pump(self) -> None:

@@ -26,26 +26,19 @@ class CurrentNodes:
         self._members = Members(root, files.exclude, file_limit=files.limit)
 
     def keys(self) -> Sequence[str]:
-        """Return the keys of all nodes."""
         return self._asked(lambda view: tuple(view.keys())) or ()
 
     def constructor(self, key: str) -> str | None:
-        """Return the key of the `__init__` that a class uses; None for any other node."""
         from remora.code.callgraph.linker import Linker  # imports the linker
 
         return self._asked(lambda view: Linker(view).constructor(key))
 
     def imported(self, dotted: str) -> str | None:
-        """Return the key of the node that an import gives: `pkg.Name` may be defined elsewhere."""
         from remora.code.callgraph.linker import Linker
 
         return self._asked(lambda view: Linker(view).resolve_export(dotted))
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
-        """Return the key of the innermost node around a line of the first existing path.
-
-        `paths` are spelled as in keys.
-        """
         return self._asked(lambda view: _at_line(view, paths, line))
 
     def _asked(self, question: Callable[[Snapshot], _T | None]) -> _T | None:

@@ -22,10 +22,7 @@ _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionEr
 
 
 class DaemonSource:
-    """Asks the daemon at the socket, after checking its user and root.
-
-    Each request has its own connection: the daemon may restart between two of them.
-    """
+    """Asks the daemon at the socket, on a new connection each time: it may restart."""
 
     def __init__(self, root: Path, places: HubPaths | None, *, named: bool = False) -> None:
         """`named`: the user chose the socket, so no other one is tried."""
@@ -34,10 +31,7 @@ class DaemonSource:
         self._named = named
 
     async def ask(self, request: Request) -> SourceAnswer | NotFound | Busy | None:
-        """Return the daemon's answer, or NotFound as one; Busy; None without a daemon.
-
-        Has no time limit: the caller must give up.
-        """
+        """Return the daemon's answer; None without a daemon. Has no time limit."""
         busy = None
         began = time.monotonic()
         for place in self._sockets():

@@ -55,10 +55,7 @@ class _TimedView(OverlaidSnapshot):
 
 
 class DatabaseSource:
-    """Answers from the database and changed files, read only.
-
-    Facts of changed files and links are cached for the next request.
-    """
+    """Answers from the database and changed files, read only; caches facts and links."""
 
     def __init__(self, root: Path, db: Path | None, members: Members) -> None:
         self._db = db
@@ -70,10 +67,7 @@ class DatabaseSource:
         self._kept: tuple[object, _TimedView, NodeQueries] | None = None
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """Return the answer; None without a database, or if updating takes too long.
-
-        Raises NotFound for an unknown node.
-        """
+        """Return the answer; None without a database or out of time. Raises NotFound."""
         view = self._opened()
         if view is None:
             return None
@@ -117,7 +111,6 @@ class DatabaseSource:
         return self._rows[1]
 
     def close(self) -> None:
-        """Close the database."""
         if self._view is not None:
             self._view.close()
             self._view = None

@@ -26,10 +26,7 @@ class FallbackSources:
     def ask(
         self, request: Request, budget: Budget, *, links: bool = True
     ) -> SourceAnswer | NotFound | None:
-        """Return the first answer in time; NotFound counts as one.
-
-        `links`: compute links, too. Never raises: on a failure only the facts are missing.
-        """
+        """Return the first answer in time, with links if asked; NotFound is one. Never raises."""
         share = Budget(budget.left * _OF_STORED)
         for source, time in ((self._stored, share), (self._file, budget)):
             if source is self._stored and not links:
@@ -50,5 +47,4 @@ class FallbackSources:
             self._members.sweep()
 
     def close(self) -> None:
-        """Close the database."""
         self._stored.close()

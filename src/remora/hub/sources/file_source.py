@@ -28,10 +28,7 @@ class FileSource:
         self._ignore_files = IgnoreFiles(root)
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """Return the answer; None if one file is not enough, or analysing it takes too long.
-
-        Raises NotFound for an unknown node, OSError if the root is missing.
-        """
+        """Return the answer; None if files do not suffice. Raises NotFound, OSError (no root)."""
         keys = nodes_of(request)
         if not keys:
             return None

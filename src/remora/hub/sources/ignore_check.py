@@ -17,10 +17,7 @@ class IgnoreFiles:
         self._since = time.time_ns()
 
     def moved(self, paths: Iterable[str]) -> bool:
-        """True if one that affects `paths` (raw) came, went or changed since the last call.
-
-        For a folder without an earlier call: since creation, at worst.
-        """
+        """True if one that affects raw `paths` came, went or changed since the last call."""
         asked = time.time_ns()
         moved = False
         for folder in {place for path in paths for place in _above(path)}:

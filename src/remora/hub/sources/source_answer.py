@@ -7,11 +7,7 @@ SourceName = Literal["socket", "sqlite", "file"]
 
 
 class SourceAnswer(NamedTuple):
-    """A result as in the protocol; of `get_context` a dict of AnsweredNode, of `get_node` a
-    NodeState.
-
-    `generation` is null without a database.
-    """
+    """A result as in the protocol, decoded; `generation` is null without a database."""
 
     result: Any
     generation: int | None
@@ -25,17 +21,13 @@ class Busy(NamedTuple):
 
 
 class Budget:
-    """Time until a deadline on the monotonic clock.
-
-    A thread cannot be stopped, so work starts only if its estimate fits.
-    """
+    """Time until a monotonic deadline. A thread cannot be stopped: start only what fits."""
 
     def __init__(self, seconds: float) -> None:
         self.until = monotonic() + seconds
 
     @property
     def left(self) -> float:
-        """Return the remaining seconds, at least 0."""
         return max(0.0, self.until - monotonic())
 
     def affords(self, seconds: float) -> bool:

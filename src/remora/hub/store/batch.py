@@ -14,9 +14,8 @@ from remora.hub.stamp import Stamp
 class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """New state of one file.
 
-    `lowered` is the encoded IR for linking; only the names of that in `facts` are used. `stamp` is
-    None where it proves nothing (see `racy`). `extra` is user scripts' output by node key, `extras`
-    the state of these scripts.
+    `lowered` is the encoded IR. `stamp` is None where it proves nothing (see `racy`). `extra` is
+    user scripts' output by node key, `extras` the state of these scripts.
     """
 
     facts: FileFacts
@@ -51,8 +50,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
     """Generation after a batch, and the sorted keys of all nodes with changed facts.
 
-    `rebuilt`: the database was damaged or deleted and holds only this batch now, so every other
-    file must be stored again.
+    `rebuilt`: the database holds only this batch now; every other file must be stored again.
     """
 
     generation: int

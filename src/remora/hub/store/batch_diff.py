@@ -9,10 +9,7 @@ from remora.hub.store.batch import Batch, FileUpdate
 
 
 class StoredFile(NamedTuple):
-    """Stored state of a file; without an id it is not stored.
-
-    `nodes` are in source order; `lowered` is encoded.
-    """
+    """Stored state of a file; nodes in source order, encoded IR; no id if not stored."""
 
     id: int | None
     file_hash: str
@@ -36,7 +33,6 @@ class FileDifference(NamedTuple):
 
     @property
     def nodes(self) -> tuple[NodeFacts, ...]:
-        """Return the new nodes."""
         return () if self.update is None else self.update.facts.nodes
 
     def changed(self) -> Iterator[str]:
@@ -62,7 +58,6 @@ class FileDifference(NamedTuple):
         )
 
     def extra_of(self, node: NodeFacts) -> dict[str, Any]:
-        """Return the user scripts' output for a node."""
         return {} if self.update is None else self.update.extra.get(node.key, {})
 
     def _differs(self, stored: StoredNode) -> bool:

@@ -13,10 +13,7 @@ _OUR_TABLES = frozenset({"meta", "file_index", "node_state"})
 
 
 def is_foreign(path: Path) -> bool:
-    """True if `path` holds anything but a Hub database of any version.
-
-    A damaged database is recognised by the lock file beside it. Writes nothing, takes no lock.
-    """
+    """True if `path` holds anything but a Hub database of any version. Writes nothing."""
     try:
         if path.is_file() and path.stat().st_size == 0:
             return False

@@ -26,11 +26,7 @@ _NO_EXTRA = "{}"
 
 
 class FileRow(NamedTuple):
-    """Stored row of a file.
-
-    `stamp` is None if the file was too young for its Stamp to prove anything: it is compared by
-    hash. `extras`: state of the user scripts that were run on it.
-    """
+    """Stored row of a file; `stamp` is None if it proves nothing, `extras` the scripts' state."""
 
     stamp: Stamp | None
     file_hash: str
@@ -116,11 +112,7 @@ def _stored_node(row: Sequence[Any]) -> StoredNode:
 
 
 def stamp_values(stamp: Stamp | None) -> tuple[int | None, ...]:
-    """Return four integers that SQLite can store.
-
-    Larger ones (a 64-bit inode, a year after 2262) wrap and so never equal the original: such a
-    file is compared by hash.
-    """
+    """Return integers that SQLite can store; larger ones wrap and so never equal the original."""
     if stamp is None:
         return (None, None, None, None)
     return tuple((value + _HALF) % _WHOLE - _HALF for value in stamp)

@@ -1,7 +1,7 @@
 """Database file: private, disposable, and reset in place if it is unusable.
 
 The file is never replaced or deleted: a reader that has it open keeps its snapshot and sees the new
-content later. SQLite writes the blank content over the old in one transaction.
+content later.
 """
 
 import errno
@@ -27,10 +27,7 @@ _USUAL = (*DEFENSIVE, "PRAGMA cache_size=-16384")
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Convert SQLite and system errors in the block.
-
-    Raises DiskError for system errors, HubDamaged for invalid content.
-    """
+    """Convert errors in the block to DiskError (system) or HubDamaged (invalid content)."""
     try:
         yield
     except sqlite3.Error as error:
@@ -47,10 +44,7 @@ def to_hub_error(error: sqlite3.Error, path: Path) -> DiskError:
 
 
 def open_writing(path: Path, generation: int) -> sqlite3.Connection:
-    """Open the database for its only writer, which holds the lock. Raises DiskError.
-
-    A reset database gets the generation `generation`.
-    """
+    """Open the database for its only writer; `generation` is for a reset one. Raises DiskError."""
     with sqlite_errors(path):
         _make_file(path)
         _mend_head(path, generation)
@@ -84,10 +78,7 @@ def open_reading(path: Path) -> sqlite3.Connection | None:
 
 
 def reset(connection: sqlite3.Connection, generation: int) -> None:
-    """Reset the database to the empty tables of this version.
-
-    Raises sqlite3.Error, and TimeoutError if other processes keep it locked.
-    """
+    """Reset to this version's empty tables. Raises sqlite3.Error, TimeoutError (locked)."""
     until = time.monotonic() + _WAIT_S
 
     def still_trying(status: int, _remaining: int, _total: int) -> None:
@@ -153,10 +144,7 @@ def _is_plain(path: Path, suffix: str) -> bool:
 
 
 def _mend_head(path: Path, generation: int) -> None:
-    """Overwrite the header of a file that SQLite refuses to open.
-
-    Its readers fail already; after this, SQLite can reset it.
-    """
+    """Overwrite the header of a file that SQLite refuses to open, so that it can be reset."""
     if _opens(path):
         return
     # stays open for the life of this process: closing it would release its readers' locks

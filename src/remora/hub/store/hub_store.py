@@ -56,10 +56,7 @@ class HubStore:
 
     @classmethod
     def open(cls, db: Path, *, root: Path, clock: Clock) -> Self:
-        """Open the database at `db` for the project at `root`; create it if there is none.
-
-        Raises HubLocked, which names the owner, if another process writes it, and DiskError.
-        """
+        """Open or create the database of the project at `root`. Raises HubLocked, DiskError."""
         return cls(db, root, clock)
 
     @property
@@ -76,7 +73,6 @@ class HubStore:
         return MappingProxyType(self._rows)
 
     def counts(self) -> Counts:
-        """Return the number of stored files and nodes."""
         with sqlite_errors(self._db):
             (nodes,) = self._connection.execute("SELECT count(*) FROM node_state").fetchone()
         return Counts(len(self._rows), nodes)
@@ -142,10 +138,7 @@ class HubStore:
         return Applied(generation=self._generation, changed=keys)
 
     def gc(self, gone: Iterable[str]) -> int:
-        """Remove files (raw paths) and expired records; return the number of removed nodes.
-
-        A damaged database is reset and empty then.
-        """
+        """Remove files (raw paths) and expired records; return the number of removed nodes."""
         if not self.check():
             return 0
         paths = [path for path in map(escape_path, gone) if self._knows(path)]
@@ -204,7 +197,6 @@ class HubStore:
             self._begin()
 
     def _begin(self) -> None:
-        """Load the stored state."""
         self._damage.clear()
         self._connection = self._held.connection
         self._shelf, self._births = SharedState(self._damage), RecentNodes()

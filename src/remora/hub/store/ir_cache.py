@@ -11,10 +11,7 @@ LIMIT = 5 * 1024 * 1024
 
 
 class IrCache:
-    """Decoded IR by content hash.
-
-    The IR of a content never changes, so threads and views can share one cache.
-    """
+    """Decoded IR by content hash, shared by threads and views."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -23,7 +20,6 @@ class IrCache:
         self._kept: OrderedDict[Hashable, tuple[LoweredFile, int]] = OrderedDict()
 
     def get(self, name: Hashable) -> LoweredFile | None:
-        """Return the cached value of `name`."""
         with self._lock:
             found = self._kept.get(name)
             if found is None:

@@ -4,11 +4,7 @@ import sqlite3
 
 
 class Lowering:
-    """Collects IR rows in a transaction and writes them at its end.
-
-    If links are stored, the previous IR of a changed file is kept: it shows which links are
-    outdated.
-    """
+    """Collects IR rows and the previous IR of changed files, which shows outdated links."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

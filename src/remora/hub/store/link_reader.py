@@ -27,17 +27,11 @@ _COPIED = {
 }
 """SQL that copies the linker's tables into memory."""
 _DECODED = 24 * 1024 * 1024
-"""Encoded bytes of cached IR: nearly all of the standard library.
-
-With a fifth of that, half of the time is spent decoding.
-"""
+"""Encoded bytes of cached IR: with a fifth of that, half the time is spent decoding."""
 
 
 class LinkState:
-    """Database state for one round, valid inside `link_state`.
-
-    Methods raise sqlite3.Error and msgspec.MsgspecError.
-    """
+    """State for one round, valid in `link_state`. Raises sqlite3.Error, MsgspecError."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -46,9 +40,7 @@ class LinkState:
         ).fetchone()
         """Names this state; see `LinkWriter`."""
         self.program = _in_memory(connection)
-        """All files; usable after the state is closed: linking takes long and must not keep the log
-        open.
-        """
+        """All files; usable after the state is closed, because linking takes long."""
         self.nodes = {key for (key,) in connection.execute("SELECT key FROM node_state")}
         """Keys of all nodes."""
 

@@ -1,9 +1,8 @@
 """Precomputed link rows, always consistent with one stored state, the base.
 
-The *base* is the stored files, with the older versions kept in `unlinked`. A round of linking first
-moves the base to the current state: rows that the changes affect and the content of `unlinked` are
-deleted. Then rows for that base are added, whatever is edited meanwhile, until every node has its
-own. An interrupted round loses nothing.
+The *base* is the stored files, with the older versions kept in `unlinked`. A round first moves the
+base to the current state: outdated rows and the content of `unlinked` are deleted. Then rows for
+that base are added until every node has its own. An interrupted round loses nothing.
 """
 
 import sqlite3
@@ -46,11 +45,7 @@ class Unlinked(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Portion(msgspec.Struct, frozen=True, array_like=True):
-    """Rows written together.
-
-    Without the `carried` rows, links would not be renewed. Nothing is written for `failed` nodes;
-    while one is missing, links are not answered from the database.
-    """
+    """Rows written together; while a node has `failed`, the database answers no links."""
 
     links: tuple[LinkRow, ...]
     carried: tuple[CarriedRow, ...]
@@ -58,11 +53,7 @@ class Portion(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Beginning(msgspec.Struct, frozen=True, array_like=True):
-    """Start of a round: `base` is the new base.
-
-    There the links of the nodes in `stale` are invalid; `carried` replaces the stored rows, and the
-    rows of `uncarried` nodes are deleted.
-    """
+    """Start of a round with a new `base`: invalid links, new and deleted `carried` rows."""
 
     base: int
     stale: tuple[str, ...]
@@ -71,10 +62,7 @@ class Beginning(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LinkWriter:
-    """Writes links for the database's only writer. Methods raise DiskError and HubDamaged.
-
-    `base` names a state by the generation since which the IR is unchanged.
-    """
+    """Writes links for the only writer; `base` is a generation. Raises DiskError, HubDamaged."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection

@@ -32,8 +32,8 @@ def follow(old: Iterable[Identity], new: Iterable[NewNode], others: Others) -> d
     """Map keys of new nodes to the old nodes that they continue; each old one at most once.
 
     In this order: same key and body; same body elsewhere; same key; same name in a file to which
-    another one moved. A body shared by several nodes counts only together with the name. A node
-    that keeps its key does not take the identity of another node whose body it now has.
+    another one moved. A body of several nodes counts only with the name. A node that keeps its key
+    does not take another's identity.
     """
     match = _Match(old, new)
     match.same_key(same_body=True)

@@ -33,10 +33,7 @@ class News(NamedTuple):
 
 
 def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
-    """Compare one run with the stored rows.
-
-    Calls are added; for tests that ran, the stored rows are replaced.
-    """
+    """Compare one run with the stored rows: add calls, replace those of tests that ran."""
     now = {(each.node, each.id, each.test, each.anchor) for each in observation.tests}
     known = {
         row

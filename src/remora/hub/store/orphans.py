@@ -15,10 +15,7 @@ _DAEMON = ".daemon"
 
 
 def orphaned_databases(folder: Path) -> Iterator[Path]:
-    """Return the folders beneath `folder` whose database names a missing root.
-
-    Unreadable databases and those in use are left out.
-    """
+    """Return the folders of readable, unused databases that name a missing root."""
     with suppress(OSError):
         for place in sorted(folder.iterdir()):
             root = _root_of(place / "hub.db")

@@ -21,11 +21,7 @@ class OwnerLock:
     """An acquired lock; released by `close`, and by the kernel when the process ends."""
 
     def __init__(self, path: Path) -> None:
-        """Acquire the lock; create its folder if missing.
-
-        Raises HubLocked, which names the owner, OutsideError if the path holds another file, and
-        DiskError.
-        """
+        """Acquire the lock. Raises HubLocked (with the owner), OutsideError (a file), DiskError."""
         self._path = path
         try:
             make_private(path.parent)
@@ -66,10 +62,7 @@ class OwnerLock:
         return status
 
     def _take(self) -> None:
-        """Acquire the lock, with retries.
-
-        `owner` holds it for a moment, and so does a process that was just killed.
-        """
+        """Acquire the lock, with retries: `owner` and killed processes hold it for a moment."""
         began, tries = time.monotonic(), 0
         while True:
             try:

@@ -40,7 +40,7 @@ class SharedState:
 
 
 class StoredSnapshot:
-    """The current state of the database; no transaction stays open, so that the log stays short.
+    """The current state of the database, without an open transaction.
 
     Every method raises DiskError, and HubDamaged for invalid content. Used by one thread at a time.
     """
@@ -70,7 +70,6 @@ class StoredSnapshot:
         return {unescape_path(path): detail for path, detail in rows}
 
     def paths(self) -> Collection[str]:
-        """Return the paths of all Python files."""
         since = self._meta("paths_since")
         if self._shelf.paths[0] != since:
             rows = self._all("SELECT path FROM file_index")
@@ -78,7 +77,6 @@ class StoredSnapshot:
         return self._shelf.paths[1]
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """Return the IR of a file, for linking; None for an unknown file."""
         row = self._one("SELECT file_hash FROM file_index WHERE path = ?", path)
         if row is None:
             return None
@@ -93,7 +91,6 @@ class StoredSnapshot:
             raise self._damaged(error) from error
 
     def mentioning(self, name: str) -> Collection[str]:
-        """Paths of the files whose `names` hold it."""
         rows = self._all(
             "SELECT path FROM mentions JOIN file_index ON file = id WHERE name = ? ORDER BY path",
             name,
@@ -102,12 +99,10 @@ class StoredSnapshot:
         return tuple(intern(row[0]) for row in rows)
 
     def node(self, key: str) -> StoredNode | None:
-        """Return a node; None for an unknown key."""
         row = self._one(f"{_NODE} WHERE key = ?", key)
         return None if row is None else self._node(row)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
-        """Return the nodes of one file, in source order."""
         rows = self._all(
             # `;` comes after `:`; a longer path with a `:` in it lies in this range too
             f"{_NODE} WHERE key BETWEEN ? AND ? AND file_path = ? ORDER BY place",
@@ -118,7 +113,6 @@ class StoredSnapshot:
         return tuple(map(self._node, rows))
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
-        """Nodes that hold every word of `query` in path or qualname; the best first."""
         words = words_of(query)
         if not words:
             return []
@@ -131,26 +125,21 @@ class StoredSnapshot:
         return [node for node in nodes if node is not None]
 
     def keys(self) -> Iterator[str]:
-        """Return the keys of all nodes."""
         return (row[0] for row in self._all("SELECT key FROM node_state ORDER BY key"))
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:
-        """Return all observed calls to the node, current or not."""
         return self._calls(f"{_CALL} WHERE callee = ? ORDER BY caller", key)
 
     def calls_from(self, key: str) -> tuple[ObservedCall, ...]:
-        """Return all observed calls by the node, current or not."""
         return self._calls(f"{_CALL} WHERE caller = ? ORDER BY callee", key)
 
     def tests_of(self, key: str) -> tuple[ObservedTest, ...]:
-        """Return all observed tests that entered the node, current or not."""
         rows = self._all(
             "SELECT node, id, test, anchor FROM observed_tests WHERE node = ? ORDER BY id", key
         )
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
     def links(self) -> StoredLinks:
-        """Return the precomputed links."""
         return StoredLinks(self._all, self._damaged)
 
     def linked(self) -> tuple[int, int]:
@@ -170,7 +159,6 @@ class StoredSnapshot:
                 self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the database."""
         self._connection.close()
 
     def _calls(self, sql: str, key: str) -> tuple[ObservedCall, ...]:
@@ -219,9 +207,6 @@ class StoredSnapshot:
 
 
 def open_snapshot(db: Path, lowered: IrCache | None = None) -> StoredSnapshot | None:
-    """Open the database for a reader; None if it is missing or unusable.
-
-    `lowered` can be shared with other snapshots.
-    """
+    """Open the database for a reader, None if unusable; snapshots may share `lowered`."""
     connection = open_reading(db)
     return None if connection is None else StoredSnapshot(connection, db, SharedState([], lowered))

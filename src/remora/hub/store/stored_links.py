@@ -19,10 +19,7 @@ _BACKWARD = _ASK.format(start="target_key", end="source_key")
 
 
 class StoredLinks:
-    """Precomputed links; each method returns None unless all links of the newest state are stored.
-
-    `ask` runs SQL, `damaged` converts the error of an invalid row.
-    """
+    """Precomputed links; methods return None unless all links of the newest state are stored."""
 
     def __init__(
         self,
@@ -37,15 +34,12 @@ class StoredLinks:
         return bool(self._ask(_FORWARD, "", "call"))
 
     def callers(self, key: str) -> tuple[Edge, ...] | None:
-        """See `Linker.callers`."""
         return self._edges(_BACKWARD, key, "call")
 
     def callees(self, key: str) -> tuple[Edge, ...] | None:
-        """See `Linker.callees`."""
         return self._edges(_FORWARD, key, "call")
 
     def importers(self, key: str) -> tuple[Edge, ...] | None:
-        """See `Linker.importers`."""
         return self._edges(_BACKWARD, key, "import")
 
     def _edges(self, sql: str, key: str, kind: str) -> tuple[Edge, ...] | None:

@@ -17,10 +17,7 @@ _BYTES = 16
 
 
 class Identities:
-    """Uids of all nodes in changed files; computed by reading only, then written.
-
-    `now` is in seconds since 1970.
-    """
+    """Uids of all nodes in changed files; read first, then written. `now`: seconds since 1970."""
 
     def __init__(
         self,

@@ -14,10 +14,7 @@ Clock = Callable[[], datetime]
 
 
 class WriterSession:
-    """Lock and connection of one writer, until `close`. Raises HubLocked and DiskError.
-
-    `root` is the spelled project root: a database of another root is reset.
-    """
+    """Lock and connection of one writer of project `root`. Raises HubLocked and DiskError."""
 
     def __init__(self, path: Path, root: str, clock: Clock) -> None:
         self.path = path
@@ -59,7 +56,6 @@ class WriterSession:
             self.connection = self._connected()
 
     def close(self) -> None:
-        """Release the lock and close the database."""
         with suppress(sqlite3.Error):
             self.connection.close()
         self._lock.close()

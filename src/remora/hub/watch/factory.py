@@ -14,9 +14,8 @@ from remora.hub.watch.watcher_protocol import Watcher
 def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "auto") -> Watcher:
     """Return a watcher of the members beneath `root`, which is resolved.
 
-    `marker` is a private folder outside the root, created if missing. `kind` is `auto` (inotify,
-    else sweep) or a kind; an unavailable one becomes a sweep with a note. Changes before the call
-    need a sweep by the caller.
+    `marker` is a private folder outside the root. `kind`: `auto` (inotify, else sweep) or one kind;
+    an unavailable one becomes a sweep with a note.
     """
     if kind in ("sweep", "off"):
         return SweepingWatcher("off" if kind == "off" else "sweep")

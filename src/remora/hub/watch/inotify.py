@@ -25,11 +25,7 @@ class ChangesHidden(Exception):
 
 
 class InotifyWatcher:
-    """Follows folders as they appear and move, and reports lost events.
-
-    Raises OSError without a queue, WatchesExhausted if it is too small, ChangesHidden if it would
-    miss changes.
-    """
+    """Follows folders as they appear and move. Raises OSError, WatchesExhausted, ChangesHidden."""
 
     def __init__(self, root: Path, members: Members, marker: Path) -> None:
         self._root = str(root)
@@ -113,7 +109,6 @@ class InotifyWatcher:
         return about.st_dev, about.st_ino
 
     def _pump(self) -> None:
-        """Read the kernel's events."""
         if self._note:
             self._kernel.read()  # otherwise the descriptor stays readable
             return

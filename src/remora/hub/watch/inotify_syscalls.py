@@ -71,25 +71,17 @@ def _checked(result: int) -> int:
 
 
 class Inotify:
-    """Event queue of the kernel, filled before the changing system call returns.
-
-    Raises OSError: EMFILE if the user has too many.
-    """
+    """Event queue of the kernel, filled before the changing call returns. Raises OSError."""
 
     def __init__(self) -> None:
         self._fd = _checked(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def watch(self, folder: str) -> int:
-        """Watch a folder (not a link to one), and return the number of its events.
-
-        A folder that is watched already keeps its number. Raises OSError: ENOSPC if the user has
-        too many watches.
-        """
+        """Watch a folder (not a link); return its number, the same each time. Raises OSError."""
         path = ctypes.c_char_p(os.fsencode(folder))
         return _checked(_libc().inotify_add_watch(self._fd, path, ctypes.c_uint32(_ASKED)))
 
     def unwatch(self, watch: int) -> None:
-        """Remove a watch, if it still exists."""
         try:
             _checked(_libc().inotify_rm_watch(self._fd, watch))
         except OSError as error:
@@ -118,7 +110,6 @@ class Inotify:
         return self._fd
 
     def close(self) -> None:
-        """Close the queue and all its watches."""
         if self._fd >= 0:
             os.close(self._fd)
         self._fd = -1

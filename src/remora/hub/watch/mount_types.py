@@ -51,7 +51,6 @@ class MountTable:
         return "" if inner is None else f"something else is mounted at {inner.place}"
 
     def close(self) -> None:
-        """Close the descriptor."""
         self._file.close()
 
 

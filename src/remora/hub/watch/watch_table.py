@@ -21,11 +21,9 @@ class WatchedFolders:
         self._watches: dict[str, int] = {}
 
     def path(self, watch: int) -> str | None:
-        """Return the folder of a watch; None if unknown."""
         return self._paths.get(watch)
 
     def paths(self) -> set[str]:
-        """Return all watched folders."""
         return set(self._watches)
 
     def add(self, path: str) -> bool:

@@ -33,16 +33,10 @@ class Watcher(Protocol):
         """Why this watcher is degraded; empty if it is not."""
 
     def drain(self) -> Changes:
-        """Return all changes reported so far, without waiting.
-
-        A healthy inotify watcher reports every change whose system call has returned.
-        """
+        """Return all changes reported so far (by inotify: all that have ended), without waiting."""
 
     def settled(self, timeout: float) -> bool:
-        """Make sure within `timeout` seconds that earlier changes are in the next `drain`.
-
-        Works by a change of our own that must be reported. False: unproven.
-        """
+        """True if earlier changes are in the next `drain`, proven by a change of our own."""
 
     def fileno(self) -> int | None:
         """Descriptor that is readable when there is something to drain; constant until `close`."""

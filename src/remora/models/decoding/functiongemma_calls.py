@@ -24,9 +24,8 @@ _MAX_DEPTH = 32
 def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
     """Return the first call in `text`, ignoring others. Raises BadCall with a one-line reason.
 
-    A string for an argument of another type is converted to that type, and a bare number or word
-    for a string argument to its text: some servers declare every argument as a string. Nothing
-    else is repaired.
+    A string for another type is converted, and a bare number or word to a string: some servers
+    declare every argument as a string. Nothing else is repaired.
     """
     reader = _Parser(text)
     calls = []

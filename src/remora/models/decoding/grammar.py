@@ -89,10 +89,7 @@ class _Rules:
         self._refs: dict[str, str] = {}
 
     def value(self, name: str, schema: Any) -> str:
-        """Return an expression (a name, a literal or a group) for what `schema` allows.
-
-        `name` is the prefix of its rules.
-        """
+        """Return an expression for what `schema` allows; its rules begin with `name`."""
         if not isinstance(schema, Mapping):
             return self._terminal("value")
         if "$ref" in schema:
@@ -150,8 +147,7 @@ class _Rules:
     def _members(self, name: str, pairs: list[tuple[str, bool]]) -> str:
         """Return the pairs in order, with commas between those present.
 
-        `after` may follow once a member is written. Until then each optional pair may be the
-        first, up to and including the first required one.
+        `after` may follow once a member is written; before, each optional pair may be the first.
         """
         after = ""
         starts: list[str] = []

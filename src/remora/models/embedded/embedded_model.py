@@ -22,16 +22,15 @@ from remora.models.protocol import Answer, Request, without_cache
 from remora.models.token_counters import ServerTokenizer
 
 TIMEOUT_FACTOR = 5
-"""Times the configured timeout: a dead child is noticed at once, so a late answer means a busy machine."""
+"""Times the configured timeout: a late answer means a busy machine, not a dead child."""
 
 _CACHE_MIB = 256
 
 
 class EmbeddedModel:
-    """A `Model` whose server starts with the first request or token count.
+    """A `Model` whose server starts with the first request or token count. Raises ModelError.
 
     `exact`: no prompt cache and one request at a time, so that a seed reproduces its answer.
-    Raises ModelError at once if the weights or the engine are missing.
     """
 
     name = weights.MODEL
@@ -93,7 +92,6 @@ class EmbeddedModel:
                     raise
 
     async def aclose(self) -> None:
-        """Close the connections and end the child process."""
         for client in self._clients.values():
             await client.aclose()
         for connection in self._connections.values():

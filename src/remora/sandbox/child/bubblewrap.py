@@ -35,10 +35,7 @@ def bubblewrap_argv(record: CommandRecord) -> list[str]:
 
 
 def mount_scratch_layers(record: CommandRecord) -> None:
-    """Mount a layer over each scratch folder, in a mount namespace that bubblewrap inherits.
-
-    Raises OSError.
-    """
+    """Mount layers over scratch folders, in a namespace that bubblewrap inherits."""
     if not record.scratch:
         return
     namespaces.enter_user_namespace(mounts=True)

@@ -11,8 +11,7 @@ LIMITS_ONLY, LANDLOCK, NAMESPACES, BUBBLEWRAP = range(4)
 """The levels of isolation."""
 PRIVATE_HOME = "/run/home"
 PRIVATE_TMP = "/run/tmp"
-"""Empty home and temporary folder of a command, from NAMESPACES on. /tmp is private too, but may
-contain files that the command was granted."""
+"""Empty home and temporary folder from NAMESPACES on; /tmp may contain granted files."""
 PRIVATE_FOLDERS = (PRIVATE_HOME, PRIVATE_TMP, "/tmp", "/dev/shm")  # noqa: S108 - private mounts
 PRIVATE_BYTES = 1 << 30
 """Size limit of all private folders of a command together."""
@@ -21,9 +20,8 @@ PRIVATE_BYTES = 1 << 30
 class CommandRecord:
     """One command and its confinement.
 
-    `read`, `write` and `scratch` are real paths; `links` are the symbolic links on the way to them.
-    `temporary_folder` is removed with the command, empty if there is none. `view_pid` is the process
-    in whose mount namespace the paths are, 0 for our own.
+    Paths are real; `links` are the symbolic links on the way to them. `temporary_folder` is removed
+    with the command. `view_pid` is the process in whose mount namespace the paths are, 0 for ours.
     """
 
     def __init__(self, words: Iterable[str]) -> None:

@@ -38,9 +38,9 @@ class _Beneath(ctypes.Structure):
 
 
 def restrict(rules: Iterable[tuple[str, int]], *, network: bool) -> None:
-    """Allow only the rights that `rules` give beneath their paths; missing paths are skipped.
+    """Allow only the `rules`' rights; `network`: leave TCP unrestricted. Raises OSError.
 
-    `network`: leave TCP unrestricted. Needs no-new-privileges. Raises OSError.
+    Missing paths are skipped. Needs no-new-privileges.
     """
     version = syscalls.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_ASK_VERSION))
     handled = (1 << max(n for since, n in _FILE_RIGHTS.items() if since <= version)) - 1

@@ -1,8 +1,8 @@
 """Process that mounts overlayfs layers over a read-only folder, in namespaces of its own.
 
-`remora.sandbox.layers` starts it with the lower folder and an empty folder to mount in. Each input
-line is `add NAME` or `drop NAME`; the answer is `done` or `failed ERRNO WHAT`. In a layer, `tree` is
-the merged view and `layer/upper` contains the changes. Layers are in memory and end with the input.
+It is started with the lower folder and an empty folder to mount in. Each input line is `add NAME`
+or `drop NAME`; the answer is `done` or `failed ERRNO WHAT`. In a layer, `tree` is the merged view
+and `layer/upper` contains the changes. Layers are in memory and end with the input.
 """
 
 from __future__ import annotations

@@ -20,10 +20,7 @@ _SAFE = syscalls.MS_NOSUID | syscalls.MS_NODEV
 
 
 def build_root(record: CommandRecord) -> None:
-    """Build the root and make it ours. Needs a mount namespace of its own.
-
-    Raises OSError, after which the file system is unusable.
-    """
+    """Build the root and enter it, in a mount namespace of its own. Raises OSError."""
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
     syscalls.mount("tmpfs", _ANY_FOLDER, "tmpfs", _SAFE, f"size={PRIVATE_BYTES},mode=755")
     for place in (_NEW, _OLD, _STORE):

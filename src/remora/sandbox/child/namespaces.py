@@ -14,10 +14,9 @@ _UP = 1
 
 
 def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> None:
-    """Enter a new user namespace as the same user, with all capabilities in it.
+    """Enter a new user namespace as the same user, with all capabilities in it. Raises OSError.
 
-    `processes`: the next child becomes the first process of a PID namespace, which ends with it.
-    Raises OSError.
+    `processes`: the next child becomes the first process of a PID namespace.
     """
     user, group = os.geteuid(), os.getegid()
     syscalls.unshare(_USERS | (_PROCESSES if processes else 0) | (_MOUNTS if mounts else 0))
@@ -35,10 +34,7 @@ def join_namespaces_of(process: int) -> None:
 
 
 def enter_other_namespaces() -> None:
-    """Enter new mount, network, host name, IPC and cgroup namespaces, and start the loopback device.
-
-    Raises OSError.
-    """
+    """Enter new mount, network (loopback up), host name, IPC, cgroup namespaces. Raises OSError."""
     syscalls.unshare(_MOUNTS | _NETWORK | _NAMES | _IPC | _CGROUPS)
     link = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     request = b"lo".ljust(16, b"\0") + _UP.to_bytes(2, sys.byteorder) + bytes(22)

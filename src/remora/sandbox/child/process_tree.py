@@ -23,10 +23,7 @@ def reap() -> dict[int, int]:
 
 
 def end_descendants(child: int) -> dict[int, int]:
-    """Kill all descendants and return exit codes.
-
-    All are stopped first, so that none can escape by forking.
-    """
+    """Stop, then kill all descendants, so that none escapes by forking; return exit codes."""
     ended: dict[int, int] = {}
     until = time.monotonic() + _KILL_SECONDS
     while _has_children() and time.monotonic() < until:

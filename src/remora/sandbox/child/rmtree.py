@@ -17,8 +17,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def remove_tree(folder: Path | str | bytes, *, dir_fd: int | None = None) -> None:
     """Remove a folder and everything in it, following no link. Raises OSError.
 
-    `shutil.rmtree` recurses, and its paths can be longer than the kernel accepts. Here each
-    subfolder is moved to the top before it is emptied.
+    `shutil.rmtree` recurses, and its paths can be longer than the kernel accepts.
     """
     top = _open(folder, dir_fd)
     try:

@@ -38,9 +38,8 @@ _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 class StartedChild:
     """A started child process.
 
-    `problem` is `ERRNO WHAT`, with WHAT empty if the command itself could not be executed.
-    `exit_code_reader` is a descriptor with the command's exit code, written by a child that only
-    waits for the command.
+    `problem` is `ERRNO WHAT`, without WHAT if the command could not be executed. `exit_code_reader`
+    has its exit code, if the child only waits for it.
     """
 
     def __init__(self, pid: int, problem: str, exit_code_reader: int) -> None:
@@ -139,10 +138,7 @@ def _start_session(problem_writer: int) -> None:
 
 
 def _fork_and_wait(problem_writer: int, exit_code_writer: int) -> None:
-    """Fork the command; the parent waits for it and reports its exit code.
-
-    The first process of a PID namespace ignores signals from within it, so it cannot be the command.
-    """
+    """Fork the command and wait for it: the first process of a PID namespace ignores signals."""
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # the command cannot inspect it or its descriptors
     child = os.fork()
     if child == 0:

@@ -1,10 +1,8 @@
 """Parent of one command: ends its whole process tree on request, time-out or loss of the caller.
 
-`remora.sandbox.supervisor_client` starts it with an encoded CommandRecord; the command inherits
-environment and streams. `lifeline` is a descriptor that ends when the caller does. `report` gets
-one line: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`.
-
-As a subreaper it remains the ancestor of every descendant, including daemons and new sessions.
+Started with an encoded CommandRecord. `lifeline` is a descriptor that ends when the caller does.
+`report` gets one line: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`. As a subreaper it
+remains the ancestor of every descendant, including daemons and new sessions.
 """
 
 import os

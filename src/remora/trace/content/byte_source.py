@@ -15,8 +15,7 @@ class ByteSource(Protocol):
         """Return the current number of bytes."""
 
     def pread(self, count: int, offset: int) -> bytes:
-        """Return at most `count` bytes from `offset`. Returns fewer before the end only if the disk
-        does, and none at or after the end. Raises OSError."""
+        """Return `count` bytes; fewer at the end, or if the disk gives fewer. Raises OSError."""
 
 
 class FileSource:
@@ -26,11 +25,9 @@ class FileSource:
         self.file = file
 
     def size(self) -> int:
-        """Return the current size of the file."""
         return os.fstat(self.file).st_size
 
     def pread(self, count: int, offset: int) -> bytes:
-        """Read from the file."""
         return os.pread(self.file, count, offset)
 
 

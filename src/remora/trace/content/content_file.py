@@ -12,8 +12,7 @@ from remora.trace.content.private_files import open_file, open_folder, open_subf
 from remora.trace.content.zstd_frames import MAGIC, FramesSource, compressed_frames
 
 MAX_COMPRESSED_CONTENT = MAX_LINE
-"""Maximum bytes of a content that a store compresses; a small file may claim to decompress to any
-size."""
+"""Maximum bytes of a compressed content: a small file may claim to decompress to any size."""
 _CHUNK = 1 << 20
 
 
@@ -30,11 +29,7 @@ def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
 
 @contextmanager
 def open_content(folder: int, digest: str, *, packs: bool) -> Iterator[ByteSource]:
-    """Open a stored content, decompressed if the store compresses and this one is compressed.
-
-    Raises OSError, or StreamDamaged for a compressed content that is damaged or larger than the
-    store accepts.
-    """
+    """Open a stored content, decompressed if needed. Raises OSError, StreamDamaged."""
     file = open_file(digest, os.O_RDONLY, folder=folder)
     try:
         source = FileSource(file)

@@ -21,8 +21,7 @@ _TAIL_BLOCK = 1 << 16
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line without its newline. `ended` is false for the bytes after the last newline. Of a line
-    longer than MAX_LINE only the beginning is in `raw`; `size` counts all its bytes."""
+    """A line without its newline; `raw` has at most MAX_LINE bytes, `size` counts all."""
 
     number: int
     offset: int
@@ -41,13 +40,11 @@ def line_hash(previous: str, body: bytes | memoryview) -> str:
 
 
 def hashed_part(raw: bytes) -> bytes | memoryview:
-    """Return the part of a line that its hash covers; a view for long lines, a (faster) copy for
-    short ones."""
+    """Return the part of a line that its hash covers; a view for long lines, a copy for short."""
     return raw[:-HASH_SUFFIX_SIZE] if len(raw) <= _CHUNK else memoryview(raw)[:-HASH_SUFFIX_SIZE]
 
 
 def line_with_hash(body: bytes, digest: str) -> bytes:
-    """Return the whole line with its newline."""
     return b'%b,"hash":"%b"}\n' % (body, digest.encode())
 
 
@@ -69,10 +66,9 @@ def valid_hash(raw: bytes, previous: str) -> str | None:
 def iter_lines(
     source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    """Yield the lines of a stream from byte `start`, before which there are `before` lines.
+    r"""Yield the lines of a stream from byte `start`, before which there are `before` lines.
 
-    Splits at `\\n` only, in bounded memory. `piece` is the number of bytes to read at a time: small
-    if few lines are wanted.
+    Splits at `\n` only, in bounded memory, reading `piece` bytes at a time.
     """
     number, offset, kept, size = before + 1, start, BytesIO(), 0
     position = start
@@ -94,17 +90,12 @@ def iter_lines(
 def complete_lines(
     source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    """Yield lines as `iter_lines` does, without the bytes after the last newline: a live writer
-    will finish them, or they are a torn tail that was never acknowledged."""
+    """Yield lines without the bytes after the last newline: unfinished, or a torn tail."""
     return (line for line in iter_lines(source, start, before, piece=piece) if line.ended)
 
 
 def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
-    """Yield each line from the beginning with its hash.
-
-    The hash is None for the first line that is not correct after the one before it, and for all
-    later lines: there is nothing to compare them with.
-    """
+    """Yield each line with its hash; None from the first line on whose hash is not correct."""
     previous: str | None = GENESIS
     for line in iter_lines(source):
         if previous is not None:
@@ -123,8 +114,7 @@ def last_line(source: ByteSource) -> bytes | None:
 
 
 def _joined(kept: BytesIO, piece: bytes) -> bytes:
-    """Return a line from its beginning and its end. The buffer is given away without a copy: a line
-    may be 64 MiB, and two copies at once are enough."""
+    """Return a line from beginning and end, without a copy of up to 64 MiB."""
     if not kept.tell():
         return piece[:MAX_LINE]
     kept.write(piece[: MAX_LINE - kept.tell()])
@@ -132,8 +122,7 @@ def _joined(kept: BytesIO, piece: bytes) -> bytes:
 
 
 def _newline_before(source: ByteSource, end: int) -> int:
-    """Return the offset of the last newline before `end`; -1 if there is none, or none within
-    MAX_LINE and a block."""
+    """Return the offset of the last newline before `end`; -1 if there is none near enough."""
     start, least = end, max(0, end - MAX_LINE - 1)
     while start > least:
         block = min(_TAIL_BLOCK, start)

@@ -40,12 +40,10 @@ def is_sha256(text: object) -> bool:
 
 
 class ObjectStore:
-    """Folder of files `ab/{sha256}`, each mode 0600 and whole or absent. Threads and processes may
-    share one."""
+    """Folder of files `ab/{sha256}`, 0600, whole or absent; threads and processes share it."""
 
     def __init__(self, folder: Path, *, packs: bool = False) -> None:
-        """With `packs`, contents are compressed and named by the hash of the uncompressed bytes.
-        For texts only: other contents could begin as a compressed file does."""
+        """With `packs`, compress. For texts only: other contents could look compressed."""
         self.folder = folder
         self._packs = packs
         self._unsynced: set[str] = set()
@@ -59,8 +57,8 @@ class ObjectStore:
         """Store `data` if it is missing and return its SHA-256.
 
         The content survives a kill; a power cut only after `sync`. An existing content gets a new
-        modification time, because unreferenced contents are collected by age. Raises DiskError, and
-        StreamError if a compressing store gets more than MAX_COMPRESSED_CONTENT bytes.
+        modification time, because unreferenced contents are collected by age. Raises DiskError,
+        StreamError (too large).
         """
         if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
             raise StreamError(f"a text of {len(data)} bytes is too large to record")
@@ -80,16 +78,14 @@ class ObjectStore:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """Return the content. Raises NotFound, StreamDamaged (it does not match its hash) or
-        DiskError."""
+        """Return the content. Raises NotFound, StreamDamaged (wrong hash) or DiskError."""
         whole = BytesIO()
         for piece in self.pieces(digest):
             whole.write(piece)
         return whole.getvalue()
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        """Yield the content in pieces, in bounded memory. Raises as `get` does; a wrong hash may be
-        known only after the last piece."""
+        """Yield the content in pieces; a wrong hash may be known only after the last one."""
         if not is_sha256(digest):
             raise NotFound(f"{digest!r} is not a SHA-256")
         path = self.folder / digest[:2] / digest
@@ -149,8 +145,7 @@ class ObjectStore:
         return False
 
     def sync(self) -> None:
-        """Make all stored contents safe against a power cut. Raises DiskError, and from then on
-        always: a second sync may succeed and prove nothing."""
+        """Make all contents safe against a power cut. Raises DiskError, then always."""
         self._commit.run()
 
     def _sync_waiting(self) -> None:

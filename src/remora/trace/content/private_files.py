@@ -34,8 +34,7 @@ def open_folder(path: Path) -> int:
 
 
 def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
-    """Open the folder `name` in `parent`; with `make`, create it or make it private. Without
-    `sync`, a new folder is safe against a power cut only after `parent` is synced."""
+    """Open the folder `name`; `make` creates it or makes it private, `sync` syncs `parent` then."""
     if not make:
         return os.open(name, _FOLDER, dir_fd=parent)
     with suppress(FileExistsError):
@@ -49,8 +48,7 @@ def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = T
 
 
 def open_file(name: str, flags: int, *, folder: int) -> int:
-    """Open the regular file `name` in `folder`, made private if it is opened for writing. Raises
-    OSError, with ELOOP for anything but a regular file."""
+    """Open a regular file, made private if opened for writing. Raises OSError, ELOOP for others."""
     file = os.open(name, flags | _FILE, FILE_MODE, dir_fd=folder)
     return _checked(file, private=bool(flags & (os.O_WRONLY | os.O_RDWR)))
 
@@ -61,7 +59,6 @@ def open_read_only(path: Path) -> int:
 
 
 def write_all(file: int, data: bytes) -> None:
-    """Write all of `data`, in as many calls as needed."""
     view = memoryview(data)
     while view:
         view = view[os.write(file, view) :]
@@ -82,8 +79,7 @@ def sync_folder(path: Path) -> None:
 
 
 def drop_page_cache(file: int) -> None:
-    """Drop a synced file from the page cache, if the system can. After a failed sync the cache
-    still shows data that never reached the disk."""
+    """Drop a file from the page cache: after a failed sync it shows data that are not on disk."""
     if hasattr(os, "posix_fadvise"):
         with suppress(OSError):
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)

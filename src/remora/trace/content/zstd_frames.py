@@ -25,8 +25,7 @@ _ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.St
 
 
 def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed form of a content that comes in pieces, in bounded memory. With one
-    version of zstd, the same content gives the same bytes however it is cut."""
+    """Yield a content's compressed form in bounded memory; it does not depend on the cuts."""
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     entries = bytearray()
     for content in _cut(pieces):
@@ -41,9 +40,8 @@ def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
 class FramesSource:
     """A compressed content as a ByteSource; errors include `name`.
 
-    Decompresses only the frames that a read touches and caches the last one, so reading in order
-    decompresses each frame once. Construction and reads raise StreamDamaged for anything that
-    `compressed_frames` did not produce.
+    Decompresses only the frames that a read touches and caches the last one. Raises StreamDamaged
+    for anything that `compressed_frames` did not produce.
     """
 
     def __init__(self, file: ByteSource, name: str) -> None:
@@ -55,11 +53,9 @@ class FramesSource:
         self._kept: tuple[int, bytes] = -1, b""
 
     def size(self) -> int:
-        """Return the number of bytes of content."""
         return self._starts[-1]
 
     def pread(self, count: int, offset: int) -> bytes:
-        """Return at most `count` bytes of content from `offset`."""
         end = min(offset + count, self.size())
         if offset >= end:
             return b""
@@ -116,8 +112,7 @@ class FramesSource:
 
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the contents of frames: at most MAX_FRAME_CONTENT bytes, cut after a newline if there
-    is one in the second half, so that few lines span two frames."""
+    """Yield contents of frames, cut after a newline in the second half: few lines span two."""
     kept = bytearray()
     for piece in pieces:
         kept += piece

@@ -71,9 +71,8 @@ def row_checksum(*values: Value) -> bytes:
 def database(folder: Path, *, fresh: bool = False) -> Iterator[sqlite3.Connection]:
     """Open the index in `folder`; create it if it is missing. `fresh` deletes it first.
 
-    A lock file gives one process at a time access: deleting a database that another process has
-    open would damage the next one. Raises IndexUnusable and IndexCorrupted, also for errors of
-    SQLite in the block.
+    A lock file admits one process: deleting an open database would damage the next one. Raises
+    IndexUnusable, IndexCorrupted.
     """
     with ExitStack() as stack:
         with _os_errors():

@@ -32,8 +32,7 @@ _STALE = FileStamp(0, 0, 0)
 
 
 def update_all(connection: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStream]:
-    """Index every stream of the folder and delete the rows of missing ones. An unreadable file has
-    no rows. Raises IndexCorrupted and what SQLite raises."""
+    """Index every stream and delete the rows of missing ones. Raises IndexCorrupted."""
     paths = agent_stream_paths(folder)
     known = {each.stream.agent_id: each for each in forget_missing_streams(connection, paths)}
     changed = False
@@ -62,8 +61,7 @@ def forget_missing_streams(
 
 
 def update_stream(connection: sqlite3.Connection, path: Path, until: int) -> IndexedStream | None:
-    """Index an agent's stream at least to the end of turn `until`; None if it cannot be read.
-    Raises as `update_all` does."""
+    """Index a stream to the end of turn `until` at least; None if it cannot be read."""
     known = indexed_streams(connection, stream_id(path))
     if _update(connection, path, known[0] if known else None, until):
         known = indexed_streams(connection, stream_id(path))
@@ -71,8 +69,7 @@ def update_stream(connection: sqlite3.Connection, path: Path, until: int) -> Ind
 
 
 def read_rows(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
-    """Return all rows of a stream, read from its beginning without the index, as far as it is
-    readable. Folds no packets."""
+    """Return all rows of a stream, read without the index as far as possible. Folds no packets."""
     reading, rows = StreamReading(agent_id=stream_id(path), folds=False), list[TurnRow]()
     with suppress(RemoraError), open_stream(path) as source:
         for line in complete_lines(source):
@@ -131,8 +128,7 @@ def _read(
 def _continued(
     connection: sqlite3.Connection, source: ByteSource, known: IndexedStream, stamp: FileStamp
 ) -> StreamReading | None:
-    """Return the stored state of reading if the hash of its last line is still there. A file of the
-    same size that was written since is read again from the beginning."""
+    """Return the state to continue from, if the hash of its last line is still there."""
     reading = load_state(connection, known)
     rewritten = (stamp.inode, stamp.size) == (known.stamp.inode, known.stamp.size)
     reading.fault = 0

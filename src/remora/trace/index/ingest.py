@@ -243,8 +243,7 @@ class StreamReading(msgspec.Struct, kw_only=True):
 
 
 def _decoded(raw: bytes) -> tuple[_Bare, bytes]:
-    """Return the event, and its line in the current version of the format. Raises ValueError or
-    RecursionError for a line that is not an event."""
+    """Return the event and its upcast line. Raises ValueError, RecursionError (no event)."""
     try:
         event = _current(raw)
     except (ValueError, RecursionError):

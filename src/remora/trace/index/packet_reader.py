@@ -49,16 +49,14 @@ _TURN = msgspec.json.Decoder(_InTurn)
 
 
 class PacketReader:
-    """The state before an agent's decisions. With `indexed`, turns of long streams are reached
-    directly; index results are used only if the stream confirms them."""
+    """State before an agent's decisions; index results count only if the stream confirms them."""
 
     def __init__(self, folder: TraceFolder, *, indexed: bool = True) -> None:
         self._folder = folder
         self._indexed = indexed
 
     def packet_at(self, agent_id: str, turn: int, *, shown: bool = True) -> DecisionPacket:
-        """Return the packet as `state_at.packet_at` does from all events. Raises as that does, and
-        NotFound for an unknown agent."""
+        """Return the packet as `state_at.packet_at` does. Raises NotFound for an unknown agent."""
         path = self._folder.existing_agent(agent_id)
         near = self._near(path, turn)
         with open_stream(path) as source:
@@ -149,8 +147,7 @@ def _restored(
 
 
 def _confirmed(state: DecisionState, *, shown: bool) -> bool:
-    """True if the decision's recorded hash confirms this packet. It covers the trimmed packet, not
-    what was trimmed away."""
+    """True if the decision's hash confirms this packet; it does not cover what was trimmed away."""
     if state.sha256 is None or (state.trim and not shown):
         return False
     with suppress(RecursionError):  # a foreign packet may be nested too deeply

@@ -59,8 +59,7 @@ def reindex(folder: TraceFolder) -> Reindexed:
 
 
 def remove_missing_streams(folder: TraceFolder) -> None:
-    """Delete the rows of missing streams, if there is an index. Raises DiskError if it cannot be
-    written."""
+    """Delete the rows of missing streams, if there is an index. Raises DiskError."""
     if not os.path.lexists(folder.path / INDEX_FILE):
         return
     try:
@@ -84,7 +83,6 @@ class IndexQueries:
         self._clock = clock
 
     def get(self, key: str) -> dict[str, Any] | list[str]:
-        """See `TraceQueries.get`."""
         parsed = parse_key(key)
         if isinstance(parsed, IndexKey):
             if parsed.kind not in self._indexing:
@@ -97,14 +95,12 @@ class IndexQueries:
         return entry
 
     def line(self, key: str) -> bytes:
-        """See `TraceQueries.line`."""
         parsed = parse_key(key)
         if isinstance(parsed, IndexKey):
             raise UsageError(f"{key} names many entries", hint="give the key of one entry")
         return self._line(parsed)
 
     def find(self, query: StreamQuery) -> list[StreamMatch]:
-        """See `TraceQueries.find`."""
         now, infos = self._clock(), matching_streams(list_streams(self._folder), query)
         if not query.of_turns():
             return [StreamMatch(stream=info) for info in infos]

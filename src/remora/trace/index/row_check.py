@@ -21,8 +21,7 @@ def ends_with_hash(source: ByteSource, offset: int, digest: str) -> bool:
 
 
 def line_at(source: ByteSource, place: LinePlace) -> bytes | None:
-    """Return the line at a place, or None if another line is there. Raises StreamDamaged if the
-    line states the recorded hash and does not match it."""
+    """Return the line at a place, None if another is there. Raises StreamDamaged."""
     before = min(place.offset, HASH_SUFFIX_SIZE + 1)
     block = _read(source, before + place.size + 1, place.offset - before)
     raw = block[before : before + place.size]

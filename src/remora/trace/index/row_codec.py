@@ -33,7 +33,6 @@ class FileStamp(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, path: Path) -> "FileStamp":
-        """Return the file's current stamp. Raises OSError."""
         status = path.lstat()
         return cls(status.st_ino, status.st_size, status.st_mtime_ns)
 
@@ -61,8 +60,7 @@ def indexed_streams(
 def store_stream(
     connection: sqlite3.Connection, reading: StreamReading, stamp: FileStamp, number: int | None
 ) -> int:
-    """Write a stream and its reading state, and return its ID. `number` is the ID of an existing
-    one."""
+    """Write a stream and its reading state; return its ID, which is `number` if that exists."""
     stream = reading.stream or StreamRow(
         agent_id=reading.agent_id, run_id="", operation="", node_id="", attempt=0, started=""
     )
@@ -98,7 +96,6 @@ def load_state(connection: sqlite3.Connection, known: IndexedStream) -> StreamRe
 
 
 def store_turns(connection: sqlite3.Connection, number: int, rows: Iterable[TurnRow]) -> None:
-    """Write rows of a stream, replacing those of the same turns."""
     flat = [(number, *_flat(row)) for row in rows]
     _put(
         connection,
@@ -108,7 +105,6 @@ def store_turns(connection: sqlite3.Connection, number: int, rows: Iterable[Turn
 
 
 def load_turns(connection: sqlite3.Connection, known: IndexedStream) -> list[TurnRow]:
-    """Return all rows of a stream, in order. Raises IndexCorrupted, also for missing rows."""
     found = connection.execute(
         "SELECT * FROM turns WHERE stream = ? ORDER BY turn, call",
         (known.id,),
@@ -120,8 +116,7 @@ def load_turns(connection: sqlite3.Connection, known: IndexedStream) -> list[Tur
 
 
 def load_turn(connection: sqlite3.Connection, known: IndexedStream, turn: int) -> list[TurnRow]:
-    """Return the rows of one turn. Raises IndexCorrupted, also if any row of the stream is missing:
-    a checksum cannot detect a missing row."""
+    """Return one turn's rows. Raises IndexCorrupted, also if any row of the stream is missing."""
     (count,) = connection.execute(
         "SELECT count(*) FROM turns WHERE stream = ?", (known.id,)
     ).fetchone()
@@ -137,7 +132,6 @@ def load_turn(connection: sqlite3.Connection, known: IndexedStream, turn: int) -
 def store_snapshots(
     connection: sqlite3.Connection, number: int, snapshots: Iterable[Snapshot]
 ) -> None:
-    """Write packet snapshots of a stream."""
     flat = [(number, *msgspec.structs.astuple(snapshot)) for snapshot in snapshots]
     _put(
         connection,
@@ -149,8 +143,7 @@ def store_snapshots(
 def snapshot_before(
     connection: sqlite3.Connection, known: IndexedStream, turn: int
 ) -> tuple[Snapshot, DecisionPacket] | None:
-    """Return the newest packet snapshot at the beginning of `turn` or an earlier one. Raises
-    IndexCorrupted."""
+    """Return the newest packet snapshot at the beginning of `turn` or before."""
     row = connection.execute(
         "SELECT * FROM packets WHERE stream = ? AND turn <= ? ORDER BY turn DESC LIMIT 1",
         (known.id, turn),
@@ -166,7 +159,6 @@ def snapshot_before(
 
 
 def delete_stream_rows(connection: sqlite3.Connection, number: int) -> None:
-    """Delete all rows of a stream."""
     for statement in _FORGET:
         connection.execute(statement, (number,))
 

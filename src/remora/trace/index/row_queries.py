@@ -35,8 +35,7 @@ class RowSource(Protocol):
 
 
 def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
-    """Return the recorded line of a key. Raises NotFound, StreamDamaged, DiskError; IndexCorrupted
-    if another line is in its place."""
+    """Return the line of a key. Raises NotFound, StreamDamaged, DiskError, IndexCorrupted."""
     for stream in _newest_first(rows.streams(), key):
         for row in rows.turn(stream.agent_id, key.turn):
             if row.call == key.call and row.place is not None:
@@ -49,8 +48,7 @@ def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
 
 
 def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
-    """Return the keys of all entries of a node, run or operation, by run, job and turn. If a newer
-    agent has the same entry, the older key names its agent. Raises NotFound."""
+    """Return a node's, run's or operation's keys; a key with a newer namesake names its agent."""
     found = [stream for stream in rows.streams() if _value(stream, key.kind) == key.value]
     keys, taken = list[tuple[str, str, int, int, str]](), set[str]()
     for stream in sorted(found, key=_age, reverse=True):
@@ -76,8 +74,7 @@ def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
 def matching_turns(
     rows: RowSource, infos: list[StreamInfo], query: StreamQuery, now: datetime
 ) -> list[tuple[StreamInfo, list[TurnRow]]]:
-    """Return the streams and their turns that match all conditions but the text. Raises UsageError
-    for an invalid time."""
+    """Return streams and turns that match, text aside. Raises UsageError for a wrong time."""
     condition = TurnFilter.at(query, now)
     turns = ((info, [*filter(condition.matches, rows.turns(info.agent_id))]) for info in infos)
     return [(info, found) for info, found in turns if found]

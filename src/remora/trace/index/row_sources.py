@@ -29,7 +29,6 @@ class ScanBackend:
         self._folder = folder
 
     def ask(self, question: Callable[[RowSource], _Answer]) -> _Answer:
-        """Return the answer. Raises what the question raises."""
         try:
             return question(_Scanned(self._folder))
         except IndexCorrupted as error:
@@ -39,14 +38,12 @@ class ScanBackend:
 
 
 class IndexBackend:
-    """Reads `index.db` after updating it; rebuilds a corrupted one, and scans the streams if it is
-    unusable."""
+    """Reads the updated `index.db`; rebuilds a corrupted one, scans the streams if unusable."""
 
     def __init__(self, folder: TraceFolder) -> None:
         self._folder = folder
 
     def ask(self, question: Callable[[RowSource], _Answer]) -> _Answer:
-        """Return the answer. Raises what the question raises."""
         for fresh in (False, True):
             try:
                 with database(self._folder.path, fresh=fresh) as connection:
@@ -71,12 +68,10 @@ class _Indexed:
         return [each.stream for each in self._known.values() if each.stream.started]
 
     def turns(self, agent_id: str) -> list[TurnRow]:
-        """Return all rows, counted."""
         known = self._known.get(agent_id)
         return load_turns(self._connection, known) if known else []
 
     def turn(self, agent_id: str, turn: int) -> list[TurnRow]:
-        """Return the rows of one turn."""
         known = self._known.get(agent_id)
         return load_turn(self._connection, known, turn) if known else []
 
@@ -89,16 +84,13 @@ class _Scanned:
         self._read: dict[str, tuple[StreamRow | None, list[TurnRow]]] = {}
 
     def streams(self) -> list[StreamRow]:
-        """Return all streams; reads every one."""
         streams = (self._rows(agent_id)[0] for agent_id in self._paths)
         return [stream for stream in streams if stream is not None]
 
     def turns(self, agent_id: str) -> list[TurnRow]:
-        """Return all rows."""
         return self._rows(agent_id)[1]
 
     def turn(self, agent_id: str, turn: int) -> list[TurnRow]:
-        """Return the rows of one turn."""
         return [row for row in self.turns(agent_id) if row.turn == turn]
 
     def _rows(self, agent_id: str) -> tuple[StreamRow | None, list[TurnRow]]:

@@ -24,8 +24,7 @@ class LinePlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A call of a turn. A turn without a result has one row, without a `place`.
 
-    The turn's lines are the bytes from `begin` to `end`; `end` is None for the stream's last turn.
-    See `TurnMatch` for the other fields.
+    The turn's lines are the bytes from `begin` to `end` (None for the last turn).
     """
 
     turn: int
@@ -69,8 +68,7 @@ class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The packet before the first line of `turn`, which begins at `offset` and continues from
-    `hash`."""
+    """Packet before the first line of `turn`, which begins at `offset` and continues `hash`."""
 
     turn: int
     offset: int

@@ -11,8 +11,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 def parse_time(text: str, now: datetime) -> str:
-    """Return a time (RFC 3339, a date, or an age: `90s`, `15m`, `2h`, `3d`, `1w`) as streams write
-    it. Without a zone it is UTC. Raises UsageError for an invalid time."""
+    """Return a time (RFC 3339, date, age `90s` to `1w`) in UTC as stored. Raises UsageError."""
     try:
         if ago := _AGO.fullmatch(text):
             when = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})

@@ -46,8 +46,7 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextSearch:
-    """Finds a text in lines and the blobs they name, ignoring case. Reads the lines of all turns
-    that match otherwise, and each of their blobs once."""
+    """Finds a text in the lines of matching turns and in their blobs (each once), ignoring case."""
 
     def __init__(self, text: str, blobs: ObjectStore) -> None:
         self._text = text.lower()
@@ -88,8 +87,7 @@ class TextSearch:
 
 
 def _has(data: bytes, text: str) -> bool:
-    """True if UTF-8 data contains a lower-case text. Decodes overlapping pieces: a line may have 64
-    MB, and decoded text takes up to four times the memory."""
+    """True if data contains a lower-case text; decodes in pieces, a line may have 64 MB."""
     overlap = 4 * len(text) + 4
     return any(
         text in data[start : start + _WINDOW + overlap].decode("utf-8", "replace").lower()

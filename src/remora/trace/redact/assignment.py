@@ -59,8 +59,8 @@ _END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00\x1b]|\\n|\Z)")
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
     """Yield the value after each head, if it looks like a secret.
 
-    A run without quotes may contain many heads (`token:secret=key:…`). The value of each is the
-    rest of the run, so only the first and the last are checked: the time stays linear.
+    A run without quotes may contain many heads: only the first and the last are checked, so that
+    the time stays linear.
     """
     done = run_end = 0
     last: Span | None = None

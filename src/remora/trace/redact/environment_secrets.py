@@ -22,10 +22,10 @@ _LONGEST_NAME = 40
 
 
 def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return each secret value with its rule name `env-NAME`, in several spellings.
+    """Return secret values, in several spellings, with their rule names `env-NAME`.
 
-    A value counts if it has 8 or more characters and is not ordinary words, a path, a number, a
-    switch or a URL without credentials. Each line of a multi-line value counts separately.
+    A value has 8 or more characters and is not ordinary words, a path, a number, a switch or a URL
+    without credentials. Each line counts separately.
     """
     found: dict[str, str] = {}
     for variable in sorted(environ):
@@ -39,7 +39,6 @@ def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_secret_name(variable: str) -> bool:
-    """True if a variable's name indicates a secret value."""
     name = variable.upper()
     return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.fullmatch(name)
 

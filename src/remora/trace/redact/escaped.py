@@ -15,15 +15,13 @@ _ESCAPES = compile_pattern(
     rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|(/))"
     rf"|{_WORD}\\+\r?\n{_WORD}|{_WORD}(?:\\{{3}}|\\{{6,8}})n{_WORD}"
 )
-"""Hexadecimal and octal escapes, JSON's `\\/`, and line continuations within a word (also with an
-escaped line end)."""
+r"""Hexadecimal and octal escapes, `\/` of JSON, and line continuations within a word."""
 _OCTAL, _SLASH = 5, 6
 _IS_WORD = re.compile(_WORD.encode())
 
 
 class Unescaped(NamedTuple):
-    """Text without escapes, and a map to the original: up to `at[i]`, the original is `longer[i]`
-    bytes longer."""
+    """Text without escapes; up to `at[i]`, the original is `longer[i]` bytes longer."""
 
     data: bytes
     at: list[int]

@@ -29,10 +29,7 @@ def mask(data: bytes, hidden: Iterable[Span]) -> bytes:
 def outside_placeholders(
     findings: Iterable[Finding], shields: Sequence[Span], *, inside_too: bool = False
 ) -> Iterator[Finding]:
-    """Yield the parts of each finding between placeholders, except tiny remains.
-
-    With `inside_too`, a finding within one placeholder stays.
-    """
+    """Yield the parts between placeholders, with `inside_too` in them, but no tiny ones."""
     for start, end, rule in findings:
         at = start
         for number in range(bisect_right(shields, start, key=_end_of), len(shields)):

@@ -81,8 +81,7 @@ def _is_readable_path(path: str) -> bool:
 def looks_secret(value: bytes, *, password: bool, quoted: bool) -> bool:
     """True if `value`, found after a telling name, is a secret and not code or prose.
 
-    `password`: the name is that of a password, which people choose themselves. `quoted`: the value
-    is a literal; without quotes it may be an expression.
+    `password`: people choose it themselves. `quoted`: the value is a literal.
     """
     text = without_templates(value)[:_MAX_JUDGED]
     if len(text) < MIN_LENGTH:
@@ -110,7 +109,6 @@ def _with_digits(text: str, *, password: bool, quoted: bool) -> bool:
 
 
 def _is_random_word(word: str) -> bool:
-    """True for a random-looking word within a sentence."""
     return len(word) >= 12 and has_mixed_characters(word) and not is_fixed_text(word)
 
 

@@ -30,8 +30,7 @@ class Literals:
     def found(self, data: bytes) -> Iterator[Finding]:
         """Yield all occurrences from left to right, the longest where several begin.
 
-        If two overlap, everything up to the next blank or quote belongs to them: checking each one
-        would take too long, and no part of a secret may remain.
+        Where two overlap, all up to the next blank or quote counts: no part of a secret may remain.
         """
         match = self._search(data, 0)
         while match is not None:

@@ -21,8 +21,7 @@ class TextRedactor(Protocol):
     """Redacts single strings and bytes."""
 
     def text(self, text: str, under: str = "") -> str:
-        """Return `text` without secrets, the same object if it has none; `under` is the name
-        of its field."""
+        """Return `text` without secrets, the same object if it has none; `under` is its field."""
 
     def data(self, data: bytes) -> bytes:
         """Return bytes without secrets."""
@@ -32,10 +31,7 @@ class TextRedactor(Protocol):
 
 
 def redact_nested(value: _T, cleaner: TextRedactor) -> _T:
-    """Return `value` with every string redacted; the same object if nothing was found.
-
-    Works for any depth without recursion. `value` must not contain itself.
-    """
+    """Return `value` redacted without recursion; the same object if nothing was found."""
     if _is_clean(value, cleaner):
         return value
     return cast("_T", _rebuilt(value, cleaner))
@@ -125,8 +121,7 @@ def _items(value: dict[Any, Any]) -> _Children:
 
 
 def _elements(value: Sequence[Any], under: str) -> _Children:
-    """Return elements with the list's own name; after `--password`, or in a pair, with the first
-    element."""
+    """Return elements with the list's name; after `--password` or in a pair, the first's."""
     children = []
     before = ""
     for item in value:

@@ -17,7 +17,6 @@ def placeholder(key: bytes, rule: str, secret: bytes) -> bytes:
 
 
 def placeholders(text: str | bytes) -> set[str]:
-    """Return all placeholders in `text`."""
     if isinstance(text, str):
         return set(PLACEHOLDER.findall(text)) if _START in text else set()
     found: list[bytes] = _IN_BYTES.findall(text)
@@ -25,10 +24,9 @@ def placeholders(text: str | bytes) -> set[str]:
 
 
 def new_placeholders(before: str | bytes | None, after: str | bytes | None) -> set[str]:
-    """Return the placeholders that `after` has and `before` does not; None means no text.
+    """Return the placeholders that only `after` has; None means no text.
 
-    A model may write back a placeholder that it was shown. A text with new placeholders must not
-    reach a user's file: the placeholder would be in the place of a secret, or of nothing.
+    A model may write back a placeholder. A text with new ones must not reach a user's file.
     """
     found = placeholders(after or "")
     return found - placeholders(before or "") if found else found

@@ -45,9 +45,8 @@ _TANGLED = "tangled"
 class Redactor:
     """All redaction rules; immutable, so threads may share it.
 
-    `key` belongs to the installation: a secret always gets the same fingerprint, and guesses cannot
-    be verified without the key. `environ`: variables whose values are secret if their names
-    indicate it. Raises ValueError for an invalid user rule.
+    `key` belongs to the installation: guesses cannot be verified without it. `environ`: variables
+    whose values are secret if their names say so. Raises ValueError for an invalid user rule.
     """
 
     def __init__(
@@ -71,10 +70,7 @@ class Redactor:
         self.version = _version(rules, own, sorted(set(secrets.values())))
 
     def text(self, text: str, under: str = "") -> str:
-        """Return `text` with placeholders for secrets, the same object if it has none.
-
-        `under`: the key or field of the text, if its name indicates a secret.
-        """
+        """Return `text` redacted, the same object if clean; `under`: its secret key or field."""
         if len(text) < MIN_LENGTH and not self._own:
             return text
         head = f"{under}: ".encode() if under and is_header(under) else b""
@@ -95,19 +91,11 @@ class Redactor:
         return self._clean(data, text=False)
 
     def clean(self, value: _T) -> _T:
-        """Return `value` without secrets, the same object if it has none.
-
-        Searches strings, bytes, dictionaries (keys too), lists, tuples, sets and msgspec Structs to
-        any depth. A key or field name (`{"password": …}`) counts as it does in text.
-        """
+        """Return `value` redacted to any depth, keys included; the same object if clean."""
         return redact_nested(value, self)
 
     def _clean(self, data: bytes, *, text: bool, under: str = "") -> bytes:
-        """Redact until a pass finds nothing, so that redaction is idempotent.
-
-        A replacement may reveal another secret. Text that still has findings after 8 passes is
-        replaced as a whole.
-        """
+        """Redact until a pass finds nothing; after 8 passes, replace the whole text."""
         for _ in range(_PASSES):
             findings = self._findings(data, under)
             if not findings:
@@ -143,11 +131,7 @@ class Redactor:
         return list(self._literals.found(data)) if met and met[-1] == len(self._rules) else []
 
     def _shields(self, data: bytes) -> tuple[list[Span], bytes]:
-        """Return the existing placeholders, and the text with them masked.
-
-        A placeholder with an unknown name may be another installation's or a disguised secret: its
-        name stays visible to the rules.
-        """
+        """Return placeholders, and the text with them masked; unknown names stay visible."""
         if _MARK not in data:
             return [], data
         shields, hidden = [], []

@@ -25,10 +25,9 @@ class Rule:
     """One kind of secret.
 
     `pattern` is RE2 over bytes (each byte one character). The first group that took part is the
-    secret; without groups the whole match. `needs` is a short pattern without which `pattern`
-    cannot match: one pass over the text checks the needs of all rules. `accept` may reject a match.
-    If a pattern is not enough, `find` gets the text and the matcher and yields the secrets from
-    left to right.
+    secret, else the whole match. `needs` is a short pattern without which `pattern` cannot match,
+    for a first pass. `accept` may reject a match. `find`, for more than a pattern, yields the
+    secrets from left to right.
     """
 
     name: str
@@ -40,8 +39,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class UserRule:
-    """A user's rule: `pattern` is RE2 over text. The secret is the group named `secret`, else the
-    first group, else the whole match."""
+    """A user's rule: RE2 over text; the secret is the group `secret`, the first, or the match."""
 
     name: str
     pattern: str
@@ -89,10 +87,7 @@ def compile_pattern(pattern: str, *, utf8: bool = False, longest: bool = False) 
 
 
 def compile_user_rule(rule: UserRule) -> tuple[Matcher, int]:
-    """Return the matcher of a user's rule and the number of the group to replace.
-
-    Raises ValueError, with the rule's name, for an invalid name or pattern.
-    """
+    """Return the matcher and the group to replace. Raises ValueError with the rule's name."""
     if len(rule.name) > _LONGEST_NAME or not _NAME.fullmatch(rule.name):
         raise ValueError(
             f"redaction rule {rule.name!r}: a name is lower-case letters, digits and single "

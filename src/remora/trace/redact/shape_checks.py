@@ -9,7 +9,6 @@ _BASE64_BEFORE = re.compile(rb"[A-Za-z0-9+/]{0,80}\Z")
 
 
 def has_digit(value: bytes) -> bool:
-    """True if the value contains a digit."""
     return any(48 <= byte <= 57 for byte in value)
 
 

@@ -20,11 +20,9 @@ EXPIRED_LOG = "expired.jsonl"
 
 
 class ExpiredStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream to remove: its last anchor and the reason. If the stream still exists, it was not
-    removed.
+    """A stream to remove, with its last anchor; not removed if it still exists.
 
-    For a run's own stream, `contents` are all contents that its streams named: those that no other
-    stream names can be removed.
+    For a run's own stream, `contents` are all contents that its streams named.
     """
 
     v: int = 1
@@ -53,8 +51,7 @@ def read_expired(folder: TraceFolder) -> Iterator[ExpiredStream]:
 
 
 def log_expired(folder: TraceFolder, entries: Sequence[ExpiredStream], now: datetime) -> None:
-    """Record streams before they are removed, and sync; recorded ones are not repeated. For one
-    process at a time. Raises StreamDamaged or DiskError."""
+    """Record and sync streams before their removal, each once. Raises StreamDamaged, DiskError."""
     with disk_errors(folder.path / EXPIRED_LOG), ExitStack() as stack:
         top = open_folder(folder.path)
         stack.callback(os.close, top)

@@ -35,8 +35,7 @@ def compaction_lock(folder: TraceFolder) -> Iterator[None]:
 
 @contextmanager
 def locked_stream(path: Path) -> Iterator[int]:
-    """Lock a stream, plain or compressed, against writers; yields its size on disk. Raises
-    StreamLocked if it has a writer, NotFound or DiskError."""
+    """Lock a stream against writers; yield its size. Raises StreamLocked, NotFound, DiskError."""
     try:
         with disk_errors(path):
             file = open_read_only(path)
@@ -58,8 +57,7 @@ def quarantine_files(path: Path) -> list[Path]:
 
 
 def remove_stream(path: Path) -> None:
-    """Remove a stream with all its files. Raises DiskError. The compressed file goes first: without
-    the plain one it would be the stream."""
+    """Remove a stream and its files, the compressed one first: alone it would be the stream."""
     with disk_errors(path):
         for place in (compressed_path(path), plain_path(path), *quarantine_files(path)):
             place.unlink(missing_ok=True)

@@ -46,8 +46,7 @@ def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
 
 
 def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
-    """Return which of the `known` contents a stream references. Counts every SHA-256 that is a JSON
-    string, in any event of any version. Raises as `open_stream` does."""
+    """Return which of the `known` contents a stream references: every SHA-256 that is a string."""
     found: set[bytes] = set()
     with open_stream(path) as source:
         rest = b""
@@ -58,10 +57,9 @@ def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
 
 
 def remove_contents(store: ObjectStore, digests: Collection[str], put_before: float) -> set[str]:
-    """Remove those of the contents that were put before `put_before`; return them.
+    """Remove contents that were put before `put_before`; return them. Raises DiskError.
 
-    The store is locked meanwhile: a concurrent put waits and then finds the content missing, or has
-    renewed it before the check. Raises DiskError.
+    The store is locked: a concurrent put waits, or has renewed its content before.
     """
     removed: set[str] = set()
     for prefix, group in groupby(sorted(digests), key=lambda digest: digest[:2]):

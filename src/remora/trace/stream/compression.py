@@ -30,10 +30,10 @@ def compressed_size(path: Path) -> int:
 
 
 def compress_stream(path: Path) -> int:
-    """Replace the plain stream at `path` by its compressed file and return the size of that.
+    """Replace the plain stream by its compressed file and return the size of that.
 
-    Raises StreamLocked (it has a live writer), StreamDamaged (decompressing gives other bytes: the
-    plain file stays), StreamError (it is empty) or DiskError.
+    Raises StreamLocked, StreamDamaged (decompressing gives other bytes: the plain file stays),
+    StreamError (it is empty) or DiskError.
     """
     sealed = compressed_path(path).name
     with disk_errors(path), _opened_folder(path) as folder, _file(path.name, folder) as file:
@@ -66,10 +66,10 @@ def compress_stream(path: Path) -> int:
 
 
 def decompress_stream(path: Path) -> None:
-    """Restore the plain stream at `path` for writing if only its compressed file exists.
+    """Restore the plain stream for writing if only its compressed file exists.
 
-    Safe in several processes at once: one restores it. A writer calls `is_current_stream` after it
-    has opened and locked the file. Raises StreamDamaged or DiskError.
+    Processes may do so at once; then a writer calls `is_current_stream`. Raises StreamDamaged,
+    DiskError.
     """
     sealed, plain = compressed_path(path).name, plain_path(path).name
     with disk_errors(path), ExitStack() as stack:
@@ -87,9 +87,7 @@ def decompress_stream(path: Path) -> None:
 
 
 def is_current_stream(file: int, path: Path) -> bool:
-    """True if the file that a writer opened at `path` and locked is the stream: the name still
-    means this file, and it is not an empty file beside a compressed stream. If false, decompress
-    and open again."""
+    """True if the locked file is still the stream; if not, decompress and open again."""
     with disk_errors(path), _opened_folder(path) as folder:
         is_stream = (
             os.fstat(file).st_size > 0 or _status(compressed_path(path).name, folder) is None

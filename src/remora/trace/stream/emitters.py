@@ -30,8 +30,7 @@ class EventEmitter(Protocol):
         """Record one event. Apply or act on nothing but the returned event."""
 
     def end_turn(self) -> None:
-        """End a turn: make its events as durable as the emitter promises. Blocks on the disk; may
-        be called in a thread."""
+        """End a turn: make its events as durable as the emitter promises. Blocks on the disk."""
 
     def close(self) -> None:
         """Release the stream; closing twice is fine."""
@@ -47,7 +46,6 @@ class NullEventEmitter:
 
     @property
     def head(self) -> Head:
-        """Number of events so far, and the hash of the last one."""
         return self._head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
@@ -68,8 +66,7 @@ class NullEventEmitter:
 
 
 class TeeEmitter:
-    """Emits into `primary`, then passes each written event to every listener. A listener's
-    exception is raised after the event is in the stream."""
+    """Emits into `primary`, then passes each event to all listeners; raises their errors after."""
 
     def __init__(self, primary: EventEmitter, *listeners: Listener) -> None:
         self._primary = primary
@@ -77,20 +74,16 @@ class TeeEmitter:
 
     @property
     def head(self) -> Head:
-        """Head of the primary emitter."""
         return self._primary.head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Record one event and pass it to the listeners."""
         event = self._primary.emit(payload, turn=turn, delta=delta)
         for listener in self._listeners:
             listener(event)
         return event
 
     def end_turn(self) -> None:
-        """End the primary emitter's turn."""
         self._primary.end_turn()
 
     def close(self) -> None:
-        """Close the primary emitter."""
         self._primary.close()

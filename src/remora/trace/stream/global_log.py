@@ -11,17 +11,12 @@ from remora.memory.events import Event
 
 
 class GlobalEventLog:
-    """Event listener that appends each event to `events.jsonl` in one write.
-
-    Many processes write to the file, so its lines carry the hashes of their streams but form no
-    chain. Remora never reads it; it is for `tail -f` and similar tools.
-    """
+    """Event listener that appends each event to `events.jsonl`, which Remora never reads."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def __call__(self, event: Event) -> None:
-        """Append one event. Raises DiskError."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             make_private(self._path.parent)

@@ -26,8 +26,7 @@ from remora.trace.trace_folder import STREAM_SUFFIX
 
 
 class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a stream is written. The contents of `blobs` and `objects` are synced before the lines
-    that name them."""
+    """How a stream is written; `blobs` and `objects` are synced before the lines that name them."""
 
     blobs: ObjectStore
     objects: ObjectStore | None = None
@@ -38,17 +37,11 @@ class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
 class JsonlEventEmitter:
     """The only writer of a stream; made by `open` or `claim`.
 
-    An event passes at most four objects before `write(2)`:
-
-    1. `TeeEmitter` (optional) shows each written event to listeners.
-    2. `JsonlEventEmitter` builds the line from the payload and the head (`line_builder`), orders
-       the events of several threads, and decides when to sync.
-    3. `TraceStore` refuses a writer that was replaced and a line that is not the next one.
-    4. `LineFile` (only in `JsonlTraceStore`) owns the locked file: one `write(2)` for each line,
-       cut back if it fails.
-
-    Threads may share an emitter. A sync covers every event appended before it began, so threads
-    that wait for one at the same time share it.
+    An event passes at most four objects before `write(2)`: `TeeEmitter` (optional) shows written
+    events to listeners; this class builds the line from payload and head, orders the events of
+    several threads and syncs; `TraceStore` refuses a replaced writer and a wrong line number;
+    `LineFile` owns the locked file and cuts back failed writes. Threads that wait for a sync at the
+    same time share it.
     """
 
     def __init__(
@@ -78,12 +71,7 @@ class JsonlEventEmitter:
     def claim(
         cls, store: TraceStore, stream: str, identity: Identity, options: EmitterOptions
     ) -> "JsonlEventEmitter":
-        """Become the stream's writer. A torn tail that was moved aside is recorded as a
-        `recovered` event.
-
-        Raises as `TraceStore.claim` and `append` do, and StreamError if the stream belongs to
-        another run or agent.
-        """
+        """Claim a stream and record its recovered tails. Raises as `TraceStore`, or StreamError."""
         found = store.claim(stream)
         try:
             _check_identity(found.last, identity, stream)
@@ -110,7 +98,7 @@ class JsonlEventEmitter:
         """Claim the stream in the file at `path`, whose folder must exist.
 
         Raises StreamLocked, StreamDamaged (an invalid line that is not a torn tail), StreamError
-        (the stream belongs to another run or agent), StreamWriteFailed or DiskError.
+        (it belongs to another run or agent), StreamWriteFailed or DiskError.
         """
         store = JsonlTraceStore(path.parent)
         options = EmitterOptions(blobs=blobs, objects=objects, durability=durability, clock=clock)
@@ -120,15 +108,10 @@ class JsonlEventEmitter:
 
     @property
     def head(self) -> Head:
-        """Number of lines, and the hash of the last one."""
         return self._head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Append one event, and return it as a reader will read it.
-
-        Raises StreamWriteFailed (the stream is unchanged) or StreamError: the event cannot be
-        recorded, the stream has ended, or (WriterReplaced) another process changed it.
-        """
+        """Append one event and return it as read back. Raises StreamWriteFailed, StreamError."""
         with self._lock:
             if self._ended:
                 raise StreamError(f"{self.path.name} has ended: no event may follow its agent_end")
@@ -143,11 +126,7 @@ class JsonlEventEmitter:
             self.sync()
 
     def sync(self) -> None:
-        """Make all events so far safe against a power cut.
-
-        Raises StreamWriteFailed, and the emitter then takes no more events: after a failed sync
-        only reopening the stream shows what is on disk.
-        """
+        """Make all events safe against a power cut. A failure (StreamWriteFailed) is final."""
         self._commit.run()
 
     def close(self) -> None:

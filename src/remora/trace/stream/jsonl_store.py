@@ -19,8 +19,7 @@ _FOLDERS = ("runs", "traces")
 class JsonlTraceStore:
     """Streams in the files `{stream}.jsonl` beneath a folder, for a project its `.agentfs`.
 
-    The file's lock keeps other processes out. Epochs tell apart the claims of this process, and
-    `append` checks epoch and line number; `LineFile` does the writing.
+    The file's lock keeps other processes out; epochs tell this process's claims apart.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,33 +42,27 @@ class JsonlTraceStore:
         return Claim(epoch=epoch, head=found.head, last=found.last, recovered=recovered)
 
     def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
-        """See `TraceStore.append`."""
         file = self._claimed_file(stream, epoch)
         if file.count != expected_seq:
             raise SeqConflict(f"{stream} has {file.count} lines: the next is not {expected_seq}")
         file.append(line)
 
     def sync(self, stream: str, epoch: int) -> None:
-        """See `TraceStore.sync`."""
         self._claimed_file(stream, epoch).sync()
 
     def release(self, stream: str, epoch: int) -> None:
-        """See `TraceStore.release`."""
         with suppress(WriterReplaced):
             self._claimed_file(stream, epoch).close()
             del self._claimed[stream]
 
     def head(self, stream: str) -> Head:
-        """See `TraceStore.head`."""
         last = last_event(self._path(stream))
         return Head() if last is None else Head(count=last.seq + 1, hash=last.hash)
 
     def lines(self, stream: str, start: int = 0) -> Iterator[bytes]:
-        """See `TraceStore.lines`."""
         return islice(read_lines(self._path(stream)), start, None)
 
     def streams(self) -> Iterator[str]:
-        """See `TraceStore.streams`."""
         for name in _FOLDERS:
             yield from (f"{name}/{stream_id(path)}" for path in stream_paths(self._folder / name))
 

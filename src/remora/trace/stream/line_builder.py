@@ -22,7 +22,6 @@ _UNWRITABLE = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 def utc_now() -> datetime:
-    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -60,8 +59,7 @@ def build_line(
     turn: int,
     delta: PacketDelta | None = None,
 ) -> tuple[bytes, Event]:
-    """Return the line that follows `head`, with its newline, and the event that it decodes to.
-    Raises StreamError for a delta that JSON cannot represent, or a line over MAX_LINE bytes."""
+    """Return the line after `head` and its event. Raises StreamError: bad delta, over MAX_LINE."""
     stamp = format_timestamp(template.clock())
     try:
         data = _encoded(payload, template.blobs)

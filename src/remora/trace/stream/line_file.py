@@ -26,9 +26,8 @@ _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT
 class LineFile:
     """The open, locked file of a stream, owned by its only writer. Made by `open`.
 
-    Owns what crash safety needs: the lock, the inode check before each write, the known size,
-    cutting back a failed write, and syncs that are never retried. `sync` may run beside `append`;
-    no other calls may run at the same time.
+    Owns the lock, the inode check before each write, the known size, cutting back a failed write,
+    and syncs that are never retried. Only `sync` may run beside `append`.
     """
 
     def __init__(self, path: Path, file: int, contents: StreamContents) -> None:
@@ -46,10 +45,9 @@ class LineFile:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open or create the file (decompressed if needed), lock it, and check every hash.
+        """Open (decompressed) or create the file, lock it, check all hashes.
 
-        The folder must exist. Raises StreamLocked, StreamDamaged (an invalid line that is not a
-        torn tail) or DiskError.
+        Raises StreamLocked, StreamDamaged (an invalid line that is not a torn tail) or DiskError.
         """
         with ExitStack() as on_failure:
             file = _open_locked(path)
@@ -61,8 +59,7 @@ class LineFile:
         return opened
 
     def recover(self) -> tuple[Recovered, ...]:
-        """Move a torn tail to a file beside the stream; return the events to record about it.
-        Raises StreamWriteFailed."""
+        """Move a torn tail to a file beside the stream; return the events to record about it."""
         try:
             with ExitStack() as stack:
                 folder = open_folder(self._path.parent)
@@ -89,8 +86,7 @@ class LineFile:
         self.count += 1
 
     def sync(self) -> None:
-        """Make the lines safe against a power cut, and on the first call the file's name too.
-        Raises StreamWriteFailed, and the file then takes no more lines."""
+        """Sync the lines, and at first the file's name. A failure (StreamWriteFailed) is final."""
         self._check_usable()
         try:
             with self._closing:

@@ -18,8 +18,7 @@ _NOTE = b'"type":"recovered"'
 
 
 class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
-    """Valid lines of an opened stream, bytes of the torn tail after them, and the quarantine files
-    that `recovered` events name."""
+    """Valid lines, bytes of the torn tail after them, and quarantine files named by `recovered`."""
 
     head: Head
     last: Event | None
@@ -29,10 +28,9 @@ class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_stream(file: int, path: Path) -> StreamContents:
-    """Check every hash. Raises StreamDamaged for an invalid line that is not part of a torn tail.
+    """Check every hash. Raises StreamDamaged for an invalid line before whole ones.
 
-    What follows the last valid line is a torn tail if none of its lines ends as a whole line does:
-    it was never acknowledged. An invalid line before whole ones is damage.
+    A torn tail has no line that ends as a whole line does: it was never acknowledged.
     """
     head, raw, size, torn = Head(), b"", 0, 0
     quarantines: set[str] = set()
@@ -59,8 +57,7 @@ def quarantine_names(name: str) -> Iterator[str]:
 def quarantine_tail(
     file: int, contents: StreamContents, *, name: str, folder: int
 ) -> tuple[Recovered, ...]:
-    """Copy a torn tail to a file beside the stream, then cut it off. Raises OSError. Returns the
-    events to record: for this tail, and before it for recoveries that were killed."""
+    """Copy a torn tail to a file, then cut it off; return the events to record. Raises OSError."""
     notes: list[Recovered] = []
     new = (beside for beside in quarantine_names(name) if beside not in contents.quarantines)
     beside = next(new)
@@ -73,8 +70,7 @@ def quarantine_tail(
 
 
 def _unrecorded(beside: str, folder: int, file: int, contents: StreamContents) -> Recovered | None:
-    """Return the event for a quarantine file of a killed recovery; None if there is none, or if it
-    is a part of the present tail."""
+    """Return the event of a killed recovery's file, unless it is part of the present tail."""
     try:
         kept = open_file(beside, os.O_RDONLY, folder=folder)
     except FileNotFoundError:

@@ -9,11 +9,7 @@ from remora.memory.events import Event, Head, Recovered
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream as its new writer finds it.
-
-    `epoch` is greater than that of every earlier claim of the stream. `recovered` describes torn
-    tails that were moved aside: the writer records it before any other event.
-    """
+    """A claimed stream: its epoch (growing), its head, and torn tails that were moved aside."""
 
     epoch: int
     head: Head
@@ -24,32 +20,31 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 class TraceStore(Protocol):
     """Storage of streams as lines of bytes, never changed.
 
-    A stream's name is `traces/{agent_id}` or `runs/{run_id}`. Different streams may be used from
-    different threads; `sync` may run beside `append` of the same stream. `trace.index` answers
-    queries over the events. Every backend passes `tests/trace/stream/store/conformance.py`.
+    A stream's name is `traces/{agent_id}` or `runs/{run_id}`. Threads may use different streams;
+    `sync` may run beside `append` of one. Every backend passes
+    `tests/trace/stream/store/conformance.py`.
     """
 
     def claim(self, stream: str) -> Claim:
         """Become the stream's only writer; creates a missing stream.
 
-        Raises StreamLocked (a live writer cannot be replaced), StreamDamaged (a line does not match
-        its hash and is not a torn tail), UsageError (invalid name) or DiskError.
+        Raises StreamLocked (by a live writer), StreamDamaged (beyond a torn tail), UsageError
+        (invalid name) or DiskError.
         """
 
     def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
         """Append one line with its newline as line number `expected_seq`, counted from 0.
 
-        When this returns, the line survives the end of this process; after `sync` a power cut too.
-        Raises WriterReplaced (another claim was made after this epoch, it was released, or another
-        process changed the stream), SeqConflict (the stream has another number of lines) or
+        It then survives the end of this process, after `sync` a power cut. Raises WriterReplaced
+        (another claim, a release, a changed file), SeqConflict (another number of lines) or
         StreamWriteFailed; the stream is then unchanged.
         """
 
     def sync(self, stream: str, epoch: int) -> None:
         """Make all lines so far safe against a power cut.
 
-        Raises WriterReplaced, or StreamWriteFailed: lines not synced before may be lost and the
-        claim is void, because a second sync could succeed and prove nothing.
+        Raises WriterReplaced, or StreamWriteFailed: the claim is void, as a second sync proves
+        nothing.
         """
 
     def release(self, stream: str, epoch: int) -> None:

@@ -29,7 +29,6 @@ class RunAnchors:
         self.anchors: dict[str, list[Anchor]] = {}
 
     def see(self, line: int, payload: Payload | None) -> None:
-        """Read one event of the run."""
         if isinstance(payload, JobStart):
             self.started.add(payload.agent_id)
             # a second job_start resumes the job: earlier anchors stay, but do not end it
@@ -57,8 +56,7 @@ class StreamEnd(msgspec.Struct, frozen=True, kw_only=True):
 def check_anchors(
     agent_id: str, ending: StreamEnd, run: RunAnchors | None, found: Problems
 ) -> bool:
-    """True if a `job_end` anchors the stream's head; adds a problem for each anchor that does not
-    match."""
+    """True if a `job_end` anchors the head; adds a problem for each anchor that does not match."""
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
         _check_head(anchor, ending, found)

@@ -31,7 +31,6 @@ class SavedAnchor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def head(self) -> Head:
-        """Number of lines and hash of the last one."""
         return Head(count=self.count, hash=self.hash)
 
     @property
@@ -47,8 +46,7 @@ class SavedAnchor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnchor:
-    """Return the head of a stream with every hash recomputed; skips a torn or unfinished tail.
-    Raises NotFound, DiskError, and StreamDamaged: a damaged stream must not be anchored."""
+    """Return the head, all hashes checked. Raises NotFound, DiskError, StreamDamaged."""
     head = verified_head(path, torn=True)
     name = stream_id(path)
     signature = None if signer is None else signer.sign(kind, name, head)
@@ -58,8 +56,7 @@ def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnch
 def streams_to_anchor(
     folder: TraceFolder, run_id: str | None = None
 ) -> Iterator[tuple[Kind, Path]]:
-    """Yield a run's own stream and its agents' streams, or all streams; runs come first. Raises
-    NotFound for an unknown run, StreamDamaged for an unreadable one."""
+    """Yield streams of a run, or all, runs first. Raises NotFound, StreamDamaged."""
     if run_id is None:
         yield from (("run", path) for path in folder.run_streams())
         yield from (("agent", path) for path in folder.agent_streams())
@@ -71,8 +68,7 @@ def streams_to_anchor(
 
 
 def parse_anchors(text: str) -> list[SavedAnchor]:
-    """Parse the output of `trace anchor`: its lines, or its JSON document. Skips empty lines and
-    lines that begin with `#`. Raises UsageError with the number of an invalid line."""
+    """Parse the output of `trace anchor`, lines or JSON. Raises UsageError with the line number."""
     if text.lstrip().startswith("{"):
         return _from_json(text)
     return [

@@ -16,9 +16,8 @@ _CANDIDATES = 3
 
 
 class ChainCheck:
-    """Follows the hash chain over raw bytes.
+    """Follows the hash chain over raw bytes, and again after an invalid line.
 
-    After an invalid line it looks for the chain again, so that only the changed line is reported.
     `trusted` describes the last line, `sound` all lines so far; `count` and `hash` are the head.
     """
 
@@ -32,7 +31,6 @@ class ChainCheck:
 
     @property
     def head(self) -> Head:
-        """Number of lines so far, and the hash that the last one states."""
         return Head(count=self.count, hash=self.hash)
 
     def see(self, line: Line) -> Event | None:
@@ -80,8 +78,7 @@ class ChainCheck:
 
 
 def _kind(raw: bytes, error: Exception) -> Kind:
-    """Return `schema` if a line that is not an event is valid JSON, else `bad_json`; decoding stops
-    at the first error."""
+    """Return `schema` for valid JSON that is not an event, else `bad_json`."""
     if not isinstance(error, msgspec.ValidationError):
         return "bad_json"
     try:

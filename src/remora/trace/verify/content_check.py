@@ -110,8 +110,7 @@ def _objects(payload: Payload | None) -> Iterable[Any]:
 
 
 def _scripts(payload: Payload | None) -> Iterable[Any]:
-    """Yield scripts that ran, and their inputs given by hash. A tool's script is left out: the
-    Remora that recorded it may not have stored it."""
+    """Yield run scripts and inputs given by hash. A tool's script may not have been stored."""
     if isinstance(payload, ContextUpdate) and payload.output_sha256 is not None:
         yield payload.script_sha256
     elif isinstance(payload, ToolResulted) and payload.summarized is not None:

@@ -29,11 +29,10 @@ def verify_all(
     saved: Sequence[SavedAnchor] = (),
     signer: Signer | None = None,
 ) -> VerifyReport:
-    """Verify every stream, or only one agent's or run's.
+    """Verify every stream, or only one agent's or run's. Only reads.
 
-    Each of the `saved` heads must be the beginning of its stream. With `signer`, anchors in signed
-    runs are checked too. Only reads. Raises NotFound for an unknown ID and DiskError if `.agentfs`
-    is a link; anything else in the folder is a problem in the report.
+    Each of the `saved` heads must be the beginning of its stream; `signer` checks signed runs.
+    Raises NotFound for an unknown ID and DiskError if `.agentfs` is a link.
     """
     folder.check()
     check = _FolderCheck(folder, saved, signer)
@@ -115,8 +114,6 @@ class _FolderCheck:
         )
 
     def _missing(self) -> list[StreamReport]:
-        """Return reports for missing streams that have a saved head and no record that they
-        expired."""
         gone: dict[tuple[str, str], SavedAnchor] = {}
         for anchor in self._lost():
             if not self._has_expired(anchor):
@@ -124,7 +121,6 @@ class _FolderCheck:
         return [_gone(anchor) for anchor in gone.values()]
 
     def _lost(self) -> Iterator[SavedAnchor]:
-        """Yield the saved heads of missing streams."""
         for (kind, name), anchors in self._saved.items():
             find = self._folder.find_run if kind == "run" else self._folder.find_agent
             if find(name) is None:
@@ -196,8 +192,7 @@ def _gone(anchor: SavedAnchor) -> StreamReport:
 
 
 def _expired(folder: TraceFolder) -> dict[tuple[str, str], Head]:
-    """Return the last heads of expired streams. Stops where the expired log is damaged: streams
-    after that count as missing."""
+    """Return last heads of expired streams, as far as the log is undamaged."""
     found: dict[tuple[str, str], Head] = {}
     with suppress(StreamDamaged, DiskError):
         for gone in read_expired(folder):

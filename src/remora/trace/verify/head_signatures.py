@@ -35,8 +35,7 @@ class Signer:
         return {"algorithm": ALGORITHM, "key": self.name}
 
     def sign(self, kind: str, name: str, head: Head) -> str:
-        """Return the lower-case hex HMAC-SHA256 of `KIND NAME COUNT HASH`; the kind is `agent` or
-        `run`."""
+        """Return the lower-case hex HMAC-SHA256 of `KIND NAME COUNT HASH`; KIND is agent or run."""
         text = f"{kind} {name} {head.count} {head.hash}"
         return hmac.new(self._key, text.encode(), sha256).hexdigest()
 
@@ -46,11 +45,7 @@ class Signer:
 
 
 def with_signature(payload: Payload, signer: Signer | None, run_id: str, head: Head) -> Payload:
-    """Return the payload with its signature, for a run's stream whose head is `head`.
-
-    `run_start` names the key, `job_end` and `review` sign the agent's head, `run_end` signs the
-    run's own head before it.
-    """
+    """Return a payload of a run's stream signed: `job_end`, `review` and `run_end` sign a head."""
     if signer is None:
         return payload
     if isinstance(payload, RunStart):
@@ -64,12 +59,7 @@ def with_signature(payload: Payload, signer: Signer | None, run_id: str, head: H
 
 
 def signer_for(signing: Mapping[str, str] | None, signer: Signer | None) -> Signer | None:
-    """Return the signer for a run whose `run_start` has `signing`; None if that is None, because a
-    run is signed as a whole or not at all.
-
-    Raises ConfigError if the run's key is not the configured one: an unsigned anchor in a signed
-    run looks like a forgery.
-    """
+    """Return the signer of a run, None for an unsigned one. Raises ConfigError for another key."""
     if signing is None:
         return None
     if signer is not None and signer.signing == signing:
@@ -83,8 +73,8 @@ def signer_for(signing: Mapping[str, str] | None, signer: Signer | None) -> Sign
 def load_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | None:
     """Load the key from REMORA_SIGNING_KEY, else from the file; None if neither is set.
 
-    Raises ConfigError for a key that is too short or readable by others, or a file without an
-    absolute path; DiskError for an unreadable file. Errors never contain the key.
+    Raises ConfigError for a key too short or readable by others, or a relative path; DiskError for
+    an unreadable file. Errors never contain the key.
     """
     given = environ.get(KEY_VARIABLE, "").strip()
     if given:

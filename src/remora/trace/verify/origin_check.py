@@ -44,8 +44,7 @@ class ParentStreams:
         self._folder = folder
 
     def problem(self, parent: Parent) -> str | None:
-        """Return how the parent's stream contradicts `parent`, or None. A missing stream
-        contradicts nothing: it may have expired."""
+        """Return how the parent's stream contradicts `parent`; a missing one may have expired."""
         if parent.seq < 0:
             return None
         try:
@@ -74,7 +73,6 @@ class OriginCheck:
         self._found = found
 
     def see(self, line: int, event: Event) -> None:
-        """Check one event; ignores all but `agent_start`."""
         if event.type != AgentStart.type:
             return
         try:

@@ -19,19 +19,14 @@ Decision = ModelRequest | ToolCalled | AgentError
 
 
 def decision_hash(payload: Payload | None) -> tuple[str, int] | None:
-    """Return `packet_sha256` and `trim` of an event that names the packet it was decided on, or
-    None."""
+    """Return `packet_sha256` and `trim` of an event that names a packet, else None."""
     if isinstance(payload, Decision) and payload.packet_sha256:
         return payload.packet_sha256, payload.trim or 0
     return None
 
 
 class ProjectionCheck:
-    """Folds the stream's deltas and compares at each event that names a packet.
-
-    No content of a foreign stream may stop verification: any exception of fold, trim or a renderer
-    is a problem of that line.
-    """
+    """Folds deltas and compares at each event that names a packet; any exception is a problem."""
 
     def __init__(self, found: Problems) -> None:
         self._found = found
@@ -77,8 +72,7 @@ class ProjectionCheck:
             self._compare_prompt(line, payload, shown)
 
     def _trimmed(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
-        """Return the packet as shown and its hash; cached, because a turn's request and decision
-        name the same one."""
+        """Return the packet as shown and its hash, cached for a turn's request and decision."""
         last = self._shown
         if last is None or last[0] is not packet or last[1] != steps:
             shown = trim(packet, steps)

@@ -8,8 +8,7 @@ from remora.trace.verify.verify_report import Problems, SignatureCounts
 
 
 class SignatureCheck:
-    """Checks one run's stream. A run is signed as a whole: its start names the key, and then every
-    anchor in it has a signature. Without the key only their presence is checked."""
+    """Checks one run's stream; without the key, only that each anchor has a signature."""
 
     def __init__(
         self, run_id: str, signer: Signer | None, counted: SignatureCounts, found: Problems

@@ -28,9 +28,8 @@ from remora.trace.verify.verify_report import Kind, Problems, SignatureCounts, S
 class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A stream to verify, and what it is compared with.
 
-    `anchors` collects the anchors in a run's stream. For an agent's stream, `run` has its run's
-    anchors (None if the run is missing), and `anchored` tells if they are compared at all. `saved`
-    are heads that were kept elsewhere, `signer` is the key for them and for the run's anchors.
+    `anchors` collects a run's anchors; `run` has those of an agent's run, compared if `anchored`.
+    `saved` are heads kept elsewhere, `signer` their key.
     """
 
     path: Path

@@ -33,11 +33,9 @@ class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """True if the stream has no problem."""
         return not self.problems
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stream's entry in the report."""
         return {
             "run_id" if self.of_run else "agent_id": self.name,
             "ok": self.ok,
@@ -56,11 +54,7 @@ class SignatureCounts(msgspec.Struct):
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Report of all checked streams; `signatures` is set if there was a key.
-
-    `expired` are saved heads of streams that were removed for their age. That is recorded, but
-    anyone who can remove streams can also write that record.
-    """
+    """Report of all streams; `expired` are saved heads of removed streams, as the log records."""
 
     streams: tuple[StreamReport, ...]
     signatures: SignatureCounts | None = None
@@ -68,11 +62,9 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """True if no stream has a problem."""
         return all(stream.ok for stream in self.streams)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the whole report."""
         built = {"ok": self.ok, "streams": [stream.as_json() for stream in self.streams]}
         if self.signatures is not None:
             built["signatures"] = msgspec.structs.asdict(self.signatures)
@@ -89,14 +81,12 @@ class Problems:
         self._more = 0
 
     def add(self, line: int, kind: Kind, detail: str) -> None:
-        """Add a problem."""
         if len(self._found) < MAX_PROBLEMS:
             self._found.append(Problem(line, kind, detail))
         else:
             self._more += 1
 
     def all(self) -> tuple[Problem, ...]:
-        """Return the problems in order of lines."""
         found = sorted(self._found, key=lambda problem: problem.line)
         if self._more:
             last = found[-1]

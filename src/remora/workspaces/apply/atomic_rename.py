@@ -74,10 +74,7 @@ def repair_swap(folder: int, name: bytes, other: bytes) -> None:
 
 
 def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
-    """Rename to a free name. Raises OSError, FileExistsError if the name is taken.
-
-    Without renameat2 this takes two steps; the next call completes an interrupted one.
-    """
+    """Rename to a free name, in two steps without renameat2. Raises OSError, FileExistsError."""
     if not is_same_file(folder, name, free):
         try:
             rename_noreplace(folder, name, free)
@@ -91,7 +88,7 @@ def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
 
 
 def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
-    """Return True if both names are one file: a two-step `rename_to_free` was interrupted."""
+    """True if both names are one file: a two-step `rename_to_free` was interrupted."""
     try:
         one = os.stat(name, dir_fd=folder, follow_symlinks=False)
         two = os.stat(other, dir_fd=folder, follow_symlinks=False)
@@ -101,7 +98,6 @@ def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
 
 
 def unlink_if_exists(folder: int, name: bytes) -> None:
-    """Remove a file if it exists."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
 

@@ -35,9 +35,8 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     """Steps for the files of one journal beneath one root.
 
     The waiting name shows the progress of a file: it appears with the complete new text, contains
-    the old text after the swap, and is removed once all files are in place. Folders stay open from
-    the first step on, so that a rollback works even if they are moved. `resumed`: another process
-    may have begun.
+    the old text after the swap, and is removed once all files are in place. Folders stay open, so
+    that a rollback works even if they are moved. `resumed`: another process may have begun.
     """
 
     def __init__(
@@ -55,10 +54,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         self._open_folders.clear()
 
     def put_in_place(self, entry: JournalEntry) -> str:
-        """Put a file in place; return why not if the tree has changed, else an empty string.
-
-        Raises OSError if the disk is full or fails.
-        """
+        """Put a file in place; return why not if the tree has changed, else "". Raises OSError."""
         path = unescape_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
@@ -267,8 +263,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return self._keep(entry, folder, waiting, gone=True)
 
     def _exchange_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
-        """Swap until the file taken out is our result: any other content is a newer edit of the user,
-        and is put back."""
+        """Swap until the file taken out is our result: others are newer edits, put back."""
         there = entry.result
         for _ in range(_TRIES):
             put = digest_at(folder, waiting)

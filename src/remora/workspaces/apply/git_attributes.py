@@ -10,10 +10,9 @@ _OFF = ("unspecified", "unset")
 
 
 def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield files whose committed content differs from the working tree, and why.
+    """Yield files below `root` whose committed content differs from the tree, and why.
 
-    Paths are relative to `root`; line ends do not count. A clean filter is a command of the
-    repository's configuration, and is not run. Raises OutsideError.
+    Line ends do not count. Clean filters are not run. Raises OutsideError.
     """
     if not paths:
         return
@@ -31,7 +30,7 @@ def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, s
 
 
 def _runs(root: Path, driver: str) -> bool:
-    """Return True if the filter is configured: git ignores one that is not."""
+    """True if the filter is configured: git ignores one that is not."""
     keys = git_output(root, "config", "--name-only", "--list", succeeds=(0, 1)).decode(
         "utf-8", "replace"
     )

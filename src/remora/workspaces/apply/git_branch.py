@@ -25,10 +25,7 @@ class _Entry(NamedTuple):
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch, the commit at its tip (HEAD for a new branch), and whether it must be created.
-
-    `prefix` is the path from the repository's top to `root`.
-    """
+    """A branch, its tip (HEAD if new), if it is new, and the path from the top to `root`."""
 
     root: Path
     name: str
@@ -47,10 +44,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
         return "0" * len(self.tip) if self.is_new else self.tip
 
     def read_file(self, path: str) -> tuple[bytes | None, int]:
-        """Return a file's content and permission bits at the tip; content None if it is missing.
-
-        Raises HostError if it is not a regular file.
-        """
+        """Return content (None if missing) and mode at the tip. Raises HostError."""
         found = self._entry(path)
         if found is None:
             return None, 0
@@ -69,10 +63,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_branch(root: Path, name: str) -> Branch:
-    """Return an existing branch, or a new one at HEAD. Nothing is written.
-
-    Raises UsageError with a hint if commits cannot be added to it.
-    """
+    """Return an existing branch, or a new one at HEAD. Raises UsageError if it cannot grow."""
     try:
         prefix = git_output(root, "rev-parse", "--show-prefix").removesuffix(b"\n")
     except OutsideError as error:
@@ -109,10 +100,7 @@ def with_committed_line_ends(branch: Branch, patch: FilePatch) -> FilePatch:
 
 
 def write_tree(branch: Branch, writes: Sequence[FileWrite], index: Path) -> str:
-    """Store the tip's tree with these writes and return its name. Raises OutsideError.
-
-    `index` is the path of a temporary index file.
-    """
+    """Store the tip's tree with these writes, with a temporary index. Raises OutsideError."""
     git_output(branch.root, "read-tree", branch.tip, index=index)
     lines = b"".join(_index_line(branch, write) for write in writes)
     git_output(branch.root, "update-index", "-z", "--index-info", stdin=lines, index=index)
@@ -120,10 +108,7 @@ def write_tree(branch: Branch, writes: Sequence[FileWrite], index: Path) -> str:
 
 
 def commit_tree(branch: Branch, tree: str, message: str) -> str:
-    """Create a commit of the tree on the tip, without updating a ref; return its name.
-
-    Raises OutsideError.
-    """
+    """Create a commit on the tip without updating a ref; return its name. Raises OutsideError."""
     words = "commit-tree", tree, "-p", branch.tip, "-F", "-"
     return git_output(branch.root, *words, stdin=message.encode()).decode().strip()
 
@@ -222,7 +207,6 @@ def _commit(root: Path, name: str) -> str | None:
 
 
 def _succeeds(root: Path, *words: str) -> bool:
-    """Return True if the git command succeeds."""
     try:
         git_output(root, *words)
     except OutsideError:

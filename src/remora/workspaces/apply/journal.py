@@ -19,10 +19,9 @@ _DONE = "done"
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One file: SHA-256 before (`ours`) and after (`result`; None: absent), and its mode.
+    """One file: mode, SHA-256 before (`ours`) and after (`result`); None: absent.
 
-    `path` is spelled as in a node key; `number` names its contents in the journal, `N.new` and
-    `N.old`.
+    `path` is spelled as in a node key; its contents are in `N.new` and `N.old`.
     """
 
     number: int
@@ -33,10 +32,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """Planned writes beneath a root, whose path is spelled as in a node key.
-
-    `folders` are spelled paths of folders that were missing before. `note` belongs to the caller.
-    """
+    """Planned writes beneath a root, with `folders` that were missing; `note` is the caller's."""
 
     v: int = 1
     id: str
@@ -114,7 +110,6 @@ class JournalFolder:
         sync_path(self._place())
 
     def is_finished(self) -> bool:
-        """Return True if every file is in place."""
         return (self._place() / _DONE).exists()
 
     def clear(self) -> None:
@@ -132,7 +127,6 @@ class JournalFolder:
 def new_journal(
     root: Path, entries: Sequence[JournalEntry], folders: Sequence[str], note: Mapping[str, str]
 ) -> Journal:
-    """Return a journal with a new id."""
     return Journal(
         id=secrets.token_hex(8),
         root=escape_path(str(root)),
@@ -143,7 +137,7 @@ def new_journal(
 
 
 def belongs_to(journal: Journal, root: Path) -> bool:
-    """Return True if a journal belongs to this (resolved) root."""
+    """True if a journal belongs to this (resolved) root."""
     return journal.root == escape_path(str(root))
 
 

@@ -23,10 +23,9 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
-    """Return the hunks in order, with at least one unchanged line between any two.
+    """Return the hunks in order, with unchanged lines between any two.
 
-    If an insertion or deletion fits several places, the last one is used, so that the same change
-    on two sides yields the same hunk.
+    A change that fits several places gets the last one, so that two sides yield equal hunks.
     """
     found: list[Hunk] = []
     at_old = at_new = 0
@@ -67,8 +66,7 @@ def _moved_down(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
 def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
     """Return index pairs of unchanged lines, ascending on both sides.
 
-    Common ends come first, then lines that occur once on both sides (so that a changed function is
-    not matched to its neighbour's blank lines); only the rest is compared line by line.
+    Common ends come first, then lines that occur once on both sides; the rest is compared.
     """
     head = _common(zip(old, new, strict=False))
     old_left, new_left = old[head:], new[head:]

@@ -14,10 +14,7 @@ class MergedText(msgspec.Struct, frozen=True):
 
 
 class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Base lines `start` (from 1) to before `end` that both sides changed.
-
-    `start == end`: both inserted before that line.
-    """
+    """Base lines `start` (from 1) to before `end` that both changed; both inserted, if equal."""
 
     start: int
     end: int
@@ -32,11 +29,11 @@ class MergeConflict(msgspec.Struct, frozen=True):
 
 
 def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflict:
-    """Merge two changes of one base.
+    r"""Merge two changes of one base.
 
     Changes of different base lines merge, even if they touch; the same change on both sides counts
     once. Different insertions at one point, and changes of a common line, conflict. Lines end in
-    `\\n`; everything else (`\\r`, a missing last newline) is preserved.
+    `\n`.
     """
     old = split_lines(base)
     left, right = diff_hunks(old, split_lines(ours)), diff_hunks(old, split_lines(theirs))

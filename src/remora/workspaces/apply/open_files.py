@@ -11,10 +11,9 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_open_for_writing(folder: int, name: bytes) -> bool:
-    """Return True if a process has a regular file open or mapped for writing.
+    """True if a process has a file open or mapped for writing; False if the system cannot tell.
 
-    Return False if the system cannot tell. The kernel grants a read lease only on a file that no
-    process has open for writing.
+    The kernel grants a read lease only on a file that no process has open for writing.
     """
     if _lease(folder, name) is not False:
         return False
@@ -30,7 +29,6 @@ def is_open_for_writing(folder: int, name: bytes) -> bool:
 
 
 def _lease(folder: int, name: bytes) -> bool | None:
-    """Return True if a lease was granted, None if leases are not supported."""
     if not hasattr(fcntl, "F_SETLEASE"):  # not Linux
         return None
     try:

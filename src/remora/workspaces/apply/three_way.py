@@ -24,8 +24,8 @@ _RESERVED: dict[Kind, str] = {
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
     """One file of a change set: its content in base and workspace (None: absent).
 
-    A new file gets mode 0755 if `mode` has the owner's executable bit, else 0644; an existing file
-    keeps its mode. `restores`: the patch restores a deleted file of the user, with `mode`.
+    A new file gets mode 0755 or 0644, as `mode`; an existing one keeps its mode. `restores`: a
+    deleted file is restored, with `mode`.
     """
 
     path: str
@@ -54,10 +54,7 @@ class FileConflict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """A change set merged with the current tree.
-
-    Files that already have the result need no write.
-    """
+    """A change set merged with the current tree; files with the result need no write."""
 
     root: Path
     writes: tuple[FileWrite, ...]
@@ -65,17 +62,13 @@ class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ReadFile = Callable[[str], tuple[bytes | None, int]]
-"""Returns a file's content (None if missing) and permission bits. Raises HostError, which names the
-path, if it is not a regular file."""
+"""Returns content (None if missing) and mode. Raises HostError if it is not a regular file."""
 
 
 def prepare_changes(
     root: Path, patches: Sequence[FilePatch], read_file: ReadFile | None = None
 ) -> PreparedChanges:
-    """Merge each patch with the current file, without writing.
-
-    Files are read from the tree, or with `read_file`.
-    """
+    """Merge each patch with the file from the tree or `read_file`, without writing."""
     tree = RootedFiles(root.resolve())
     read = read_file or partial(_read_user_file, tree)
     writes: list[FileWrite] = []

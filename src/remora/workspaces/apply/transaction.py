@@ -41,10 +41,9 @@ __all__ = [
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """Outcome for a journal that a killed process left.
+    """Outcome for a journal that a killed process left; `undone`: its review was not recorded.
 
-    `none`: there was no journal; `undone`: its review had not been recorded; `conflict`: nothing
-    of it was written.
+    `conflict`: nothing of it was written.
     """
 
     outcome: Literal["none", "completed", "undone", "conflict"]
@@ -69,10 +68,9 @@ def write_changes(
 
     `record` appends and syncs the review; it is called once the journal is durable, before the
     first file is touched. `note` identifies the review for `recover_journal`. `on_conflict` is
-    called before the journal is removed, so that the verdict is recorded first. Raises Conflict if
-    `prepared` has conflicts, if another process is writing, or if a journal was left; DiskError if
-    no journal can be written. Exceptions of `record` propagate and leave the journal: only the
-    stream shows whether the review was recorded.
+    called before the journal is removed, so that the verdict is recorded first. Raises Conflict
+    (conflicts, another process, or a journal was left) and DiskError. Exceptions of `record`
+    propagate and leave the journal: only the stream shows if the review was recorded.
     """
     if prepared.conflicts:
         paths = ", ".join(conflict.path for conflict in prepared.conflicts)
@@ -103,9 +101,9 @@ def recover_journal(
 ) -> Recovery:
     """Complete or undo the journal that a killed process left.
 
-    It is undone unless `recorded` returns True: its review is the latest verdict on that change set
-    in the stream. This call may itself be killed and repeated. Raises Conflict for a journal of
-    another root or in use, DiskError for a damaged one.
+    It is undone unless `recorded` returns True: its review is the latest verdict on that change
+    set. May be killed and repeated. Raises Conflict for a journal of another root or in use,
+    DiskError for a damaged one.
     """
     store = JournalFolder(journal_folder)
     with store.locked():

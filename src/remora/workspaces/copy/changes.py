@@ -22,10 +22,7 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One changed file: SHA-256 before and after (None: absent), and its current permission bits.
-
-    For a deleted file: the bits it had.
-    """
+    """One changed file: SHA-256 before and after (None: absent), and its (last) permissions."""
 
     path: str
     before: str | None
@@ -38,10 +35,7 @@ _Snapshot = Mapping[str, FileState]
 
 
 def changes_between(old: _Snapshot, new: _Snapshot, base: "BaseSnapshot") -> list[Change]:
-    """Return the changes from one snapshot to another, sorted by path.
-
-    A snapshot contains only differences from the base, so `{}` is the base itself.
-    """
+    """Return the changes from one snapshot (`{}` is the base) to another, sorted by path."""
     found: list[Change] = []
     for path in sorted({*old, *new}):
         before = old.get(path) or _base_state(path, base)
@@ -67,8 +61,8 @@ def diff(
 ) -> str:
     """Return a unified diff of one file that `git apply` takes, empty if nothing changed.
 
-    None is an absent file. `mode` is a new file's, a deleted one's, or the one after; `old_mode`
-    the one before. Contents that are not UTF-8 are only reported to differ.
+    None is an absent file; `old_mode` is the mode before. Contents that are not UTF-8 are only
+    reported to differ.
     """
     header = _mode_lines(path, before, after, mode, old_mode)
     return header + _content_diff(path, before, after)

@@ -18,8 +18,7 @@ _Names = Mapping[str, frozenset[str]]
 class OverlayDriver:
     """Provides overlayfs layers over the frozen `base`, mounted at the empty folder `place`.
 
-    Only our child process sees the mounts. Changes are in memory and end with this process. Files
-    in the base's folder get the permissions that they have in the project.
+    Only our child process sees the mounts. Changes are in memory and end with this process.
     """
 
     def __init__(self, base: BaseSnapshot, place: Path) -> None:
@@ -37,7 +36,6 @@ class OverlayDriver:
             self._layers.drop(home)
 
     def close(self) -> None:
-        """End the process that mounts the layers."""
         self._layers.close()
 
     @cached_property
@@ -51,11 +49,7 @@ class OverlayDriver:
 
 
 class OverlayCopy:
-    """The changes of a job over a base whose names are known by folder.
-
-    Only folders in the layer's upper folder can contain changes, so only these are scanned; the
-    merged view shows which names exist.
-    """
+    """The changes of a job; only folders in the layer's upper folder are scanned."""
 
     def __init__(
         self, base: BaseSnapshot, layers: OverlayMounts, home: Path, names: _Names
@@ -85,7 +79,6 @@ class OverlayCopy:
         return CopyState(seen.files, list(self._missing(listed, seen)), seen.unsupported)
 
     def reset(self) -> None:
-        """Bring every file back to the base. Raises DiskError."""
         self._layers.renew(self._home)
         self._known = {}
 

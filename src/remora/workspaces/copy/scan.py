@@ -20,7 +20,6 @@ _TICK_NS = 20_000_000
 
 
 def is_in_tool_cache(path: str) -> bool:
-    """Return True if a path is inside a cache folder of a tool."""
     return not TOOL_CACHES.isdisjoint(path.split("/")[:-1])
 
 
@@ -36,7 +35,7 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at: int
 
     def is_unchanged(self, status: os.stat_result) -> bool:
-        """Return True if the status proves that the file was not written since."""
+        """True if the status proves that the file was not written since."""
         return (
             status.st_ctime_ns == self.ctime_ns
             and status.st_mtime_ns == self.mtime_ns
@@ -47,11 +46,7 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class CopyState(msgspec.Struct, frozen=True):
-    """Possible differences from the base.
-
-    `missing` are paths of the base without a file; `unsupported` are links, special files and files
-    with several names, which cannot be part of a change.
-    """
+    """Possible differences from the base: `missing` paths, and `unsupported` entries."""
 
     files: Mapping[str, ScannedFile]
     missing: Iterable[str]
@@ -59,10 +54,9 @@ class CopyState(msgspec.Struct, frozen=True):
 
 
 class TreeScan(msgspec.Struct, frozen=True):
-    """Regular files, folders, cache folders of tools, and unsupported entries.
+    """Entries of a tree; `unsupported`: links, special files, and files with several names.
 
-    Unsupported are links, special files and files with several names: a write under one name
-    changes all. `closed` are folders in which we lack permissions.
+    `closed` are folders in which we lack permissions.
     """
 
     files: dict[str, ScannedFile]
@@ -80,10 +74,7 @@ def scan_tree(
     known: Mapping[str, ScannedFile],
     keep: Callable[[str, FolderEntries], FolderEntries] = lambda _, entries: entries,
 ) -> TreeScan:
-    """Scan every entry beneath `tree`; links are reported, never followed. Raises OSError.
-
-    `keep` filters the entries of a folder (empty, or ending in `/`).
-    """
+    """Scan every entry that `keep` accepts; links are not followed. Raises OSError."""
     at = time.time_ns()
     found = TreeScan({}, [], [], [], [])
     waiting = [""]

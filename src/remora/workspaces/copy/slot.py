@@ -23,10 +23,9 @@ _Index = tuple[bytes, list[ScannedFile]]
 
 
 class SlotDriver:
-    """Provides private copies of `base` in `folder` of the user's cache.
+    """Provides private copies of `base` in `folder`, each locked by one worker.
 
-    A lock gives each slot to one worker of one process at a time. Opening a slot resets it to the
-    base, whatever an earlier run or a crash left in it.
+    Opening a slot resets it to the base, whatever an earlier run or a crash left in it.
     """
 
     def __init__(self, base: BaseSnapshot, folder: Path) -> None:
@@ -139,7 +138,6 @@ class SlotCopy:
 
 
 def _folders(files: Iterable[str]) -> set[str]:
-    """Return every folder above one of the files."""
     found: set[str] = set()
     for folder in {path.rpartition("/")[0] for path in files}:
         above = folder

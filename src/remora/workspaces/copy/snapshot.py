@@ -28,9 +28,8 @@ class BaseFile(msgspec.Struct, frozen=True):
 class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A frozen, read-only copy of `root` in `folder`.
 
-    `differing` is what the commit cannot restore: files that it lacks or has with other content;
-    None for files only in the commit. Without a commit: all files. Modes are git's (0644, 0755)
-    for files as committed, else those of the user's file.
+    `differing` is what the commit cannot restore; None for files only in the commit. Modes are
+    git's (0644, 0755) for files as committed, else those of the user's file.
     """
 
     root: Path
@@ -40,7 +39,6 @@ class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     differing: Mapping[str, BaseFile | None]
 
     def read(self, path: str) -> bytes | None:
-        """Return the content of a file of the base, None if it has no such file."""
         if path not in self.files:
             return None
         return RootedFiles(self.folder).read_bytes(path, limit=FILE_LIMIT)
@@ -49,9 +47,8 @@ class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
     """Copy the project's files, and small ignored ones that packages need, into `folder`.
 
-    Files that vanish meanwhile or are unreadable are omitted, as if deleted. So are cache folders
-    of tools, such as `__pycache__`: a workspace does not scan them and would report their files as
-    deleted. Raises DiskError if the copy cannot be written.
+    Files that vanish meanwhile or are unreadable are omitted, and cache folders of tools, such as
+    `__pycache__`: a workspace does not scan them. Raises DiskError.
     """
     committed = committed_files(root, files.commit) if files.commit else {}
     _make_folder(folder)
@@ -87,8 +84,7 @@ def restore_base(
 ) -> BaseSnapshot:
     """Rebuild a base from the commit and stored objects, without reading the working tree.
 
-    `root` is the repository folder of which the base was taken. Raises OutsideError if the commit
-    is missing, DiskError if the copy cannot be written or an object does not match its hash.
+    Raises OutsideError if the commit is missing, DiskError if writing fails or a hash differs.
     """
     _make_folder(folder)
     committed = committed_files(root, commit) if commit else {}
@@ -120,10 +116,7 @@ def _unchanged_files(
 
 
 def _package_files(root: Path, paths: Iterable[str]) -> set[str]:
-    """Return small ignored files beside Python files, such as a generated `_version.py`.
-
-    Files in the root itself are excluded: ignored files there are settings or databases.
-    """
+    """Return small ignored files beside Python files (`_version.py`), except in the root."""
     known = set(paths)
     packages = {path.rpartition("/")[0] for path in known if path.endswith(".py")} - {""}
     found: set[str] = set()

@@ -31,8 +31,7 @@ class WorkspaceCopy(Protocol):
 class Workspace:
     """A private copy of `base` in `tree`, used by one job at a time.
 
-    Caches of tools and new files that the base's `.gitignore` files match are not changes; a reset
-    removes them too.
+    A reset removes caches of tools and files that match `.gitignore`: they are not changes.
     """
 
     def __init__(self, base: BaseSnapshot, copy: WorkspaceCopy) -> None:
@@ -43,10 +42,7 @@ class Workspace:
         self._ignored: IgnoreRules | None = None
 
     def snapshot(self) -> dict[str, FileState]:
-        """Return the state of every path that differs from the base: added, modified or deleted.
-
-        Raises HostError if a tool made a link, a special file or an unreadable folder.
-        """
+        """Return every path that differs from the base. Raises HostError for special files."""
         seen = self._copy.state()
         if seen.unsupported:
             raise HostError(
@@ -69,7 +65,6 @@ class Workspace:
         return self._files.read_bytes(path, limit=FILE_LIMIT)
 
     def base_bytes(self, path: str) -> bytes | None:
-        """Return the content of a file in the base, None if it has no such file."""
         return self.base.read(path)
 
     def set_files(self, files: Mapping[str, tuple[bytes | None, int]]) -> None:
@@ -87,7 +82,6 @@ class Workspace:
                 self._files.create(path, content, mode)
 
     def reset(self) -> None:
-        """Restore every file of the base. Raises HostError, OSError or DiskError."""
         self._copy.reset()
 
     def _prune(self, path: str) -> None:
@@ -122,5 +116,4 @@ class WorkspaceDriver(Protocol):
 
 
 def matches_base(known: BaseFile, file: ScannedFile) -> bool:
-    """Return True if a file has the content and permission bits of the base."""
     return known.sha256 == file.sha256 and known.mode == file.mode

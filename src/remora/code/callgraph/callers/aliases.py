@@ -72,7 +72,6 @@ class AliasSearch:
         return sorted(found)  # groups the sites by file
 
     def is_candidate(self, file: IndexedFile, scope: int, site: Site) -> bool:
-        """True if `site` is one of the `candidate_sites` of the node."""
         other = self._ctx.file(site[0])
         names = _names_of_site(other, site) if other is not None else ()
         search = self._search_scope(file, scope)
@@ -151,7 +150,6 @@ class AliasSearch:
         return search
 
     def _target_filter(self, file: IndexedFile, scope: int) -> TargetFilter:
-        """Return the filter for values that lead to the node."""
         found = file.scopes[scope]
         in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
         if found.kind == CLASS_SCOPE or (in_class and found.name in CONSTRUCTORS):

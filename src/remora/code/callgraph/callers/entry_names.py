@@ -82,7 +82,6 @@ def class_family(ctx: Context, file: IndexedFile, scope: int) -> set[tuple[str, 
 
 
 def is_special_method(file: IndexedFile, scope: int) -> bool:
-    """True for a method that syntax calls."""
     found = file.scopes[scope]
     in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
     return in_class and is_operator_method(found.name)

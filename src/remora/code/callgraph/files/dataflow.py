@@ -1,7 +1,7 @@
-"""Name-based dataflow of one file: which names may hold the value of which other names.
+"""Name-based dataflow: which names of a file may hold the value of which others.
 
-A name means a variable, attribute or function anywhere in the file; `f()` means the result of a
-call. Scopes and types are ignored: the flows only narrow down where to look.
+A name is a variable, attribute or function anywhere in the file; `f()` is the result of a call.
+Scopes and types are ignored: the flows only narrow down where to look.
 """
 
 from collections.abc import Iterable, Iterator

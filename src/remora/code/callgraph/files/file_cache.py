@@ -11,11 +11,7 @@ DEFAULT_CAPACITY = 100_000
 
 
 class FileCache:
-    """Indexed files by path, for any number of linkers and threads.
-
-    A file keeps its indexes while its lowered form is the same object. `capacity` counts records
-    of files, about 1 KB each.
-    """
+    """Indexed files by path, for all linkers and threads; `capacity` counts 1 KB records."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self._capacity = capacity
@@ -25,11 +21,9 @@ class FileCache:
         self._weight = 0
 
     def for_program(self, program: Program) -> "ProgramFiles":
-        """Return the files of one state of a program."""
         return ProgramFiles(program, self)
 
     def get(self, lowered: LoweredFile) -> IndexedFile:
-        """Return the indexed file of a lowered form."""
         path = lowered.path
         with self._lock:
             file = self._files.pop(path, None)
@@ -46,11 +40,7 @@ class FileCache:
         self._used.add(path)
 
     def _cost(self, file: IndexedFile | None) -> int:
-        """Return the weight of a file, at most half of the capacity.
-
-        Otherwise a file larger than the capacity would be evicted by every small one, and indexed
-        again for each question about it.
-        """
+        """Return the weight, at most half of the capacity: small files must not evict the file."""
         return 0 if file is None else min(file.weight, self._capacity // 2 + 1)
 
     def _evict(self) -> None:
@@ -66,10 +56,7 @@ class FileCache:
 
 
 class ProgramFiles:
-    """Files of one state of a program, for one linker.
-
-    Each file is compared with the cache once, and again after its eviction.
-    """
+    """Files of one program state, compared with the cache once, and again after eviction."""
 
     def __init__(self, program: Program, cache: FileCache) -> None:
         self._program = program

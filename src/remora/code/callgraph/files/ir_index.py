@@ -44,8 +44,6 @@ class VisibleBinding(NamedTuple):
 
 
 class IndexedFile:
-    """The IR of a file and its indexes."""
-
     def __init__(self, lowered: LoweredFile) -> None:
         self.path = lowered.path
         self.lowered = lowered
@@ -65,7 +63,6 @@ class IndexedFile:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All names that the file mentions."""
         return frozenset(self.lowered.names)
 
     def is_module_level(self, number: int) -> bool:
@@ -87,7 +84,6 @@ class IndexedFile:
 
     @cached_property
     def classes(self) -> list[int]:
-        """Scope numbers of the classes."""
         return [i for i, scope in enumerate(self.scopes) if scope.kind == CLASS_SCOPE]
 
     def is_stub(self, number: int) -> bool:
@@ -138,7 +134,6 @@ class IndexedFile:
         return found
 
     def attribute_calls(self, name: str) -> list[Call]:
-        """Return the calls of the form `….name()`, such as `super().name()`."""
         numbers = self.flows.calls_by_name.get(name, ())
         calls = [self.lowered.calls[number] for number in numbers]
         return [call for call in calls if has_tag(call.callee, ATTRIBUTE)]

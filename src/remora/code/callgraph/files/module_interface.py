@@ -1,8 +1,7 @@
 """Module interface: everything in a file outside function bodies, in a comparable form.
 
-It covers the module, its classes and their nested classes, the heads of the functions and lambdas
-in them, the attributes that methods store through `self`, which functions are stubs, and the names
-of the bases of all classes.
+It covers classes, heads of functions and lambdas, attributes that methods store through `self`,
+which functions are stubs, and the names of all bases.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -38,10 +37,7 @@ _IMPORTS = frozenset((IMPORT, IMPORT_FROM))
 
 
 def interface(lowered: LoweredFile | None) -> Any:
-    """Return a value that is equal for two states of a file with the same interface.
-
-    Line numbers and function bodies do not count.
-    """
+    """Return a value that ignores line numbers and function bodies, for comparison."""
     return (
         None
         if lowered is None or not lowered.scopes
@@ -217,5 +213,4 @@ def _numbered(numbers: Iterable[int]) -> dict[int, int]:
 
 
 def _as_tuples(value: Any) -> Any:
-    """Return nested lists and tuples as tuples."""
     return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value

@@ -6,8 +6,6 @@ from remora.code.ir.model import IN_TRY, LEAVES_FUNCTION, LOOP, Binding, Block, 
 
 
 class ReachingDefinitions:
-    """Reaching definitions over the blocks of one file."""
-
     def __init__(self, lowered: LoweredFile) -> None:
         self._blocks: Sequence[Block] = lowered.blocks
         self._statements: Sequence[int] = lowered.statements
@@ -17,20 +15,14 @@ class ReachingDefinitions:
                 self._ending_arms[block.group] = self._ending_arms.get(block.group, 0) + 1
 
     def at_statement(self, binds: Sequence[Binding], scope: int, at: int) -> tuple[list[int], bool]:
-        """Return the indexes of the `binds` that may reach statement `at`, and if one surely does.
-
-        A binding from another scope (`global`, `nonlocal`) may always reach it.
-        """
+        """Return the indexes of the `binds` that may reach a statement, and if one surely does."""
         chain = self._chain(self._statements[at])
         found, killer = self._before(binds, scope, at, chain)
         found.extend(self._from_loops(binds, at, chain, killer))
         return sorted(set(found)), killer >= 0
 
     def at_end(self, binds: Sequence[Binding], scope: int, made_at: int) -> list[int]:
-        """Return the indexes of the `binds` that may hold at the end of a scope.
-
-        `made_at` is the statement that makes the scope.
-        """
+        """Return the indexes of `binds` that may hold at the end of the scope made at `made_at`."""
         chain = self._chain(self._statements[made_at])
         found, _ = self._before(binds, scope, len(self._statements), chain)
         return sorted(found) or list(range(len(binds)))

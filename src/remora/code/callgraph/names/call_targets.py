@@ -208,7 +208,6 @@ def _callback_values(ctx: Context, name: str, call: Call, site: tuple[str, int])
 
 
 def hashable_term(term: Any) -> Any:
-    """Return a term as nested tuples, for use in a question."""
     return tuple(hashable_term(part) for part in term) if isinstance(term, list | tuple) else term
 
 

@@ -11,11 +11,7 @@ from remora.ids import node_key
 
 
 def imports_of(ctx: Context, path: str) -> Iterator[str]:
-    """Yield the keys of the nodes that a file imports from other files.
-
-    An imported instance counts as its class. A node whose name the file does not mention is left
-    out: `imported_as` would not find it.
-    """
+    """Yield the imported nodes that the file mentions; an instance counts as its class."""
     file = ctx.file(path)
     if file is None:
         return

@@ -1,7 +1,6 @@
 """Search scope: the files in which callers of a node are searched by name.
 
-If too many files mention a name, only files near the node count. Callers and callees obey the same
-limits: a call outside the scope is neither among the callers nor among the callees.
+If too many files mention a name, only files near the node count. Callees obey the same limits.
 """
 
 from collections.abc import Collection, Iterator
@@ -35,10 +34,7 @@ class SearchScope:
         self._cache: dict[str, tuple[frozenset[str], int]] = {}
 
     def caller_files(self, name: str, *, own: bool) -> Collection[str]:
-        """Return the sorted paths of the files to search for calls by `name`.
-
-        `own`: the name is that of the node or its class, not an alias.
-        """
+        """Return the sorted files to search for calls by `name`; `own`: `name` is not an alias."""
         return self._files(name, self._limit(name, own=own))
 
     def is_caller_file(self, path: str, name: str, *, own: bool) -> bool:
@@ -72,11 +68,7 @@ class SearchScope:
 
     @property
     def near(self) -> frozenset[str]:
-        """Files that mention where the node is defined.
-
-        For a method that is its module, its class or a related class; for other nodes the module or
-        one of its packages, or any file of the same folder.
-        """
+        """Files that mention the node's module, package or (related) class, or share its folder."""
         return self._ctx.memoize(self._cache, "near", self._find_near)
 
     def _find_near(self) -> frozenset[str]:
@@ -107,7 +99,6 @@ class SearchScope:
 
 
 def _enclosing_class(file: IndexedFile, scope: int) -> int | None:
-    """Return the innermost class around a scope, or None."""
     number = file.scopes[scope].parent
     while number > 0 and file.scopes[number].kind != CLASS_SCOPE:
         number = file.scopes[number].parent

@@ -69,8 +69,7 @@ def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> 
 def _returned(ctx: Context, level: int, value: Value, site: tuple[str, int, int]) -> Values:
     """Return the result of a function, with the arguments of this call that it returns.
 
-    If the call passes a class and the function returns its instance, instances of the bases of
-    that class are dropped.
+    If the call passes a class, instances of its bases are dropped from the result.
     """
     returned = ctx.read(("result", level, *value[1:]))
     file, call = ctx.definition_file(value[1], value[2]), ctx.call(site[0], site[1])
@@ -97,10 +96,7 @@ def _returned(ctx: Context, level: int, value: Value, site: tuple[str, int, int]
 
 
 def _argument_classes(ctx: Context, point: ProgramPoint, term: Any) -> set[Any]:
-    """Return (path, scope) of the classes that an argument names or instantiates.
-
-    Evaluated at level 0: values that grow during a cycle must not remove others.
-    """
+    """Return (path, scope) of the classes that an argument names or instantiates, at level 0."""
     callees = ctx.read(("callee", 0, point.path, term)) if isinstance(term, int) else EMPTY
     return {v[1:] for v, _ in join((callees, evaluate(ctx, point, term))) if v[0] == CLASS}
 
@@ -135,10 +131,7 @@ _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = 
 
 
 def _bind_self_type(ctx: Context, values: Values, receiver: Value) -> Values:
-    """Replace `self` values in the result of a method by instances of the receiver's class.
-
-    Plain instances of its bases are dropped then.
-    """
+    """Replace `self` values, and instances of its bases, by the receiver in a method's result."""
     order = mro_classes(ctx, receiver)
     if not any(value[0] == SELF and value[1:] in order for value, _ in values):
         return values
@@ -153,7 +146,6 @@ def _bind_self_type(ctx: Context, values: Values, receiver: Value) -> Values:
 
 
 def result(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: the result of calling the function; may be a generator or coroutine."""
     file = ctx.definition_file(path, scope)
     if file is None:
         return EMPTY

@@ -48,7 +48,6 @@ _CONTAINER_KINDS = frozenset((CONTAINER, BUILT_CONTAINER))
 
 
 def callee(ctx: Context, level: int, path: str, number: int) -> Values:
-    """Rule: the values that the call with that number calls."""
     call = ctx.call(path, number)
     if call is None:
         return EMPTY
@@ -79,10 +78,7 @@ def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Val
 
 
 def _more_specific(ctx: Context, declared: Values, passed: Values) -> Values:
-    """Return the passed values that are more specific than the declared type.
-
-    These are instances of subclasses, and containers. All values if the declared type is unknown.
-    """
+    """Return passed subclass instances and containers; all values if the type is unknown."""
     bases = {value[1:] for value, _ in declared if value[0] == INSTANCE}
     external = [value[1:] for value, _ in declared if value[0] == OPAQUE]
     if () in external:
@@ -97,7 +93,6 @@ def _more_specific(ctx: Context, declared: Values, passed: Values) -> Values:
 
 
 def mro_classes(ctx: Context, value: Value) -> set[tuple[Any, ...]]:
-    """Return (path, scope) of a class and all its bases."""
     return {v[1:] for v, _ in ctx.read(("mro", value[1], value[2])) if v[0] == CLASS}
 
 
@@ -163,7 +158,6 @@ def _positional(ctx: Context, point: ProgramPoint, call: Call, index: int) -> Va
 
 
 def argument(ctx: Context, level: int, path: str, number: int, index: int) -> Values:
-    """Rule: the positional argument `index` of a call."""
     call = ctx.call(path, number)
     if call is None:
         return EMPTY

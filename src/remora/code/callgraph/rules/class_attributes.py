@@ -82,10 +82,7 @@ def _property_call(
 def instance_attribute(
     ctx: Context, level: int, value: Value, name: str, within: str = ""
 ) -> Values:
-    """Return an attribute of an instance: a bound method, property result, or stored value.
-
-    `within` is the method that contains `self.name`: classes that override it do not count.
-    """
+    """Return a bound method, property result or stored value; `within` is the calling method."""
     _, path, scope = value
     getters = ctx.read(("accessors", value, name, False))
     if getters:
@@ -134,7 +131,6 @@ def _is_inherited(ctx: Context, subclass: Value, value: Value, method: str) -> b
 
 
 def is_abstract(ctx: Context, methods: Values) -> bool:
-    """True if all methods are abstract: decorated so, or stubs."""
     for value, _ in methods:
         file = ctx.definition_file(value[1], value[2]) if value[0] == FUNCTION else None
         if file is None or not (

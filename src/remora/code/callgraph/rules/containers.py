@@ -39,7 +39,6 @@ def item(ctx: Context, level: int, value: Value, key: Any) -> Values:
 
 
 def each(ctx: Context, level: int, value: Value) -> Values:
-    """Rule: the elements of an iterable value."""
     if value[0] in {INSTANCE, SELF}:
         iterators = ctx.read(("special", level, value, "__iter__"))
         found = [ctx.read(("each", level, v)) for v, _ in iterators if v[0] not in {INSTANCE, SELF}]

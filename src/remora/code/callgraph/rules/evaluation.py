@@ -108,7 +108,6 @@ def star_values(ctx: Context, level: int, file: IndexedFile, name: str) -> Value
 
 
 def export(ctx: Context, level: int, path: str, name: str) -> Values:
-    """Rule: the attribute `name` of the module at `path`."""
     file = ctx.interface_file(path)
     if file is None:
         return EMPTY
@@ -122,7 +121,6 @@ def export(ctx: Context, level: int, path: str, name: str) -> Values:
 
 
 def bind(ctx: Context, level: int, path: str, scope: int, name: str, index: int) -> Values:
-    """Rule: the values of one binding."""
     file = ctx.scope_file(path, scope)
     if file is None:
         return EMPTY
@@ -193,10 +191,7 @@ def _attribute(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Valu
 
 
 def _enclosing_method(ctx: Context, point: ProgramPoint) -> tuple[str, int, str] | None:
-    """Return path, class and name of the method around a point.
-
-    There `self` is never an instance of a class that overrides the method.
-    """
+    """Return path, class and name of the method around a point: it bounds the types of `self`."""
     file = ctx.scope_file(point.path, point.scope)
     method = None if file is None else file.enclosing_method(point.scope)
     if file is None or method is None:
@@ -207,10 +202,7 @@ def _enclosing_method(ctx: Context, point: ProgramPoint) -> tuple[str, int, str]
 def member_values(
     ctx: Context, level: int, receivers: Values, name: str, *, annotated: bool = False
 ) -> Values:
-    """Return the attribute `name` of each receiver, at most as certain as the receiver.
-
-    `annotated`: the receivers are values of a parameter, and the exact ones come from its annotation.
-    """
+    """Return the attribute of each receiver; `annotated`: exact ones come from an annotation."""
     found = []
     for value, tier in receivers:
         rule = "annotated_member" if annotated and not tier else "member"
@@ -252,7 +244,6 @@ def _await(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
 
 
 def await_values(ctx: Context, level: int, values: Values) -> Values:
-    """Return the results of awaiting each value."""
     found = []
     for value, tier in values:
         if value[0] == COROUTINE:

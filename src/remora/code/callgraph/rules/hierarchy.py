@@ -39,7 +39,6 @@ def mro(ctx: Context, path: str, scope: int) -> Values:
 
 
 def bases_of(ctx: Context, path: str, scope: int) -> Values:
-    """Rule: the direct bases of a class."""
     file = ctx.scope_file(path, scope)
     if file is None:
         return EMPTY
@@ -101,7 +100,6 @@ def project_mro(ctx: Context, value: Value) -> Iterator[tuple[IndexedFile, int]]
 
 
 def has_external_base(ctx: Context, value: Value) -> bool:
-    """True if a class has an external base, which may define any attribute."""
     order = ctx.read(("mro", value[1], value[2]))
     return any(v[0] == EXTERNAL and v[1] not in _PLAIN_BASES for v, _ in order)
 
@@ -116,10 +114,7 @@ def is_dataclass(file: IndexedFile, number: int) -> bool:
 def delegates_to_base(
     ctx: Context, file: IndexedFile, number: int, method: str, attribute: str = ""
 ) -> bool:
-    """True if a class has no method of that name, or one that calls the method of its bases.
-
-    With `attribute`, the method must not store that attribute again after the call.
-    """
+    """True if a class inherits `method` or calls its base, and does not store `attribute` then."""
     binds = file.scopes[number].binds.get(method, ())
     functions = {bind.term for bind in binds if bind.kind == DEFINITION}
     if not functions:

@@ -36,7 +36,6 @@ from remora.code.callgraph.rules.class_attributes import (
 
 
 def member(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Rule: `value.name`."""
     found = _MEMBERS.get(value[0])
     return EMPTY if found is None else found(ctx, level, value, name)
 

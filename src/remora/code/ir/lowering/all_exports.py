@@ -17,7 +17,6 @@ def is_dunder_all(builder: IRBuilder, target: ast.expr) -> bool:
 
 
 def assign_exports(builder: IRBuilder, value: ast.expr) -> None:
-    """Record `__all__ = value`."""
     builder.exports = _evaluate(builder, value)
 
 

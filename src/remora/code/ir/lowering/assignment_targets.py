@@ -13,7 +13,6 @@ _KEY_LIMIT = 2**31
 
 
 def assign_target(builder: IRBuilder, target: Any, term: Any) -> None:
-    """Record `target = term`."""
     kind = target.__class__
     if kind is _NAME:
         builder.bind(target.id, VALUE, term)
@@ -30,7 +29,6 @@ def assign_target(builder: IRBuilder, target: Any, term: Any) -> None:
 def write_attribute(
     builder: IRBuilder, base: ast.expr, name: str, term: Any, annotation: Any = None
 ) -> None:
-    """Record `base.name = term`."""
     owner = lower_expression(builder, base)
     builder.names.add(name)
     if owner != "self":

@@ -37,7 +37,6 @@ def lower_body(builder: IRBuilder, statements: Sequence[ast.stmt], block: int) -
 
 
 def lower_if(builder: IRBuilder, node: ast.If) -> None:
-    """Lower `if` with its `elif` arms, without recursion."""
     group = builder.new_group()
     arms = [node]
     rest: Any = node.orelse
@@ -101,7 +100,6 @@ def lower_async_with(builder: IRBuilder, node: ast.AsyncWith) -> None:
 
 
 def lower_try(builder: IRBuilder, node: ast.Try) -> None:
-    """Lower `try` with `except`."""
     builder.counted_scope.branches += len(node.handlers) + bool(node.orelse)
     lower_try_star(builder, node)
 

@@ -91,7 +91,6 @@ class OpenScope:
         return scope
 
     def build(self) -> Scope:
-        """Return the finished scope."""
         parent, yields = self.parent, self.yields
         if parent is not None and not self.qualname:
             self.qualname = parent.qualname  # code of a lambda or comprehension belongs to its node
@@ -188,7 +187,6 @@ class IRBuilder:
         return scope
 
     def enter(self, scope: OpenScope) -> None:
-        """Make `scope` the current one."""
         self.scope = scope
         self.scope_index = scope.index
 
@@ -198,7 +196,6 @@ class IRBuilder:
         self.statements.append(block)
 
     def new_group(self) -> int:
-        """Return a new group number for alternative blocks."""
         self.groups += 1
         return self.groups
 
@@ -216,7 +213,6 @@ class IRBuilder:
             binds[name] = [bind]
 
     def build(self) -> LoweredFile:
-        """Return the finished IR."""
         return LoweredFile(
             self.path,
             tuple(sorted(self.names)),

@@ -20,10 +20,7 @@ from remora.ids import MODULE, NodeKey, node_key
 
 
 class LoweringResult(NamedTuple):
-    """IR of a file, with its definitions and imports at any depth, in source order.
-
-    `branches` are the decisions in each definition's own body, counted as radon does.
-    """
+    """IR of a file, with its definitions and imports; `branches` are counted as radon does."""
 
     lowered: LoweredFile
     definitions: list[Definition]

@@ -77,7 +77,6 @@ def is_unknown_or_constant(term: Any) -> bool:
 
 
 def are_unknown_or_constant(terms: Iterable[Any]) -> bool:
-    """True if `is_unknown_or_constant` holds for all terms."""
     for term in terms:
         if term is not None and (term.__class__ is not tuple or term[0] not in _CONSTANT_TAGS):
             return False

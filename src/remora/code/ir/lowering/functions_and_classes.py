@@ -28,7 +28,6 @@ _ACCESSORS = frozenset(
 
 
 def lower_function(builder: IRBuilder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    """Lower `def` and `async def`."""
     branches = builder.counted_scope.branches
     scope = _open(builder, node, FUNCTION_SCOPE)
     if node.__class__ is ast.AsyncFunctionDef:
@@ -53,7 +52,6 @@ def lower_class(builder: IRBuilder, node: ast.ClassDef) -> None:
 
 
 def lower_lambda(builder: IRBuilder, node: ast.Lambda) -> Any:
-    """Lower a lambda; return its scope as a term."""
     outside = builder.scope
     inside = builder.open_scope(LAMBDA_SCOPE, "", node.lineno)
     inside.params = lower_parameters(builder, node.args)
@@ -64,13 +62,11 @@ def lower_lambda(builder: IRBuilder, node: ast.Lambda) -> Any:
 
 
 def lower_yield(builder: IRBuilder, node: ast.Yield) -> None:
-    """Lower `yield a`."""
     term = None if node.value is None else lower_expression(builder, node.value)
     builder.scope.enclosing_function.yields.append((builder.statement, term))
 
 
 def lower_yield_from(builder: IRBuilder, node: ast.YieldFrom) -> None:
-    """Lower `yield from a`."""
     term = lower_expression(builder, node.value)
     element = None if term is None else (ELEMENT, term)
     builder.scope.enclosing_function.yields.append((builder.statement, element))

@@ -17,12 +17,10 @@ MOST_ITEMS = 256  # longer literals are data, not code
 
 
 def lower_sequence(builder: IRBuilder, node: ast.List | ast.Tuple | ast.Set) -> Any:
-    """Lower `[a, b]`, `(a, b)`, `{a, b}`."""
     return _container(builder, lower_expressions(builder, node.elts), None)
 
 
 def lower_dict(builder: IRBuilder, node: ast.Dict) -> Any:
-    """Lower `{a: b, **c}`."""
     keys: list[Any] = []
     for each in node.keys:
         constant = None if each is None else constant_key(each)
@@ -39,7 +37,6 @@ def lower_dict(builder: IRBuilder, node: ast.Dict) -> Any:
 def lower_comprehension(
     builder: IRBuilder, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
 ) -> Any:
-    """Lower a list or set comprehension or a generator expression."""
     outside = _enter_comprehension(builder, node)
     term = _container(builder, [lower_expression(builder, node.elt)], None, each=True)
     builder.enter(outside)
@@ -47,7 +44,6 @@ def lower_comprehension(
 
 
 def lower_dict_comprehension(builder: IRBuilder, node: ast.DictComp) -> Any:
-    """Lower `{a: b for …}`."""
     outside = _enter_comprehension(builder, node)
     lower_expression(builder, node.key)
     term = _container(builder, [lower_expression(builder, node.value)], [None], each=True)

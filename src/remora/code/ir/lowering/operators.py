@@ -43,7 +43,6 @@ _CONTAINMENT = frozenset((ast.In, ast.NotIn))
 
 
 def lower_attribute(builder: IRBuilder, node: ast.Attribute) -> Any:
-    """Lower the read of an attribute."""
     value, name = node.value, node.attr
     add = builder.names.add
     add(name)
@@ -60,7 +59,6 @@ def lower_attribute(builder: IRBuilder, node: ast.Attribute) -> Any:
 
 
 def lower_subscript(builder: IRBuilder, node: ast.Subscript) -> Any:
-    """Lower an item or slice."""
     base = lower_expression(builder, node.value)
     inside = node.slice
     if inside.__class__ is ast.Slice:
@@ -76,7 +74,6 @@ def lower_subscript(builder: IRBuilder, node: ast.Subscript) -> Any:
 
 
 def lower_slice(builder: IRBuilder, node: ast.Slice) -> None:
-    """Lower the bounds of a slice."""
     for part in (node.lower, node.upper, node.step):
         if part is not None:
             lower_expression(builder, part)
@@ -90,7 +87,6 @@ def lower_boolean(builder: IRBuilder, node: ast.BoolOp) -> Any:
 
 
 def lower_conditional(builder: IRBuilder, node: ast.IfExp) -> Any:
-    """Lower `a if b else c`."""
     builder.counted_scope.branches += 1
     lower_expression(builder, node.test)
     return _either((lower_expression(builder, node.body), lower_expression(builder, node.orelse)))
@@ -114,12 +110,10 @@ def lower_binary(builder: IRBuilder, node: ast.BinOp) -> Any:
 
 
 def lower_unary(builder: IRBuilder, node: ast.UnaryOp) -> None:
-    """Lower `not`, `-`, `+`, `~`."""
     lower_expression(builder, node.operand)
 
 
 def lower_comparison(builder: IRBuilder, node: ast.Compare) -> None:
-    """Lower `a < b < c`."""
     left = lower_expression(builder, node.left)
     operators = node.ops
     for position, comparator in enumerate(node.comparators):
@@ -139,19 +133,16 @@ def lower_await(builder: IRBuilder, node: ast.Await) -> Any:
 
 
 def lower_starred(builder: IRBuilder, node: ast.Starred) -> Any:
-    """Lower `*a`."""
     term = lower_expression(builder, node.value)
     return None if term is None else (STAR, term)
 
 
 def lower_f_string(builder: IRBuilder, node: ast.JoinedStr) -> Any:
-    """Lower an f-string."""
     lower_expressions(builder, node.values)
     return CONSTANT_TERMS[str]
 
 
 def lower_f_string_field(builder: IRBuilder, node: ast.FormattedValue) -> None:
-    """Lower a replacement field of an f-string."""
     lower_expression(builder, node.value)
     if node.format_spec is not None:
         lower_expression(builder, node.format_spec)

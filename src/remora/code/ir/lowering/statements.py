@@ -30,7 +30,6 @@ _MAY_BE_PROPERTY = frozenset((ast.Call, ast.Name, ast.Attribute, ast.Subscript))
 
 
 def lower_expression_statement(builder: IRBuilder, node: ast.Expr) -> None:
-    """Lower an expression statement, mostly a call."""
     value = node.value
     if value.__class__ is _CALL:
         builder.depth = 1
@@ -43,7 +42,6 @@ def lower_expression_statement(builder: IRBuilder, node: ast.Expr) -> None:
 
 
 def lower_assignment(builder: IRBuilder, node: ast.Assign) -> None:
-    """Lower `a = b = c`."""
     value = node.value
     term = lower_expression(builder, value)
     for target in node.targets:
@@ -59,7 +57,6 @@ def lower_assignment(builder: IRBuilder, node: ast.Assign) -> None:
 
 
 def lower_augmented_assignment(builder: IRBuilder, node: ast.AugAssign) -> None:
-    """Lower `a += b`."""
     term = lower_expression(builder, node.value)
     target = node.target
     if is_dunder_all(builder, target):
@@ -75,7 +72,6 @@ def lower_augmented_assignment(builder: IRBuilder, node: ast.AugAssign) -> None:
 
 
 def lower_annotated_assignment(builder: IRBuilder, node: ast.AnnAssign) -> None:
-    """Lower `a: b = c`."""
     annotation = lower_annotation(builder, node.annotation)
     value = None if node.value is None else lower_expression(builder, node.value)
     target = node.target
@@ -106,7 +102,6 @@ def lower_import(builder: IRBuilder, node: ast.Import) -> None:
 
 
 def lower_import_from(builder: IRBuilder, node: ast.ImportFrom) -> None:
-    """Lower `from a import b as c`."""
     builder.imports.append(node)
     module = node.module or ""
     builder.names.update(module.split("."))
@@ -131,7 +126,6 @@ def lower_nonlocal(builder: IRBuilder, node: ast.Nonlocal) -> None:
 
 
 def lower_delete(builder: IRBuilder, node: ast.Delete) -> None:
-    """Lower `del`."""
     for target in node.targets:
         if isinstance(target, ast.Name):
             builder.bind(target.id, DELETED, None)
