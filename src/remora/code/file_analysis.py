@@ -129,12 +129,7 @@ def _with_type_hints(definitions: list[Definition], module: NodeKey) -> dict[Nod
     return hinted
 
 
-def _node(
-    definition: Definition,
-    source: Source,
-    complexity: int,
-    hinted: bool,
-) -> NodeFacts:
+def _node(definition: Definition, source: Source, complexity: int, hinted: bool) -> NodeFacts:
     node, qualname, key, _ = definition
     body = node.body
     text = docstring_text(body)

@@ -4,11 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-DEFENSIVE = (
-    "PRAGMA trusted_schema=OFF",
-    "PRAGMA cell_size_check=ON",
-    "PRAGMA temp_store=MEMORY",
-)
+DEFENSIVE = ("PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA temp_store=MEMORY")
 """Settings for a file that another program may have changed."""
 _PRIMARY = 0xFF
 """Bits of an extended error code that name its kind."""

@@ -102,8 +102,7 @@ class GitIgnores:
         output, rest = bytearray(), memoryview(asked)
         detector, until = StallDetector(process.pid), time.monotonic() + _SILENT_SECONDS
         while ends > 0:
-            ready = dict(poll.poll(_LOOK_MS))
-            if not ready:
+            if not (ready := dict(poll.poll(_LOOK_MS))):
                 self._check_alive(detector, until)
                 continue
             until = time.monotonic() + _SILENT_SECONDS
@@ -112,8 +111,7 @@ class GitIgnores:
                 if not rest:
                     poll.unregister(into)
             if out in ready:
-                part = os.read(out, _PART)
-                if not part:
+                if not (part := os.read(out, _PART)):
                     break
                 output += part
                 ends -= part.count(b"\0")

@@ -51,8 +51,7 @@ def project_files(
     skipped: list[tuple[str, str]] = []
     kinds = _Kinds(root)
     for path in sorted(wanted):
-        reason = kinds.why_not(path)
-        if reason:
+        if reason := kinds.why_not(path):
             skipped.append((path, reason))
         elif reason is None and not is_private(path) and not excluded.ignores(path):
             paths.append(path)

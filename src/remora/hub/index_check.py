@@ -88,8 +88,7 @@ def _own(key: str, view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
 
 def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
     """Yield differences in precomputed links, if all are stored."""
-    links = view.links()
-    if links is None:
+    if (links := view.links()) is None:
         return
     now: _Cold | None = None
     for key in keys:

@@ -90,8 +90,7 @@ def observed_tests(seen: Seen, key: str) -> tuple[Related, ...]:
 
 
 def _edge(seen: Seen, call: ObservedCall, end: str) -> Edge | None:
-    caller = _still(seen, call.caller, call.anchor)
-    if caller is None:
+    if (caller := _still(seen, call.caller, call.anchor)) is None:
         return None
     last = caller.line_start + caller.line_count - 1
     return Edge(

@@ -129,8 +129,7 @@ class ContextManager:
         """Call each hook and apply its delta; return the deltas, for the caller to record."""
         deltas = []
         for hook in hooks:
-            proposed = hook(self.packet)
-            if proposed is not None:
+            if (proposed := hook(self.packet)) is not None:
                 delta = make.with_caps(proposed)
                 self.packet = apply(self.packet, delta)
                 deltas.append(delta)

@@ -346,8 +346,7 @@ def decode_event(line: bytes) -> Event:
     try:
         event = _EVENT.decode(line)
     except msgspec.ValidationError:
-        older = upcast_line(line, VERSION)
-        if older is None:
+        if (older := upcast_line(line, VERSION)) is None:
             raise
         return _EVENT.decode(older)
     if event.v < VERSION and (older := upcast_line(line, VERSION)) is not None:
@@ -362,8 +361,7 @@ def payload(event: Event) -> Payload | None:
     valid as `{"$blob": …}` only in fields of any type; resolve references first
     (`remora.trace.blobs`) if the whole value matters.
     """
-    decoder = _DECODERS.get(event.type)
-    if decoder is None:
+    if (decoder := _DECODERS.get(event.type)) is None:
         return None
     try:
         found: Payload = decoder.decode(event.data)

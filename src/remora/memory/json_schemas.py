@@ -23,10 +23,7 @@ def event_schema() -> dict[str, Any]:
     )
     envelope = parts.pop("Event")
     by_type = [
-        {
-            "if": {"properties": {"type": {"const": name}}},
-            "then": {"properties": {"data": schema}},
-        }
+        {"if": {"properties": {"type": {"const": name}}}, "then": {"properties": {"data": schema}}}
         for name, schema in zip(PAYLOADS, schemas[1:], strict=True)
     ]
     return {**_DIALECT, **envelope, "allOf": by_type, "$defs": parts}

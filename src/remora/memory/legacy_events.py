@@ -20,10 +20,7 @@ _KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge"
 
 
 def delta_of_plain_event(
-    event: Mapping[str, Any],
-    delta_for: Callable[[Mapping[str, Any]], PacketDelta],
-    *,
-    strict: bool,
+    event: Mapping[str, Any], delta_for: Callable[[Mapping[str, Any]], PacketDelta], *, strict: bool
 ) -> PacketDelta:
     """Return an event's delta; `strict` raises InvalidEvent for an unknown type or no tool."""
     kind = event.get("type")
@@ -62,8 +59,7 @@ def _read_summary_delta(result: dict[str, Any], given: Any) -> None:
     """Read shape 2: the newest action is the summary; unknown keys are facts."""
     if not isinstance(given, Mapping):
         return
-    actions = to_list(given.get("recent_actions") or given.get("recent_history"))
-    if actions:
+    if actions := to_list(given.get("recent_actions") or given.get("recent_history")):
         result["summary"] = to_text(actions[-1])
     facts = to_dict(given.get("knowledge"))
     facts |= {key: value for key, value in given.items() if key not in _KNOWN_SUMMARY_KEYS}

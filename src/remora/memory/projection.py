@@ -69,8 +69,7 @@ def first_packet(event: Event | None) -> DecisionPacket:
     start = payload(event) if event is not None else None
     if not isinstance(start, AgentStart) or event is None:
         raise ValueError("a stream to replay must begin with agent_start")
-    unknown = version_problem(start.fold, start.trim)
-    if unknown is not None:
+    if (unknown := version_problem(start.fold, start.trim)) is not None:
         raise ValueError(unknown)
     return apply(start.packet, event.packet_delta)
 
@@ -122,8 +121,7 @@ def _with_knowledge(knowledge: dict[str, Fact], delta: PacketDelta, turn: int) -
 def _within_limits(facts: dict[str, Fact]) -> dict[str, Fact]:
     size = canonical_size(facts)
     while len(facts) > MAX_KNOWLEDGE_KEYS or size > MAX_KNOWLEDGE_BYTES:
-        front = next((key for key in facts if key not in PINNED), None)
-        if front is None:
+        if (front := next((key for key in facts if key not in PINNED), None)) is None:
             break
         fact = facts.pop(front)
         # without its own two braces, but with the comma that joined it to the rest

@@ -33,8 +33,7 @@ def upcast_line(line: bytes, version: int) -> bytes | None:
         return None
     record: dict[str, Any] = msgspec.json.decode(line)
     for older in range(found, version):
-        step = UPCASTERS.get(older)
-        if step is None:
+        if (step := UPCASTERS.get(older)) is None:
             raise msgspec.ValidationError(f"format version {older} is not supported")
         try:
             record = {**step(record), "v": older + 1}

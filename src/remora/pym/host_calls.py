@@ -27,8 +27,7 @@ class GrantedFunctions:
         self.ends = time.monotonic() + limits.wall_s
 
     def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall:
-        function = self.functions.get(name)
-        if function is None:
+        if (function := self.functions.get(name)) is None:
             denied = f"denied: `{name}` was called, which was not granted"
             return HostCall(name=name, args=args, kwargs=kwargs, error=denied)
         if time.monotonic() > self.ends:

@@ -103,8 +103,7 @@ def _scalar(value: object) -> Any:
         return value if -_INT_LIMIT <= value < _INT_LIMIT else _digits(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
-    text = time_text(value)
-    if text is None:
+    if (text := time_text(value)) is None:
         raise NotJsonError(f"a value of type {type(value).__name__}, which JSON lacks")
     return text
 

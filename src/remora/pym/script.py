@@ -213,8 +213,7 @@ def _run(
 
 
 def _inputs(script: Script, inputs: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    problem = script.arguments.problem(inputs)
-    if problem:
+    if problem := script.arguments.problem(inputs):
         raise script_error_at(script.label, "contract", problem, None)
     try:
         filled: dict[str, Any] = to_json_value(

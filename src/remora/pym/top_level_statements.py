@@ -74,8 +74,7 @@ def _next(source: str, at: int, nested: int) -> tuple[str, int]:
     found = _TOKEN.match(source, at)
     token = found[0] if found else ""
     prefix = token if _PREFIX.fullmatch(token) else ""
-    quote = _QUOTE.match(source, at + len(prefix))
-    if quote is None:
+    if (quote := _QUOTE.match(source, at + len(prefix))) is None:
         return token, at + len(token)
     opened = quote.end()
     if "f" in prefix.lower() or "t" in prefix.lower():

@@ -71,8 +71,7 @@ def run_attached(
         until = time.monotonic() + command.seconds + GRACE_SECONDS
         while (left := until - time.monotonic()) > 0:
             if select.select([lifeline.report_reader], [], [], left)[0]:
-                chunk = os.read(lifeline.report_reader, _CHUNK)
-                if not chunk:
+                if not (chunk := os.read(lifeline.report_reader, _CHUNK)):
                     break
                 report += chunk
     code, timed_out = read_report(command, used, bytes(report))
@@ -124,8 +123,7 @@ class _Pump:
             self._stdin.close()
 
     def _drain(self, descriptor: int) -> None:
-        chunk = os.read(descriptor, _CHUNK)
-        if not chunk:
+        if not (chunk := os.read(descriptor, _CHUNK)):
             self._selector.unregister(descriptor)
             del self._sinks[descriptor]
             return

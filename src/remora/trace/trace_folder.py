@@ -149,8 +149,7 @@ def _nearest(folder: Path, kind: str, name: str) -> str:
     import difflib
 
     known = [stream_id(path) for path in stream_paths(folder)]
-    nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    if nearest:
+    if nearest := difflib.get_close_matches(name, known, n=3, cutoff=0.4):
         return f"nearest: {', '.join(nearest)}"
     return (
         f"`{_LISTED_BY[kind]}` lists the recorded ones" if known else f"no {kind} is recorded here"

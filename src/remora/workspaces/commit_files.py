@@ -112,8 +112,7 @@ class _BatchOutput:
                     f"git cannot read the object {blob}",
                     hint="is its file under .git/objects a regular file? `git fsck` checks",
                 )
-        more = os.read(self._stream, 1 << 20)
-        if not more:
+        if not (more := os.read(self._stream, 1 << 20)):
             raise OutsideError(f"git ended without the object {blob}", hint="run `git fsck`")
         self._buffer += more
 

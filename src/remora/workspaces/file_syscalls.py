@@ -14,11 +14,7 @@ _RENAME_EXCHANGE = 2
 
 
 class _OpenHow(ctypes.Structure):
-    _fields_ = (
-        ("flags", ctypes.c_uint64),
-        ("mode", ctypes.c_uint64),
-        ("resolve", ctypes.c_uint64),
-    )
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
 @functools.cache
@@ -50,8 +46,7 @@ def openat2(folder: int, path: bytes, flags: int) -> int:
 
 
 def _renameat2(folder: int, old: bytes, new: bytes, flags: int) -> None:
-    call = getattr(_libc(), "renameat2", None)
-    if call is None:
+    if (call := getattr(_libc(), "renameat2", None)) is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     if call(folder, old, folder, new, ctypes.c_uint(flags)) != 0:
         _raise_errno()

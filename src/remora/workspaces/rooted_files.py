@@ -232,8 +232,7 @@ def _problem(rel: str) -> str:
 
 
 def _parts(rel: str) -> list[str]:
-    problem = _problem(rel)
-    if problem:
+    if problem := _problem(rel):
         raise HostError(f"{_shortened(rel)!r}: {problem}")
     try:
         os.fsencode(rel)

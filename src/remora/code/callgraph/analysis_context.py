@@ -148,8 +148,7 @@ class Context(Solver):
         return self._imports[key]
 
     def _all_star_sources(self, path: str) -> Mapping[str, tuple[str, ...]]:
-        known = self._star_sources.get(path)
-        if known is None:
+        if (known := self._star_sources.get(path)) is None:
             sources: dict[str, dict[str, None]] = {}
             for module in self._star_modules(path):
                 for name in self._names_by_star(module):

@@ -106,8 +106,7 @@ class Linker:
             return ()
         found: EdgeLines = {}
         for value, tier in self._ctx.solve(("derived", file.path, number)):
-            other = self._ctx.file(value[1])
-            if other is not None:
+            if (other := self._ctx.file(value[1])) is not None:
                 found[node_key(value[1], other.scopes[value[2]].qualname)] = (tier, set())
         return _edges(found)
 
@@ -197,8 +196,7 @@ class Linker:
         return self._ctx.memoize(self._targets, site, find)
 
     def _read_targets(self, path: str, number: int) -> Targets:
-        file = self._ctx.file(path)
-        if file is None:
+        if (file := self._ctx.file(path)) is None:
             return {}
         read = file.lowered.reads[number]
         return read_targets(self._ctx, path, read.scope, read.at, read.term)

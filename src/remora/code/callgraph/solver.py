@@ -52,8 +52,7 @@ class Solver:
 
     def solve(self, question: Question) -> Values:
         if self._current is None:
-            found = self._answers.get(question)
-            if found is not None:
+            if (found := self._answers.get(question)) is not None:
                 self.inputs |= self._inputs[question]
                 return found
             if len(self._answers) > self._max_answers:
@@ -66,8 +65,7 @@ class Solver:
 
     def read(self, question: Question) -> Values:
         """Return the answer so far; the rule that reads it runs again if the answer grows."""
-        answer = self._answers.get(question)
-        if answer is None:
+        if (answer := self._answers.get(question)) is None:
             if self._depth >= _MAX_DEPTH:
                 raise _TooDeepError(question)
             self._open(question)
@@ -104,8 +102,7 @@ class Solver:
 
     def memoize(self, cache: dict[_K, tuple[_T, int]], key: _K, make: Callable[[], _T]) -> _T:
         """Return the cached result of `make`, with its inputs; `make` must not read answers."""
-        known = cache.get(key)
-        if known is None:
+        if (known := cache.get(key)) is None:
             outer, self.inputs = self.inputs, 0
             try:
                 made = make()

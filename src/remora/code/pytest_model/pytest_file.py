@@ -72,8 +72,7 @@ class PytestFile:
 
     def role(self, qualname: str) -> tuple[PytestRole, str] | None:
         """Return the role and qualname of the outermost function around a node."""
-        outer = self._outermost(qualname)
-        if outer is None:
+        if (outer := self._outermost(qualname)) is None:
             return None
         if outer in self._fixtures:
             return "fixture", outer
@@ -107,8 +106,7 @@ class PytestFile:
     def functions_using(self, name: str) -> Iterator[str]:
         """Yield tests and fixtures whose code or decorators use a name."""
         for qualname in sorted(self._used_names.get(name, ())):
-            role = self.role(qualname)
-            if role is not None:
+            if (role := self.role(qualname)) is not None:
                 yield role[1]
 
     def uses_any(self, qualname: str, names: frozenset[str]) -> bool:

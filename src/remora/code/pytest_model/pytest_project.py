@@ -43,8 +43,7 @@ class PytestProject:
         return known
 
     def _find(self, path: str) -> PytestFile | None:
-        lowered = self._program.lowered(path)
-        if lowered is None:
+        if (lowered := self._program.lowered(path)) is None:
             return None
         known = is_test_file(path) or is_conftest(path) or "fixture" in lowered.names
         # test folders may hold base classes, such as tests/base.py
@@ -74,8 +73,7 @@ class PytestProject:
     def _find_decorated(self, path: str) -> dict[tuple[str, int], list[str]]:
         """Map the calling node and line of decorators to the decorated nodes."""
         found: dict[tuple[str, int], list[str]] = {}
-        lowered = self._program.lowered(path)
-        if lowered is None:
+        if (lowered := self._program.lowered(path)) is None:
             return found
         for scope in lowered.scopes:
             for call in [lowered.calls[number] for number in scope.decorators]:
@@ -123,8 +121,7 @@ class PytestProject:
     def tests_set_up_by(self, path: str, owner: str, name: str) -> Iterator[tuple[PytestFile, str]]:
         """Yield own and inherited tests of the classes that run method `name` of `owner`."""
         for file, runs in self.classes_running(path, owner, name):
-            pytest_file = self.file(file)
-            if pytest_file is not None:
+            if (pytest_file := self.file(file)) is not None:
                 for test in dict.fromkeys(self._test_names(file, runs)):
                     yield pytest_file, f"{runs}.{test}"
 

@@ -208,16 +208,14 @@ class CallerSearch:
     def _add_tests_using(self, rank: int, key: str) -> None:
         """Add tests that use the name of a class, in its own file or imported."""
         path, qualname = split_node_key(key)
-        file = self._project.file(path)
-        if file is not None:
+        if (file := self._project.file(path)) is not None:
             for test in file.functions_using(qualname):
                 self._add_tests(rank, self._depth, file, test)
         self._add_importing_tests(key)
 
     def _add_tests(self, rank: int, depth: int, file: PytestFile, qualname: str) -> bool:
         """Add the tests of a reached node; False if it has no role for pytest."""
-        role = file.role(qualname)
-        if role is None:
+        if (role := file.role(qualname)) is None:
             return False
         kind, outer = role
         if kind == "test":

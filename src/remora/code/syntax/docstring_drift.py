@@ -57,8 +57,7 @@ def is_docstring_outdated(node: DefinitionNode, docstring: str) -> bool:
 
 
 def find_drift(node: DefinitionNode, docstring: str) -> DocstringDrift:
-    found = parse_documented_items(docstring)
-    if found is None:
+    if (found := parse_documented_items(docstring)) is None:
         return _NO_DRIFT
     code = node.body[1:]
     if isinstance(node, ast.ClassDef):

@@ -134,8 +134,7 @@ def _google_entries(lines: Sequence[str], number: int) -> Iterator[_Entry]:
 
 def _numpy_entries(lines: Sequence[str]) -> Iterator[_Entry]:
     """Parse a NumPy section: title, underline, and lines up to the next title."""
-    kind = SECTIONS.get(lines[0].strip().lower())
-    if kind is None:
+    if (kind := SECTIONS.get(lines[0].strip().lower())) is None:
         return
     block = filter(str.strip, lines[2:])
     if kind in ("returns", "yields"):

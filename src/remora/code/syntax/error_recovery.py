@@ -133,8 +133,7 @@ class _Recovery:
             return [self._definition(piece, head, depth, strings=strings)]
         elif self.rows.is_compound(piece.first):
             return [self._compound(piece, depth, strings=strings)]
-        inner = next((row for row in after if self._defines(row)), None)
-        if inner is None:
+        if (inner := next((row for row in after if self._defines(row)), None)) is None:
             return [self._placeholder(piece)]
         return [
             self._placeholder(_Piece(piece.first, inner)),

@@ -52,8 +52,7 @@ def _parameters(args: ast.arguments) -> str:
 
 
 def _parameter(arg: ast.arg) -> str:
-    annotation = arg.annotation
-    if annotation is None:
+    if (annotation := arg.annotation) is None:
         return arg.arg
     if annotation.__class__ is ast.Name:
         return f"{arg.arg}: {annotation.id}"
@@ -71,8 +70,7 @@ def _call_arguments(args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -
 def _text(node: ast.expr) -> str:
     if node.__class__ is _NAME:
         return node.id
-    writer = _WRITERS.get(node.__class__)
-    if writer is None:
+    if (writer := _WRITERS.get(node.__class__)) is None:
         raise _NotSimpleError
     return writer(node)
 

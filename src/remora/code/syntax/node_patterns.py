@@ -18,8 +18,7 @@ def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
     """
     wanted = pattern.removeprefix("node:")
     known = tuple(keys)
-    exact = tuple(key for key in known if wanted in _names(key))
-    if exact:
+    if exact := tuple(key for key in known if wanted in _names(key)):
         return exact
     matches = re.compile(fnmatch.translate(wanted)).match
     return tuple(key for key in known if any(map(matches, _names(key))))

@@ -58,8 +58,7 @@ def own_lines(
     module: Module, key: NodeKey, known: Container[NodeKey] | None = None
 ) -> frozenset[int]:
     """Return the lines outside nested nodes (or those in `known`). Raises NotFound."""
-    node = find_node(module, key)
-    if node is None:
+    if (node := find_node(module, key)) is None:
         raise NotFound(f"{module.path} has no node {key}")
     lines = set(range(node.line_start, node.line_end + 1))
     for inner in module.nodes:

@@ -65,12 +65,7 @@ class Settings(NamedTuple):
 class Daemon:
     """Runs once. The caller holds the lock of the database."""
 
-    def __init__(
-        self,
-        places: HubPaths,
-        settings: Settings,
-        ownership: OwnerLock,
-    ) -> None:
+    def __init__(self, places: HubPaths, settings: Settings, ownership: OwnerLock) -> None:
         self._places = places
         self._settings = settings
         self._ownership = ownership

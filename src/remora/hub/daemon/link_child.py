@@ -30,8 +30,7 @@ _LARGEST = 4 << 30  # bytes of address space: a file that needs more cannot be l
 
 
 def main() -> int:
-    messages = begin()
-    if messages is None:
+    if (messages := begin()) is None:
         return UNREADABLE
     os.nice(19)
     tune_gc()

@@ -59,12 +59,7 @@ class RequestHandler:
     """A `Handler`; `damaged` is called when the database turns out to be damaged."""
 
     def __init__(
-        self,
-        places: HubPaths,
-        known: StoredState,
-        updater: Updater,
-        *,
-        damaged: Callable[[], None],
+        self, places: HubPaths, known: StoredState, updater: Updater, *, damaged: Callable[[], None]
     ) -> None:
         self._root = places.root
         self._known = known
@@ -119,16 +114,12 @@ class RequestHandler:
             raise Refused("busy", "the initial scan is not finished")
         self._updater.see()
         ticket = self._updater.pending.ticket()
-        if self._updater.pending.reached(ticket):
-            line = self._at_once(request)
-            if line is not None:
-                return line
-        return self._later(request, ticket)
+        line = self._at_once(request) if self._updater.pending.reached(ticket) else None
+        return self._later(request, ticket) if line is None else line
 
     def _at_once(self, request: Request) -> bytes | None:
         """Return a cached answer, or one that only needs a read: faster than switching threads."""
-        cached = self._kept_result(request)
-        if cached is not None:
+        if (cached := self._kept_result(request)) is not None:
             return self._line(request, cached)
         if not isinstance(request, Callers | Callees) or request.depth > 1:
             return None
@@ -231,6 +222,5 @@ def _portions(keys: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
     portion = tuple(islice(left, size))
     while True:
         yield portion
-        portion = tuple(islice(left, size))
-        if not portion:
+        if not (portion := tuple(islice(left, size))):
             return

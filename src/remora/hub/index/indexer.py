@@ -138,8 +138,7 @@ class Indexer:
         with self._open() as reader, _collecting_nothing():
             work.remove(wanted - there)
             for path in sorted(there):
-                content = work.read(reader, path)
-                if content is None:
+                if (content := work.read(reader, path)) is None:
                     continue
                 if content.skipped:
                     work.take(path, content, facts_of(path, content))
@@ -151,12 +150,7 @@ class Indexer:
             return work.finish()
 
     def supply(
-        self,
-        path: str,
-        file_hash: str,
-        facts: FileFacts,
-        *,
-        source: UpdateSource = "file_change",
+        self, path: str, file_hash: str, facts: FileFacts, *, source: UpdateSource = "file_change"
     ) -> Refreshed:
         """Store the facts of a deferred file, if its content is unchanged."""
         work = self._work(source)

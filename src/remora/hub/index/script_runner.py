@@ -73,13 +73,7 @@ def load_all() -> None:
         _script(name)
 
 
-_NAMES = (
-    "extract_signatures",
-    "scan_imports",
-    "compute_complexity",
-    "find_callers",
-    "find_tests",
-)
+_NAMES = ("extract_signatures", "scan_imports", "compute_complexity", "find_callers", "find_tests")
 
 
 @cache

@@ -78,11 +78,9 @@ async def find_node(asked: Asked, hub: Hub, aside: Aside) -> FoundNode:
         if meant:
             raise UsageError(f"several nodes are called {name}", hint=_listed(meant))
     # a search ignores unprintable names, and needs a daemon or an index
-    there = _first(whole, await hub.get_context(whole))
-    if there:
+    if there := _first(whole, await hub.get_context(whole)):
         return FoundNode(there[0])
-    elsewhere = await aside(lambda current: _elsewhere(asked, current))
-    if elsewhere is not None:
+    if (elsewhere := await aside(lambda current: _elsewhere(asked, current))) is not None:
         return FoundNode(elsewhere)
     is_answered = await hub.search(name, 1) is not None
     raise await aside(lambda current: _unknown(asked, current, is_answered=is_answered))
@@ -99,8 +97,7 @@ def unanswered() -> OutsideError:
 
 def _elsewhere(asked: Asked, current: Current) -> str | None:
     """Return the key for a line of a file, or for an imported name."""
-    place = line_named(asked.name)
-    if place is not None:
+    if (place := line_named(asked.name)) is not None:
         keys = whole_keys(place.path, asked.root, asked.folder)
         return current.at_line([split_node_key(key)[0] for key in keys], place.line)
     return None if ":" in asked.name or "/" in asked.name else current.imported(asked.name)

@@ -28,8 +28,7 @@ def no_node(
     if "\0" in path or not path:
         return None
     places = [Path(os.path.abspath(place / path)) for place in (folder, root)]  # noqa: PTH100 (it may be a link)
-    found = next(filter(os.path.lexists, places), None)
-    if found is None:
+    if (found := next(filter(os.path.lexists, places), None)) is None:
         return _missing(path, places[0], root, paths)
     is_source = path.endswith(_PYTHON) and found.is_file() and found.is_relative_to(root)
     if is_source and found.stat().st_size > limit:

@@ -113,8 +113,7 @@ class IgnoreCache:
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool:
         """True if a folder holds only foreign code: a virtual environment or another repository."""
-        verdict = self.rules.closed(folder, marks)
-        if verdict is None:
+        if (verdict := self.rules.closed(folder, marks)) is None:
             self.doors.pop(folder, None)
             return False
         self.doors[folder] = verdict

@@ -80,8 +80,7 @@ class Walker:
     def _enter(self, folder: str, found: WalkResult, before: Before | None) -> Listing | None:
         if before is not None:
             before(folder)
-        listing = list_folder(self._top, folder)
-        if listing is None:
+        if (listing := list_folder(self._top, folder)) is None:
             if is_folder(self._top, folder):  # not readable for us
                 found.folders.add(folder)
             return None

@@ -200,8 +200,7 @@ class _Process:
                 if line.startswith(b'["full"]'):
                     self.complete = False
                     continue
-                record = _decoded(line)
-                if record is None:
+                if (record := _decoded(line)) is None:
                     self.complete = False
                 else:
                     yield record
@@ -214,8 +213,7 @@ class _Process:
             self._files[record.number] = nodes
 
     def _code(self, record: _Code) -> None:
-        nodes = [stored.facts for stored in self._files.get(record.file, ())]
-        if not nodes:
+        if not (nodes := [stored.facts for stored in self._files.get(record.file, ())]):
             return
         if record.name == "<module>":
             self._nodes[record.number] = nodes[0]
@@ -241,8 +239,7 @@ def _around(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
     name = code.qualname
     while _INNER.search(name):
         name = _INNER.sub("", name)
-    plain = name.replace(".<locals>", "")
-    if not plain:
+    if not (plain := name.replace(".<locals>", "")):
         return nodes[0]
     fits = (node for node in reversed(holding) if re.sub(r"#\d+", "", node.qualname) == plain)
     return next(fits, None)

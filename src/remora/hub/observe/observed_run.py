@@ -108,8 +108,7 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
         return [str(python), "-m", "pytest", *words[3:]]
     given = " ".join(words) or "nothing"
     raise UsageError(
-        f"only pytest can be observed, not {given}",
-        hint="remora hub observe -- pytest tests",
+        f"only pytest can be observed, not {given}", hint="remora hub observe -- pytest tests"
     )
 
 

@@ -57,8 +57,7 @@ def notes(places: HubPaths) -> tuple[str, ...]:
 
 def stop(places: HubPaths) -> int | None:
     """Stop the daemon, by force if needed; return its process id, if any. Raises OutsideError."""
-    pid = running(places)
-    if pid is None:
+    if (pid := running(places)) is None:
         remove(places.addresses, places.token)
         return None
     if pid <= 0:
@@ -123,8 +122,7 @@ def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
 def _stored(db: Path) -> tuple[int | None, int | None, int | None]:
     from remora.hub.store.reader import open_snapshot  # imports the database code
 
-    view = open_snapshot(db)
-    if view is None:
+    if (view := open_snapshot(db)) is None:
         return None, None, None
     try:
         return len(view.paths()), sum(1 for _ in view.keys()), view.generation  # noqa: SIM118

@@ -30,8 +30,7 @@ def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
 def _line_of(line: socket.socket) -> bytes:
     received = bytearray()
     while not received.endswith(b"\n"):
-        part = line.recv(_PART)
-        if not part:
+        if not (part := line.recv(_PART)):
             raise ConnectionResetError("the connection was closed")
         received += part
     return bytes(received)

@@ -87,8 +87,7 @@ class NodeQueries:
     def node(self, key: str) -> NodeState:
         """Return one node as `context` does. Raises NotFound with the nearest names."""
         self._begin()
-        state = self._state(key)
-        if state is None:
+        if (state := self._state(key)) is None:
             raise unknown_node(key, self.view.keys())
         return state
 
@@ -136,10 +135,8 @@ class NodeQueries:
         self._tests_until = now + min(TESTS_S, _OF_TESTS * max(0.0, self.view.deadline - now))
 
     def _state(self, key: str) -> NodeState | None:
-        state = self._kept.get(key)
-        if state is None:
-            stored = self.view.node(key)
-            if stored is None:
+        if (state := self._kept.get(key)) is None:
+            if (stored := self.view.node(key)) is None:
                 return None
             if len(self._kept) >= _KEPT:
                 self._kept.clear()
@@ -228,8 +225,7 @@ def _plain(link: Edge | Related) -> dict[str, Any]:
 def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[Edge, ...]:
     """Add observed links; one that the source shows keeps its tier and lines."""
     known = {edge.key for edge in static}
-    more = [edge for edge in observed if edge.key not in known]
-    if not more:
+    if not (more := [edge for edge in observed if edge.key not in known]):
         return static
     return tuple(sorted((*static, *more), key=lambda edge: (TIER_RANK[edge.tier], edge.key)))
 

@@ -200,8 +200,7 @@ class OverlaidSnapshot:
         return None if self._changed else self.base.links()
 
     def _carried(self, node: StoredNode) -> StoredNode:
-        before = self.base.node(node.facts.key)
-        if before is None:
+        if (before := self.base.node(node.facts.key)) is None:
             return node
         now = msgspec.structs.replace(node, uid=before.uid)
         if moved_at_most(before.facts, node.facts):

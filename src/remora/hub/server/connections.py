@@ -39,8 +39,7 @@ class Connections(Generic[_Connection]):
     def enter(self, guest: _Connection) -> bool:
         """Add a connection; False if there is no room. No client can keep the user out."""
         if len(self._open) >= self.most:
-            idle = [one for one in self._open if one.idle]
-            if not idle:
+            if not (idle := [one for one in self._open if one.idle]):
                 return False
             oldest = min(idle, key=lambda one: one.last_active)
             oldest.abort()

@@ -126,8 +126,7 @@ class HttpConnection(asyncio.Protocol):
         """Answer complete requests, one after the other."""
         while self._free() and not self.transport.is_closing():
             try:
-                event = self._http.next_event()
-                if event is h11.NEED_DATA:
+                if (event := self._http.next_event()) is h11.NEED_DATA:
                     self.transport.resume_reading()
                     return
                 if event is h11.PAUSED:

@@ -64,8 +64,7 @@ def _private_folder(folder: Path) -> None:
     # checked last: in a shared folder another user can be faster
     if folder.lstat().st_uid not in (os.geteuid(), 0):
         raise OutsideError(
-            f"{folder} belongs to another user",
-            hint="name a socket elsewhere with --socket",
+            f"{folder} belongs to another user", hint="name a socket elsewhere with --socket"
         )
 
 
@@ -99,8 +98,7 @@ def _check_empty(lock: int, path: Path) -> None:
     if os.fstat(lock).st_size > 0:
         os.close(lock)
         raise OutsideError(
-            f"{_lock_path(path)} is not a lock of the Hub",
-            hint="name another socket with --socket",
+            f"{_lock_path(path)} is not a lock of the Hub", hint="name another socket with --socket"
         )
 
 

@@ -24,8 +24,7 @@ class UnixConnections(Connections["UnixConnection"]):
 
     async def finish(self, seconds: float) -> None:
         """Wait up to `seconds` for pending answers."""
-        working = [one.task for one in self._open if one.task is not None]
-        if working:
+        if working := [one.task for one in self._open if one.task is not None]:
             await asyncio.wait(working, timeout=seconds)
 
     async def listen(self, listener: Listener) -> asyncio.AbstractServer:
@@ -125,8 +124,7 @@ class UnixConnection(asyncio.Protocol):
         for _ in range(_AT_ONCE):
             if self.task is not None or self._full or self._transport.is_closing():
                 return
-            line = next(lines, None)
-            if line is None:
+            if (line := next(lines, None)) is None:
                 self._line_missing()
                 return
             if line.strip():

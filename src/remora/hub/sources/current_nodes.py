@@ -70,8 +70,7 @@ def _at_line(view: Snapshot, paths: Sequence[str], line: int) -> str | None:
             for node in view.nodes(path)
             if node.facts.line_start <= line < node.facts.line_start + node.facts.line_count
         ]
-        inner = [facts for facts in around if split_node_key(facts.key)[1] != MODULE]
-        if inner:
+        if inner := [facts for facts in around if split_node_key(facts.key)[1] != MODULE]:
             return str(max(inner, key=lambda facts: facts.line_start).key)
         if around:
             return node_key(path)

@@ -36,8 +36,7 @@ class DaemonSource:
         began = time.monotonic()
         for place in self._sockets():
             try:
-                answer = await self._answer(place, request)
-                if answer is None:
+                if (answer := await self._answer(place, request)) is None:
                     continue
                 if _usable(answer):
                     return _decoded_answer(request, answer)

@@ -68,8 +68,7 @@ class DatabaseSource:
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """Return the answer; None without a database or out of time. Raises NotFound."""
-        view = self._opened()
-        if view is None:
+        if (view := self._opened()) is None:
             return None
         try:
             return self._asked(view, request, budget)
@@ -90,8 +89,7 @@ class DatabaseSource:
         rows = self._index(view, generation)
         if not budget.affords(len(rows) * SECONDS_PER_FILE):
             return None
-        changed = self._changed(rows, budget)
-        if changed is None:
+        if (changed := self._changed(rows, budget)) is None:
             return None
         unknown, result = None, None
         try:
@@ -135,8 +133,7 @@ class DatabaseSource:
                 row = rows.get(path)
                 if row is not None and row.stamp == stamp and not racy(stamp, began):
                     continue
-                facts = self._facts(reader, path, row, budget)
-                if facts is _Instead.TOO_LONG:
+                if (facts := self._facts(reader, path, row, budget)) is _Instead.TOO_LONG:
                     return None
                 if isinstance(facts, FileFacts):
                     self._analysed[facts.path] = facts  # also if there is no time for the rest

@@ -29,8 +29,7 @@ class FileSource:
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """Return the answer; None if files do not suffice. Raises NotFound, OSError (no root)."""
-        keys = nodes_of(request)
-        if not keys:
+        if not (keys := nodes_of(request)):
             return None
         asked = {unescape_path(split_node_key(key)[0]) for key in keys}
         paths = [path for path in sorted(asked) if _is_below(path)]

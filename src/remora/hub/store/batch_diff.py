@@ -61,8 +61,7 @@ class FileDifference(NamedTuple):
         return {} if self.update is None else self.update.extra.get(node.key, {})
 
     def _differs(self, stored: StoredNode) -> bool:
-        update = self.update
-        if update is None:
+        if (update := self.update) is None:
             return True
         extra = update.extra.get(stored.facts.key, {})
         return stored.partial != update.facts.partial or stored.extra != extra

@@ -90,8 +90,7 @@ class HubStore:
 
     def known(self, path: str) -> Known:
         """Return what is stored of a file (raw path), for comparison."""
-        row = self._rows.get(path)
-        if row is None:
+        if (row := self._rows.get(path)) is None:
             return Known()
         try:
             with sqlite_errors(self._db):
@@ -128,8 +127,7 @@ class HubStore:
         """Store calls and tests observed in a test run."""
         with sqlite_errors(self._db):
             news = news_of(self._connection, observation)
-            keys = news.keys
-            if keys:
+            if keys := news.keys:
                 with transaction(self._connection):
                     news.write(self._connection)
                     log_changes(self._connection, self._generation + 1, keys)

@@ -21,8 +21,7 @@ class IrCache:
 
     def get(self, name: Hashable) -> LoweredFile | None:
         with self._lock:
-            found = self._kept.get(name)
-            if found is None:
+            if (found := self._kept.get(name)) is None:
                 return None
             self._kept.move_to_end(name)
             return found[0]

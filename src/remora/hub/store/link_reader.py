@@ -63,8 +63,7 @@ class LinkState:
 @contextmanager
 def link_state(db: Path) -> Iterator[LinkState]:
     """Read the newest state of a database. Raises DiskError."""
-    connection = open_reading(db)
-    if connection is None:
+    if (connection := open_reading(db)) is None:
         raise DiskError(f"{db} cannot be read")
     with closing(connection):
         try:

@@ -53,8 +53,7 @@ class OwnerLock:
         written = os.pread(self._file, _LONGEST, 0)
         if written and not _OURS.fullmatch(written):
             raise OutsideError(
-                f"{self._path} is not a lock of the Hub",
-                hint="name another database with --db",
+                f"{self._path} is not a lock of the Hub", hint="name another database with --db"
             )
         os.fchmod(self._file, 0o600)
         os.ftruncate(self._file, 0)

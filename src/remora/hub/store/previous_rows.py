@@ -26,8 +26,7 @@ class PreviousRows:
 
     def of(self, path: str) -> StoredFile:
         """Return the rows of a stored file by spelled path. Raises HubDamaged."""
-        kept = self._kept.get(path)
-        if kept is None:
+        if (kept := self._kept.get(path)) is None:
             kept = self._read(path)
             if len(self._kept) < _MOST:
                 self._kept[path] = kept
@@ -39,8 +38,7 @@ class PreviousRows:
 
     def _read(self, path: str) -> StoredFile:
         lost = HubDamaged(f"the Hub's database has lost what it knew of {path}")
-        row = self._connection.execute(_FILE, (path,)).fetchone()
-        if row is None:
+        if (row := self._connection.execute(_FILE, (path,)).fetchone()) is None:
             raise lost
         id_, file_hash, partial, detail, extras, lowered = row
         try:

@@ -80,8 +80,7 @@ class StoredSnapshot:
         row = self._one("SELECT file_hash FROM file_index WHERE path = ?", path)
         if row is None:
             return None
-        kept = self._shelf.lowered.get((path, row[0]))
-        if kept is not None:
+        if (kept := self._shelf.lowered.get((path, row[0]))) is not None:
             return kept
         # in one statement: newer content must not be cached under the older hash
         row = self._one(_LOWERED, path)
@@ -113,8 +112,7 @@ class StoredSnapshot:
         return tuple(map(self._node, rows))
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
-        words = words_of(query)
-        if not words:
+        if not (words := words_of(query)):
             return []
         # SQLite's `lower` handles only A to Z, like `words_of`
         longest = max(words, key=len).decode("utf-8", "surrogatepass")

@@ -22,9 +22,7 @@ class StoredLinks:
     """Precomputed links; methods return None unless all links of the newest state are stored."""
 
     def __init__(
-        self,
-        ask: Callable[..., list[tuple[Any, ...]]],
-        damaged: Callable[[Exception], Exception],
+        self, ask: Callable[..., list[tuple[Any, ...]]], damaged: Callable[[Exception], Exception]
     ) -> None:
         self._ask = ask
         self._damaged = damaged
@@ -43,8 +41,7 @@ class StoredLinks:
         return self._edges(_BACKWARD, key, "import")
 
     def _edges(self, sql: str, key: str, kind: str) -> tuple[Edge, ...] | None:
-        rows = self._ask(sql, key, kind)
-        if not rows:
+        if not (rows := self._ask(sql, key, kind)):
             return None
         try:
             edges = [Edge(key=a, tier=b, lines=_LINES.decode(c)) for a, b, c in rows if a]

@@ -70,8 +70,7 @@ def blank(generation: int) -> sqlite3.Connection:
     connection.execute(f"PRAGMA page_size={PAGE}")
     make_tables(connection, TABLES, VERSION)
     connection.executemany(
-        "INSERT INTO meta VALUES (?, ?)",
-        [(name, generation) for name in _COUNTED],
+        "INSERT INTO meta VALUES (?, ?)", [(name, generation) for name in _COUNTED]
     )
     return connection
 

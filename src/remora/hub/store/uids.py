@@ -133,8 +133,7 @@ def _staying(changed: Sequence[FileDifference]) -> dict[str, str]:
     for each in changed:
         before = each.before.nodes
         for node in each.nodes:
-            stored = before.get(node.key)
-            if stored is None:
+            if (stored := before.get(node.key)) is None:
                 continue
             old = stored.facts
             if old.body_hash == node.body_hash and old.node_type == node.node_type:

@@ -128,8 +128,7 @@ class InotifyWatcher:
             self._lose_track()
         if watch == self._marker.watch:
             self._take_mark(mask)
-        folder = self._folders.path(watch)
-        if folder is None:
+        if (folder := self._folders.path(watch)) is None:
             return
         if name:
             self._take_entry(f"{folder}/" if folder else "", os.fsdecode(name), mask)

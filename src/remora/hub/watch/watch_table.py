@@ -47,8 +47,7 @@ class WatchedFolders:
 
     def leave(self, path: str) -> None:
         """Remove the watch of one folder."""
-        watch = self._watches.pop(path, None)
-        if watch is not None:
+        if (watch := self._watches.pop(path, None)) is not None:
             self._drop(watch)
 
     def leave_within(self, path: str) -> None:
@@ -60,8 +59,7 @@ class WatchedFolders:
 
     def ended(self, watch: int) -> str | None:
         """Remove a watch that the kernel ended; return its folder, None if unknown."""
-        path = self._paths.pop(watch, None)
-        if path is not None:
+        if (path := self._paths.pop(watch, None)) is not None:
             del self._watches[path]
         return path
 

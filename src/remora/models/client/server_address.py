@@ -50,6 +50,5 @@ def _bad(base_url: str) -> ConfigError:
     # the text may contain a password before an @: only the rest is shown
     shown = base_url.rpartition("@")[2]
     return ConfigError(
-        f"model.base_url is not a valid address: {shown!r}",
-        hint="write it as http://HOST:PORT/v1",
+        f"model.base_url is not a valid address: {shown!r}", hint="write it as http://HOST:PORT/v1"
     )

@@ -66,8 +66,7 @@ def _only_model(listed: list[dict[str, Any]], shown: str, found: Any) -> str:
     status = f" (/models answered {found})" if isinstance(found, int) else ""
     has = f"it has {', '.join(sorted(names)[:10])}" if names else f"it lists no model{status}"
     raise ModelError(
-        f"the server at {shown} needs a model name: {has}",
-        hint="set model.name (or --model NAME)",
+        f"the server at {shown} needs a model name: {has}", hint="set model.name (or --model NAME)"
     )
 
 

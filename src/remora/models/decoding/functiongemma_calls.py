@@ -107,8 +107,7 @@ class _Parser:
         return _Bare(self._match(_BARE, "a value"))
 
     def _match(self, pattern: re.Pattern[str], what: str) -> str:
-        found = pattern.match(self._text, self._at)
-        if found is None:
+        if (found := pattern.match(self._text, self._at)) is None:
             raise self._unexpected(what)
         self._at = found.end()
         return found[0]

@@ -97,8 +97,7 @@ class _Rules:
         if "const" in schema or "enum" in schema:
             allowed = schema["enum"] if "enum" in schema else [schema["const"]]
             return self._rule(name, " | ".join(_literal(_json(v)) for v in allowed))
-        choices = _choices(schema)
-        if choices is None:
+        if (choices := _choices(schema)) is None:
             return self._typed(name, schema)
         parts = [self.value(f"{name}-{i}", choice) for i, choice in enumerate(choices)]
         return self._rule(name, " | ".join(parts))

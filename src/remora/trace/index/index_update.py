@@ -52,8 +52,7 @@ def forget_missing_streams(
 ) -> list[IndexedStream]:
     """Delete the rows of agents not in `there` and return the others. Raises IndexCorrupted."""
     known = indexed_streams(connection)
-    gone = [each for each in known if each.stream.agent_id not in there]
-    if gone:
+    if gone := [each for each in known if each.stream.agent_id not in there]:
         with transaction(connection):
             for each in gone:
                 delete_stream_rows(connection, each.id)

@@ -147,8 +147,7 @@ class StreamReading(msgspec.Struct, kw_only=True):
 
     def take(self, line: Line) -> tuple[list[TurnRow], Snapshot | None]:
         """Read the next line; return the rows of the turn that it ends, and a packet snapshot."""
-        event = self._event(line)
-        if event is None:
+        if (event := self._event(line)) is None:
             self.fault = line.number
             return _NOTHING
         now, closed = self.turn, _NOTHING
@@ -247,8 +246,7 @@ def _decoded(raw: bytes) -> tuple[_Bare, bytes]:
     try:
         event = _current(raw)
     except (ValueError, RecursionError):
-        older = upcast_line(raw, VERSION)
-        if older is None:
+        if (older := upcast_line(raw, VERSION)) is None:
             raise
     else:
         older = upcast_line(raw, VERSION) if event.v < VERSION else None

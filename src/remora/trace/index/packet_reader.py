@@ -79,8 +79,7 @@ class PacketReader:
 
     def last_turn(self, agent_id: str) -> int:
         """Return the turn of the last event. Raises NotFound, StreamDamaged."""
-        last = last_event(self._folder.existing_agent(agent_id))
-        if last is None:
+        if (last := last_event(self._folder.existing_agent(agent_id))) is None:
             raise StreamDamaged(
                 f"{agent_id}: the stream is empty", hint="check it with `remora trace verify`"
             )

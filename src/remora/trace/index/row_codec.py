@@ -106,8 +106,7 @@ def store_turns(connection: sqlite3.Connection, number: int, rows: Iterable[Turn
 
 def load_turns(connection: sqlite3.Connection, known: IndexedStream) -> list[TurnRow]:
     found = connection.execute(
-        "SELECT * FROM turns WHERE stream = ? ORDER BY turn, call",
-        (known.id,),
+        "SELECT * FROM turns WHERE stream = ? ORDER BY turn, call", (known.id,)
     )
     rows = [_row(_verified("turn", row)) for row in found]
     if len(rows) != known.turns:
@@ -123,8 +122,7 @@ def load_turn(connection: sqlite3.Connection, known: IndexedStream, turn: int) -
     if count != known.turns:
         raise IndexCorrupted("rows are missing")
     found = connection.execute(
-        "SELECT * FROM turns WHERE stream = ? AND turn = ? ORDER BY call",
-        (known.id, turn),
+        "SELECT * FROM turns WHERE stream = ? AND turn = ? ORDER BY call", (known.id, turn)
     )
     return [_row(_verified("turn", row)) for row in found]
 

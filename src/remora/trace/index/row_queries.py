@@ -141,14 +141,7 @@ def _is_entry(raw: bytes, stream: StreamRow, key: TraceKey) -> bool:
         event.run_id,
         event.operation,
         event.node_id,
-    ) == (
-        ToolResulted.type,
-        stream.agent_id,
-        key.turn,
-        key.run_id,
-        key.operation,
-        key.node_id,
-    )
+    ) == (ToolResulted.type, stream.agent_id, key.turn, key.run_id, key.operation, key.node_id)
 
 
 def _key(stream: StreamRow | StreamInfo, row: TurnRow, agent_id: str | None = None) -> TraceKey:

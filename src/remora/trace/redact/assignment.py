@@ -97,8 +97,7 @@ def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
     if data[start : start + 1] in _BLANK:
         blanks = _BLANKS.match(data, start)
         start = blanks.end() if blanks else start
-    found = _QUOTED.match(data, start, start + _REACH)
-    if found is not None:
+    if (found := _QUOTED.match(data, start, start + _REACH)) is not None:
         return _quoted(data, head, found, listed=comma), 0
     found = None if comma else _BARE.match(data, start, start + _BARE_REACH)
     if found is None:

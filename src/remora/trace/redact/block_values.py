@@ -56,8 +56,7 @@ def _lines(data: bytes, start: int, end: int) -> Iterator[Span]:
         found = _BREAK.search(data, start, end)
         stop = found.start() if found else end
         line = data[start:stop]
-        inner = line.strip(_MARGIN)
-        if inner:
+        if inner := line.strip(_MARGIN):
             first = start + line.index(inner)
             yield Span(first, first + len(inner))
         start = found.end() if found else end

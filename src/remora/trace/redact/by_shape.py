@@ -39,10 +39,7 @@ BY_SHAPE: tuple[Rule, ...] = (
         accept=is_not_a_name,
     ),
     Rule(
-        "slack-token",
-        "xox[abceoprs](?:\\.xox[a-z])?-[A-Za-z0-9-]{10,}",
-        "xox[abceoprs]",
-        has_digit,
+        "slack-token", "xox[abceoprs](?:\\.xox[a-z])?-[A-Za-z0-9-]{10,}", "xox[abceoprs]", has_digit
     ),
     Rule("slack-token", "xapp-[0-9]-[A-Za-z0-9-]{20,}", "xapp-"),
     Rule(

@@ -64,8 +64,7 @@ def is_ordinary(value: str) -> bool:
 
 def _secrets(value: str) -> Iterator[str]:
     whole = value.strip()
-    in_url = _PASSWORD_IN_URL.fullmatch(whole)
-    if in_url:
+    if in_url := _PASSWORD_IN_URL.fullmatch(whole):
         yield whole
         if not is_ordinary(in_url[1]):
             yield in_url[1]

@@ -46,8 +46,7 @@ def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
         if isinstance(item, str) and not under:
             plain.append(item)
             continue
-        children = _children(item, under)
-        if children is not None:
+        if (children := _children(item, under)) is not None:
             waiting += children
         elif _leaf(item, under, cleaner) is not item:
             return False
@@ -75,8 +74,7 @@ def _rebuilt(value: Any, cleaner: TextRedactor) -> Any:
                 frames[-1].done.append(_like(value, done))
             continue
         item, under = left.pop()
-        children = _children(item, under)
-        if children is None:
+        if (children := _children(item, under)) is None:
             done.append(_leaf(item, under, cleaner))
         else:
             frames.append(_Frame(item, children[::-1], []))

@@ -43,8 +43,5 @@ PEM_IN_BASE64 = Rule(
 )
 
 PUTTY = Rule(
-    "private-key",
-    r"Private-Lines: [0-9]{1,3}",
-    needs="Private-Lines: [0-9]",
-    find=by_head(_block),
+    "private-key", r"Private-Lines: [0-9]{1,3}", needs="Private-Lines: [0-9]", find=by_head(_block)
 )

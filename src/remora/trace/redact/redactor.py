@@ -97,8 +97,7 @@ class Redactor:
     def _clean(self, data: bytes, *, text: bool, under: str = "") -> bytes:
         """Redact until a pass finds nothing; after 8 passes, replace the whole text."""
         for _ in range(_PASSES):
-            findings = self._findings(data, under)
-            if not findings:
+            if not (findings := self._findings(data, under)):
                 return data
             if text:
                 findings = [widen_to_characters(data, finding) for finding in findings]
@@ -117,8 +116,7 @@ class Redactor:
         if under and is_secret_value(under, seen):
             findings.append(Finding(0, len(data), ASSIGNMENT.name))
         literal = self._known(data, met)
-        plain = unescape(seen)
-        if plain is not None:
+        if (plain := unescape(seen)) is not None:
             met = self._needs.met(plain.data)
             findings += plain.originals(self._by_rules(plain.data, met))
             literal += plain.originals(self._known(plain.data, met))

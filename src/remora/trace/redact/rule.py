@@ -97,8 +97,7 @@ def compile_user_rule(rule: UserRule) -> tuple[Matcher, int]:
         matcher = compile_pattern(rule.pattern, utf8=True)
     except (ValueError, UnicodeEncodeError) as error:
         raise ValueError(f"redaction rule {rule.name!r}: {error} in {rule.pattern!r}") from error
-    found = matcher.search(b"")
-    if found is not None:
+    if matcher.search(b"") is not None:
         raise ValueError(f"redaction rule {rule.name!r}: {rule.pattern!r} matches empty text")
     return matcher, matcher.groupindex.get(b"secret", min(matcher.groups, 1))
 

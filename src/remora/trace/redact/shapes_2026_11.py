@@ -100,9 +100,7 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("google-oauth", f"1//0{_W}{{40,}}", "1//0[A-Za-z0-9_-]{8}", is_random_token),
     Rule("grafana-token", "eyJrIjoi[A-Za-z0-9+/]{40,}={0,3}", "eyJrIjoi"),
     Rule(
-        "harness-token",
-        rf"[ps]at\.{_W}{{22}}\.{_AN}{{24}}\.{_AN}{{20}}",
-        rf"[ps]at\.{_W}{{22}}\.",
+        "harness-token", rf"[ps]at\.{_W}{{22}}\.{_AN}{{24}}\.{_AN}{{20}}", rf"[ps]at\.{_W}{{22}}\."
     ),
     Rule("heroku-key", f"HRKU-{_W}{{36,}}", "HRKU-"),
     Rule("honeycomb-key", "hc[a-z][im]k_[0-9A-Za-z]{40,}", "hc[a-z][im]k_"),

@@ -60,10 +60,9 @@ def check_anchors(
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
         _check_head(anchor, ending, found)
-    if ending.end_line is not None and not any(a.ends_job for a in anchors):
-        missing = _missing(agent_id, run)
-        if missing:
-            found.add(ending.end_line, "anchor", missing)
+    must_end = ending.end_line is not None and not any(a.ends_job for a in anchors)
+    if must_end and (missing := _missing(agent_id, run)):
+        found.add(ending.end_line, "anchor", missing)
     return any(anchor.ends_job and anchor.head == ending.head for anchor in anchors)
 
 
@@ -72,8 +71,7 @@ def check_saved(
 ) -> None:
     """Add a problem for each saved head that does not match the stream."""
     for anchor in saved:
-        problem = _saved_problem(anchor, ending, signer)
-        if problem is not None:
+        if (problem := _saved_problem(anchor, ending, signer)) is not None:
             found.add(max(1, min(anchor.count, ending.head.count)), "anchor", problem)
 
 

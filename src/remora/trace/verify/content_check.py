@@ -34,8 +34,7 @@ class ContentStores:
         if not isinstance(reference, dict):
             return "a $blob reference is not an object"
         digest = reference.get("sha256")
-        problem = self._problem("blob", self.blobs, digest)
-        if problem is not None:
+        if (problem := self._problem("blob", self.blobs, digest)) is not None:
             return problem
         text = self.blobs.get(str(digest))
         first, last = first_and_last_lines(text.decode("utf-8", "replace"))

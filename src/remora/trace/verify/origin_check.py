@@ -83,10 +83,8 @@ class OriginCheck:
         parent = origin.parent
         if parent is not None and not is_id(parent.agent_id):
             self._found.add(line, "schema", "the parent's agent_id is not an ID")
-        elif parent is not None:
-            problem = self._parents.problem(parent)
-            if problem is not None:
-                self._found.add(line, "anchor", problem)
+        elif parent is not None and (problem := self._parents.problem(parent)) is not None:
+            self._found.add(line, "anchor", problem)
         problems = map(self._stores.object_problem, _digests(origin))
         for detail in dict.fromkeys(filter(None, problems)):
             self._found.add(line, "blob", detail)

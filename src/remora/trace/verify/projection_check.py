@@ -59,8 +59,7 @@ class ProjectionCheck:
         self._keeps_history = start.renderer == HISTORY
 
     def _compare(self, line: int, payload: Payload | None, packet: DecisionPacket) -> None:
-        named = decision_hash(payload)
-        if named is None:
+        if (named := decision_hash(payload)) is None:
             return
         digest, steps = named
         shown, found = self._trimmed(packet, steps)

@@ -39,8 +39,7 @@ class SignatureCheck:
             self._counted.foreign_runs += 1
 
     def _check(self, line: int, anchor: "_SignedHead") -> None:
-        problem = self._problem(anchor)
-        if problem is not None:
+        if (problem := self._problem(anchor)) is not None:
             self._found.add(line, "anchor", problem)
 
     def _problem(self, anchor: "_SignedHead") -> str | None:

@@ -45,8 +45,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
     def read_file(self, path: str) -> tuple[bytes | None, int]:
         """Return content (None if missing) and mode at the tip. Raises HostError."""
-        found = self._entry(path)
-        if found is None:
+        if (found := self._entry(path)) is None:
             return None, 0
         if found.mode not in _REGULAR:
             raise HostError(f"{path}: is not a regular file on the branch {self.name}")
@@ -76,8 +75,7 @@ def open_branch(root: Path, name: str) -> Branch:
         raise UsageError(
             f"{name!r} is not a valid branch name", hint="use a name such as fixes/lint"
         )
-    tip = _commit(root, f"refs/heads/{name}")
-    if tip is not None:
+    if (tip := _commit(root, f"refs/heads/{name}")) is not None:
         _check_grows(root, name)
     branch = Branch(root=root, name=name, tip=tip or head, is_new=tip is None, prefix=prefix)
     _check_can_be_written(branch)
@@ -155,8 +153,7 @@ def _unix(content: bytes) -> bytes:
 
 def _head(root: Path) -> str:
     """Return the commit that is checked out. Raises UsageError."""
-    head = _commit(root, "HEAD")
-    if head is None:
+    if (head := _commit(root, "HEAD")) is None:
         raise UsageError(
             "the repository has no commits yet", hint="make a commit, then repeat the command"
         )

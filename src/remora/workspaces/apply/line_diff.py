@@ -85,8 +85,7 @@ def _common(pairs: Iterator[tuple[bytes, bytes]]) -> int:
 def _middle(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
     if not old or not new:
         return []
-    anchors = _longest_rising(_unique(old, new))
-    if not anchors:
+    if not (anchors := _longest_rising(_unique(old, new))):
         return [(old_at + i, new_at + j) for i, j in _compare_lines(old, new)]
     found: list[_Pair] = []
     i = j = 0

@@ -85,8 +85,7 @@ def prepare_changes(
 
 
 def _merge_patch(read_file: ReadFile, patch: FilePatch) -> FileWrite | None:
-    kind = reserved(patch.path)
-    if kind is not None:
+    if (kind := reserved(patch.path)) is not None:
         raise HostError(f"a change set cannot write {_RESERVED[kind]}")
     ours, mode = read_file(patch.path)
     if ours == patch.theirs:

@@ -107,8 +107,7 @@ def recover_journal(
     """
     store = JournalFolder(journal_folder)
     with store.locked():
-        journal = store.read()
-        if journal is None:
+        if (journal := store.read()) is None:
             return Recovery(outcome="none")
         tree = RootedFiles(root.resolve())
         if not belongs_to(journal, tree.root):
@@ -175,8 +174,7 @@ def _journal(prepared: PreparedChanges, note: Mapping[str, str]) -> Journal:
 def _apply_journal(
     swapper: FileSwapper, journal: Journal, store: JournalFolder, on_conflict: OnConflict
 ) -> list[FileConflict]:
-    found = _first_problem(swapper, journal)
-    if found is None:
+    if (found := _first_problem(swapper, journal)) is None:
         store.finish()
         _clean(swapper, journal, store)
         return []
@@ -209,8 +207,7 @@ def _first_problem(
 def _roll_back(swapper: FileSwapper, journal: Journal) -> list[FileConflict]:
     kept: list[FileConflict] = []
     for entry in reversed(journal.entries):
-        detail = swapper.take_back(entry)
-        if detail:
+        if detail := swapper.take_back(entry):
             kept.append(FileConflict(path=unescape_path(entry.path), detail=detail))
     swapper.remove_folders()
     return kept

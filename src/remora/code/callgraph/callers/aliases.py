@@ -66,8 +66,7 @@ class AliasSearch:
         for alias in self.names(file, scope):
             own = alias in first
             for path in (alias.path,) if alias.path else search.caller_files(alias.name, own=own):
-                other = self._ctx.file(path)
-                if other is not None:
+                if (other := self._ctx.file(path)) is not None:
                     found.update(dict.fromkeys(_sites_of_name(other, alias.name)))
         return sorted(found)  # groups the sites by file
 
@@ -142,8 +141,7 @@ class AliasSearch:
 
     def _search_scope(self, file: IndexedFile, scope: int) -> SearchScope:
         key = (file.path, scope)
-        search = self._scopes.get(key)
-        if search is None:
+        if (search := self._scopes.get(key)) is None:
             if len(self._scopes) >= _MAX_SCOPES:
                 self._scopes.clear()
             search = self._scopes[key] = SearchScope(self._ctx, file, scope)
@@ -167,8 +165,7 @@ class AliasSearch:
         """Yield new names for the value of a name, and for the results of calling it."""
         plain, *rest = alias.name.split(RESULT)
         for path in (alias.path,) if alias.path else search.alias_files(alias.name):
-            file = self._ctx.file(path)
-            if file is None:
+            if (file := self._ctx.file(path)) is None:
                 continue
             for depth in range(len(rest) + 1):
                 head = plain + RESULT * (len(rest) - depth)

@@ -61,13 +61,11 @@ def class_names(ctx: Context, file: IndexedFile, scope: int, suffix: str) -> Ite
     subclasses = [v for v, _ in ctx.solve(("derived", file.path, scope))]
     mro = [v for v, _ in ctx.solve(("mro", file.path, scope)) if v[0] == CLASS]
     for value in ((CLASS, file.path, scope), *subclasses):
-        other = ctx.definition_file(value[1], value[2])
-        if other is not None:
+        if (other := ctx.definition_file(value[1], value[2])) is not None:
             place = value[1] if other.is_local(value[2]) else ""
             yield Name(other.scopes[value[2]].name + suffix, place)
     for value in (*mro, *subclasses):
-        other = ctx.scope_file(value[1], value[2])
-        if other is not None:
+        if (other := ctx.scope_file(value[1], value[2])) is not None:
             for name in _first_parameters(other, value[2], of_type=not suffix):
                 yield Name(name, value[1])
             if not suffix:

@@ -71,8 +71,7 @@ class ProgramFiles:
             return self._find(path)
         if known is None:
             return None
-        file = known()
-        if file is None:
+        if (file := known()) is None:
             return self._find(path)
         self._cache.mark_used(path)
         return file

@@ -128,8 +128,7 @@ class IndexedFile:
         """(class, attribute) → `self.attribute = …` in its methods."""
         found: dict[tuple[int, str], list[AttributeWrite]] = {}
         for store in self.lowered.stores:
-            owner = self.class_of_self(store.scope, store.base)
-            if owner is not None:
+            if (owner := self.class_of_self(store.scope, store.base)) is not None:
                 found.setdefault((owner, store.name), []).append(store)
         return found
 
@@ -143,8 +142,7 @@ class IndexedFile:
         """Variable as (scope, name), or attribute as (class, name) → items put into it."""
         found: dict[tuple[int, str], list[ContainerWrite]] = {}
         for fill in self.lowered.fills:
-            variable = self._variable(fill.scope, fill.at, fill.base)
-            if variable is not None:
+            if (variable := self._variable(fill.scope, fill.at, fill.base)) is not None:
                 found.setdefault(variable, []).append(fill)
         return found
 
@@ -212,8 +210,7 @@ class IndexedFile:
         """Return the class of a method whose first parameter is `base`, or None."""
         if not isinstance(base, str):
             return None
-        method = self.enclosing_method(scope)
-        if method is None:
+        if (method := self.enclosing_method(scope)) is None:
             return None
         params = self.scopes[method].params
         return self.scopes[method].parent if params and params[0].name == base else None
@@ -240,8 +237,7 @@ class IndexedFile:
     def lookup(self, scope: int, name: str, at: int) -> tuple[VisibleBinding, ...]:
         """Return the bindings `name` may mean in `scope` at statement `at`; empty if not bound here."""
         key = (scope, name, at)
-        found = self._lookups.get(key)
-        if found is None:
+        if (found := self._lookups.get(key)) is None:
             found = self._lookups[key] = self._find(scope, name, at)
         return found
 
@@ -250,10 +246,10 @@ class IndexedFile:
         while number >= 0:
             scope = self.scopes[number]
             visible = number == start or scope.kind != CLASS_SCOPE
-            if visible and name not in scope.outer:
-                found = self._find_in_scope(number, name, at, direct=direct)
-                if found:
-                    return found
+            if not visible or name in scope.outer:
+                pass
+            elif found := self._find_in_scope(number, name, at, direct=direct):
+                return found
             if scope.kind in {FUNCTION_SCOPE, LAMBDA_SCOPE}:
                 direct, at = False, scope.at
             elif scope.kind == CLASS_SCOPE:
@@ -300,8 +296,7 @@ class IndexedFile:
 
     def exported(self, number: int, name: str) -> tuple[VisibleBinding, ...]:
         """Return the bindings of `name` at the end of a module or class body."""
-        binds = self.scopes[number].binds.get(name)
-        if not binds:
+        if not (binds := self.scopes[number].binds.get(name)):
             return ()
         return tuple(VisibleBinding(number, name, index) for index in self.at_end(binds, number))
 

@@ -80,13 +80,7 @@ class _InterfaceBuilder:
         scopes = [self._scope(number) for number in self._scopes]
         kinds: tuple[
             Sequence[Call | AttributeRead | AttributeWrite | ContainerWrite | Container], ...
-        ] = (
-            lowered.calls,
-            lowered.reads,
-            lowered.stores,
-            lowered.fills,
-            lowered.containers,
-        )
+        ] = (lowered.calls, lowered.reads, lowered.stores, lowered.fills, lowered.containers)
         records = [
             [self._record(r) for r in kind if file.is_module_level(r.scope)] for kind in kinds
         ]

@@ -58,8 +58,7 @@ CALLBACK_ARGUMENTS: dict[str, int | str] = {
 
 def call_targets(ctx: Context, path: str, number: int) -> Targets:
     """Return the keys that a call runs, each with its tier."""
-    file = ctx.file(path)
-    if file is None:
+    if (file := ctx.file(path)) is None:
         return {}
     call = file.lowered.calls[number]
     values = ctx.solve(("callee", 0 if call.implicit else CALLER_LEVELS, path, number))
@@ -181,8 +180,7 @@ def _partial_targets(
 def _builtin_targets(ctx: Context, name: str, call: Call, site: tuple[str, int]) -> Targets:
     """Return what an external function is known to call."""
     found: Targets = {}
-    method = _METHOD_BY_BUILTIN.get(name)
-    if method is not None:
+    if (method := _METHOD_BY_BUILTIN.get(name)) is not None:
         for value, tier in ctx.solve(("argument", CALLER_LEVELS, *site, 0)):
             if value[0] in {INSTANCE, SELF} and _mentions_class(ctx, ctx.file(site[0]), value):
                 for key in _method_targets(ctx, value, method):
@@ -225,8 +223,7 @@ def read_targets(ctx: Context, path: str, scope: int, at: int, term: Any) -> Tar
 
 def store_targets(ctx: Context, path: str, number: int) -> Targets:
     """Return the property setters that storing an attribute runs."""
-    file = ctx.file(path)
-    if file is None:
+    if (file := ctx.file(path)) is None:
         return {}
     store = file.lowered.stores[number]
     return _accessors(ctx, (path, store.scope, store.at), store.base, store.name, setting=True)

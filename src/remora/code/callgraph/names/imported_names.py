@@ -12,8 +12,7 @@ from remora.ids import node_key
 
 def imports_of(ctx: Context, path: str) -> Iterator[str]:
     """Yield the imported nodes that the file mentions; an instance counts as its class."""
-    file = ctx.file(path)
-    if file is None:
+    if (file := ctx.file(path)) is None:
         return
     for number, scope in enumerate(file.scopes):
         for name, binds in scope.binds.items():
@@ -52,8 +51,7 @@ def _node(ctx: Context, value: Value) -> tuple[str, str] | None:
         return value[1], MODULE_NAME
     if value[0] not in {CLASS, FUNCTION, INSTANCE}:
         return None
-    file = ctx.definition_file(value[1], value[2])
-    if file is None:
+    if (file := ctx.definition_file(value[1], value[2])) is None:
         return None
     qualname = file.scopes[value[2]].qualname
     return (value[1], qualname) if file.nodes.get(qualname) == value[2] else None

@@ -26,8 +26,7 @@ def candidate_calls(ctx: Context, file: IndexedFile, scope: int) -> list[tuple[s
         if paths is None:
             return []
         for path in sorted(paths):
-            other = ctx.file(path)
-            if other is None:
+            if (other := ctx.file(path)) is None:
                 continue
             for called in (name, *sorted(ctx.aliases(name, path))):
                 found.extend((path, n) for n in other.flows.calls_by_name.get(called, ()))
@@ -49,8 +48,7 @@ def _find_subclasses(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
     if len(paths) > _MAX_CLASS_FILES:
         return
     for path in sorted(paths):
-        file = ctx.interface_file(path)
-        if file is None:
+        if (file := ctx.interface_file(path)) is None:
             continue
         for number in file.classes:
             if not names.isdisjoint(map(file.term_name, file.scopes[number].bases)):
@@ -59,8 +57,7 @@ def _find_subclasses(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
 
 def _files_with_name(ctx: Context, name: str) -> Collection[str] | None:
     """Return the files that may mention a flow name; None if there are too many."""
-    mentioned = mentioned_name(name)
-    if not mentioned:
+    if not (mentioned := mentioned_name(name)):
         return (lambda_file(name),)
     return None if ctx.is_common(mentioned, _MAX_FILES) else ctx.mentioning(mentioned)
 
@@ -71,8 +68,7 @@ def _called_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[str]:
         owner = found.parent
         yield file.scopes[owner].name
         for subclass, _ in ctx.read(("derived", file.path, owner)):
-            other = ctx.definition_file(subclass[1], subclass[2])
-            if other is not None:
+            if (other := ctx.definition_file(subclass[1], subclass[2])) is not None:
                 yield other.scopes[subclass[2]].name
     if found.name:
         yield found.name

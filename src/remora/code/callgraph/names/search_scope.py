@@ -39,8 +39,7 @@ class SearchScope:
 
     def is_caller_file(self, path: str, name: str, *, own: bool) -> bool:
         """True if `caller_files` contains the path of a file that mentions the name."""
-        mentioned = mentioned_name(name)
-        if not mentioned:
+        if not (mentioned := mentioned_name(name)):
             return path == lambda_file(name)
         return not self._ctx.is_common(mentioned, self._limit(name, own=own)) or path in self.near
 
@@ -58,8 +57,7 @@ class SearchScope:
         return [self._path] if self._path in files else []
 
     def _files(self, name: str, limit: MentionLimit) -> Collection[str]:
-        mentioned = mentioned_name(name)
-        if not mentioned:
+        if not (mentioned := mentioned_name(name)):
             return [lambda_file(name)]
         mentioning = self._ctx.mentioning(mentioned)
         if self._ctx.is_common(mentioned, limit):

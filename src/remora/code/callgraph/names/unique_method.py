@@ -106,8 +106,7 @@ def unique_method(ctx: Context, name: str) -> str | None:
     if len(paths) != 1:
         return None
     path = next(iter(paths))
-    file = ctx.file(path)
-    if file is None:
+    if (file := ctx.file(path)) is None:
         return None
     found = [s for s in file.scopes if s.name == name and s.kind in {CLASS_SCOPE, FUNCTION_SCOPE}]
     if len(found) != 1 or found[0].kind != FUNCTION_SCOPE:

@@ -31,8 +31,7 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
         if is_dataclass(file, number) and name in file.scopes[number].binds:
             found.append(ctx.read(("field", level, file.path, number, name)))
         order.append((file, number))
-        stores = file.self_stores.get((number, name), ())
-        if stores:
+        if stores := file.self_stores.get((number, name), ()):
             ctx.file(file.path)  # the bodies of the methods matter
         for store in stores:
             if not _is_store_kept(ctx, order, store):
@@ -72,8 +71,7 @@ def _external_stores(ctx: Context, level: int, owners: set[Value], name: str) ->
         return EMPTY
     found: list[Values] = []
     for other in sorted(ctx.mentioning(f"set {name}")):
-        file = ctx.file(other)
-        if file is None:
+        if (file := ctx.file(other)) is None:
             continue
         for number in file.stores_by_name.get(name, ()):
             store = file.lowered.stores[number]

@@ -52,16 +52,14 @@ def _result(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Va
 
 
 def _of_function(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
-    declared = overload_result(ctx, value, site, 0)
-    if declared is not None:
+    if (declared := overload_result(ctx, value, site, 0)) is not None:
         return declared
     return _returned(ctx, level, value, (*site, 0))
 
 
 def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
     inner = value[1]
-    declared = overload_result(ctx, inner, site, 1)
-    if declared is not None:
+    if (declared := overload_result(ctx, inner, site, 1)) is not None:
         return _bind_self_type(ctx, declared, value[2])
     return _bind_self_type(ctx, _returned(ctx, level, inner, (*site, 1)), value[2])
 
@@ -146,8 +144,7 @@ def _bind_self_type(ctx: Context, values: Values, receiver: Value) -> Values:
 
 
 def result(ctx: Context, level: int, path: str, scope: int) -> Values:
-    file = ctx.definition_file(path, scope)
-    if file is None:
+    if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     flags = file.scopes[scope].flags
     if flags & YIELDS:
@@ -159,8 +156,7 @@ def result(ctx: Context, level: int, path: str, scope: int) -> Values:
 
 def returns(ctx: Context, level: int, path: str, scope: int) -> Values:
     """Rule: what the body of the function returns, without its own parameters."""
-    file = ctx.file(path)
-    if file is None:
+    if (file := ctx.file(path)) is None:
         return EMPTY
     found = file.scopes[scope]
     if ctx.read(("returned_parameters", path, scope)):
@@ -184,8 +180,7 @@ def returns(ctx: Context, level: int, path: str, scope: int) -> Values:
 
 def yields(ctx: Context, level: int, path: str, scope: int) -> Values:
     """Rule: the elements of a generator that the function returns."""
-    file = ctx.file(path)
-    if file is None:
+    if (file := ctx.file(path)) is None:
         return EMPTY
     found = file.scopes[scope]
     parts = [

@@ -48,24 +48,20 @@ _CONTAINER_KINDS = frozenset((CONTAINER, BUILT_CONTAINER))
 
 
 def callee(ctx: Context, level: int, path: str, number: int) -> Values:
-    call = ctx.call(path, number)
-    if call is None:
+    if (call := ctx.call(path, number)) is None:
         return EMPTY
     return evaluate(ctx, ProgramPoint(level, path, call.scope, call.at), call.callee)
 
 
 def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     """Rule: the values of a parameter, from self, annotation, default, arguments or fixtures."""
-    file = ctx.definition_file(path, scope)
-    if file is None:
+    if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     found = file.scopes[scope]
     index = next(i for i, param in enumerate(found.params) if param.name == name)
     param = found.params[index]
-    if index == 0:
-        receiver = self_value(ctx, path, scope)
-        if receiver:
-            return receiver
+    if index == 0 and (receiver := self_value(ctx, path, scope)):
+        return receiver
     if param.kind in _VARIADIC_KINDS:
         return exact_value(VARIADIC, path, scope, name)
     outer_point = ProgramPoint(level, path, found.parent, found.at)
@@ -121,16 +117,11 @@ def field(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
 
 
 def argument_at(
-    ctx: Context,
-    level: int,
-    params: tuple[Parameter, ...],
-    index: int,
-    site: tuple[str, int, int],
+    ctx: Context, level: int, params: tuple[Parameter, ...], index: int, site: tuple[str, int, int]
 ) -> Values:
     """Return what the call at `site` passes for the parameter with that index."""
     path, number, offset = site
-    call = ctx.call(path, number)
-    if call is None:
+    if (call := ctx.call(path, number)) is None:
         return EMPTY
     point = ProgramPoint(level, path, call.scope, call.at)
     param = params[index]
@@ -158,8 +149,7 @@ def _positional(ctx: Context, point: ProgramPoint, call: Call, index: int) -> Va
 
 
 def argument(ctx: Context, level: int, path: str, number: int, index: int) -> Values:
-    call = ctx.call(path, number)
-    if call is None:
+    if (call := ctx.call(path, number)) is None:
         return EMPTY
     return _positional(ctx, ProgramPoint(level, path, call.scope, call.at), call, index)
 
@@ -167,8 +157,7 @@ def argument(ctx: Context, level: int, path: str, number: int, index: int) -> Va
 def variadic_items(ctx: Context, level: int, value: Value, key: Any) -> Values:
     """Return the items of `*args` or `**kwargs` of a function; all items if `key` is None."""
     _, path, scope, name = value
-    file = ctx.definition_file(path, scope)
-    if file is None:
+    if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     params = file.scopes[scope].params
     index = next(i for i, param in enumerate(params) if param.name == name)
@@ -195,8 +184,7 @@ def _variadic_arguments(
 ) -> list[Values]:
     path, number, offset = site
     index, by_name, key = item
-    call = ctx.call(path, number)
-    if call is None:
+    if (call := ctx.call(path, number)) is None:
         return []
     point = ProgramPoint(level, path, call.scope, call.at)
     if by_name:
@@ -213,16 +201,14 @@ def _variadic_arguments(
 
 def call_sites(ctx: Context, level: int, path: str, scope: int) -> Values:
     """Rule: the proven calls of the function; empty if there are too many candidates."""
-    file = ctx.definition_file(path, scope)
-    if file is None:
+    if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     kind = CLASS if file.scopes[scope].kind == CLASS_SCOPE else FUNCTION
     target: Value = (kind, path, scope)
     found: dict[Value, int] = {}
     for other, number in candidate_calls(ctx, file, scope):
         for value, tier in ctx.read(("callee", level, other, number)):
-            offset = _offset(ctx, level, value, target)
-            if offset is not None:
+            if (offset := _offset(ctx, level, value, target)) is not None:
                 found[(SITE, other, number, offset)] = tier
     return tuple(sorted(found.items()))
 

@@ -36,8 +36,7 @@ _MAX_PARAMETER_OVERRIDES = 24  # leaves room for other values below the limit of
 def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     """Rule: the bindings of `name` in the first class of the MRO that has it."""
     for file, number in project_mro(ctx, (CLASS, path, scope)):
-        seen = file.exported(number, name)
-        if seen:
+        if seen := file.exported(number, name):
             return join([binding_values(ctx, level, file, each) for each in seen])
     return EMPTY
 
@@ -45,8 +44,7 @@ def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) 
 def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> Values:
     """Rule: the getter or setter of the property `name`; empty if it is not a property."""
     for file, number in project_mro(ctx, (CLASS, path, scope)):
-        binds = file.scopes[number].binds.get(name, ())
-        if not binds:
+        if not (binds := file.scopes[number].binds.get(name, ())):
             continue
         found: Values = EMPTY
         for index in range(len(binds)):
@@ -84,8 +82,7 @@ def instance_attribute(
 ) -> Values:
     """Return a bound method, property result or stored value; `within` is the calling method."""
     _, path, scope = value
-    getters = ctx.read(("accessors", value, name, False))
-    if getters:
+    if getters := ctx.read(("accessors", value, name, False)):
         results = [ctx.read(("result", level, v[1], v[2])) for v, _ in getters]
         return weaken(join(results)) or exact_value("computed", *value[1:], name)
     members = ctx.read(("class_attribute", level, path, scope, name))
@@ -204,8 +201,7 @@ def special(ctx: Context, level: int, value: Value, name: str) -> Values:
 
 def self_value(ctx: Context, path: str, scope: int) -> Values:
     """Return the value of the first parameter of a method; empty for a plain function."""
-    file = ctx.definition_file(path, scope)
-    if file is None:
+    if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     found = file.scopes[scope]
     if found.kind != FUNCTION_SCOPE or file.scopes[found.parent].kind != CLASS_SCOPE:

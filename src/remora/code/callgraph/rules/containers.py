@@ -64,8 +64,7 @@ def entered(ctx: Context, level: int, value: Value, is_async: bool) -> Values:
 
 
 def _literal(ctx: Context, level: int, value: Value, key: Any) -> Values:
-    file = ctx.file(value[1])
-    if file is None:
+    if (file := ctx.file(value[1])) is None:
         return EMPTY
     container = file.lowered.containers[value[2]]
     point = ProgramPoint(level, value[1], container.scope, container.at)
@@ -106,8 +105,7 @@ def _later_items(
 
 def _built(ctx: Context, level: int, value: Value, key: Any) -> Values:
     _, path, number = value
-    file = ctx.file(path)
-    if file is None:
+    if (file := ctx.file(path)) is None:
         return EMPTY
     call = file.lowered.calls[number]
     name = file.term_name(call.callee)

@@ -65,14 +65,11 @@ def evaluate(ctx: Context, point: ProgramPoint, term: Any, depth: int = 0) -> Va
 
 def name_values(ctx: Context, point: ProgramPoint, name: str) -> Values:
     """Return the values of a name: from the file's bindings, its star imports, or the builtins."""
-    file = ctx.scope_file(point.path, point.scope)
-    if file is None:
+    if (file := ctx.scope_file(point.path, point.scope)) is None:
         return EMPTY
-    seen = file.lookup(point.scope, name, point.at)
-    if seen:
+    if seen := file.lookup(point.scope, name, point.at):
         return join([_visible_binding(ctx, point, file, each) for each in seen])
-    starred = star_values(ctx, point.level, file, name)
-    if starred:
+    if starred := star_values(ctx, point.level, file, name):
         return starred
     return exact_value(EXTERNAL, f"builtins.{name}") if name in _BUILTINS else EMPTY
 
@@ -108,21 +105,18 @@ def star_values(ctx: Context, level: int, file: IndexedFile, name: str) -> Value
 
 
 def export(ctx: Context, level: int, path: str, name: str) -> Values:
-    file = ctx.interface_file(path)
-    if file is None:
+    if (file := ctx.interface_file(path)) is None:
         return EMPTY
     found = [binding_values(ctx, level, file, seen) for seen in file.exported(0, name)]
     if not found:
-        submodule = ctx.submodule((MODULE, path), name)
-        if submodule is not None:
+        if (submodule := ctx.submodule((MODULE, path), name)) is not None:
             return ((submodule, 0),)
         return star_values(ctx, level, file, name)
     return join(found)
 
 
 def bind(ctx: Context, level: int, path: str, scope: int, name: str, index: int) -> Values:
-    file = ctx.scope_file(path, scope)
-    if file is None:
+    if (file := ctx.scope_file(path, scope)) is None:
         return EMPTY
     found = file.scopes[scope].binds[name][index]
     point = ProgramPoint(level, path, found.scope, found.at)
@@ -157,8 +151,7 @@ def _import(ctx: Context, path: str, dotted: str) -> Values:
 
 def _import_from(ctx: Context, point: ProgramPoint, source: tuple[int, str], name: str) -> Values:
     level, dotted = source
-    module = ctx.resolve_import(point.path, level, dotted)
-    if module is None:
+    if (module := ctx.resolve_import(point.path, level, dotted)) is None:
         in_project = level or ctx.is_project_module(dotted)
         return exact_value(OPAQUE) if in_project else exact_value(EXTERNAL, f"{dotted}.{name}")
     if module[0] == NAMESPACE or module[1] == point.path:

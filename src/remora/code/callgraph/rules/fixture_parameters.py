@@ -14,8 +14,7 @@ def fixture_values(ctx: Context, level: int, file: IndexedFile, scope: int, name
     function = file.scopes[scope]
     if not function.name.startswith("test") and not _is_fixture(file, scope):
         return EMPTY
-    parametrized = _parametrized_values(ctx, level, file, scope, name)
-    if parametrized:
+    if parametrized := _parametrized_values(ctx, level, file, scope, name):
         return weaken(parametrized)
     for other, number in _fixtures(ctx, file, scope, name):
         rule = "yields" if other.scopes[number].flags & GENERATOR else "returns"

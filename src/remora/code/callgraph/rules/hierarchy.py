@@ -39,8 +39,7 @@ def mro(ctx: Context, path: str, scope: int) -> Values:
 
 
 def bases_of(ctx: Context, path: str, scope: int) -> Values:
-    file = ctx.scope_file(path, scope)
-    if file is None:
+    if (file := ctx.scope_file(path, scope)) is None:
         return EMPTY
     found = file.scopes[scope]
     point = ProgramPoint(0, path, found.parent, found.at)
@@ -57,8 +56,7 @@ def _without_subscript(base: Any) -> Any:
 
 def derived(ctx: Context, path: str, scope: int) -> Values:
     """Rule: all direct and indirect subclasses; empty if there are too many."""
-    file = ctx.scope_file(path, scope)
-    if file is None:
+    if (file := ctx.scope_file(path, scope)) is None:
         return EMPTY
     own: Value = (CLASS, path, scope)
     found: dict[Value, int] = {}
@@ -81,8 +79,7 @@ def _protocol_implementations(
     name = f"def {min(methods)}"
     paths = () if ctx.is_common(name, _MAX_FILES) else ctx.mentioning(name)
     for path in sorted(paths):
-        other = ctx.file(path)
-        if other is None:
+        if (other := ctx.file(path)) is None:
             continue
         for number in other.classes:
             value: Value = (CLASS, path, number)
@@ -116,8 +113,7 @@ def delegates_to_base(
 ) -> bool:
     """True if a class inherits `method` or calls its base, and does not store `attribute` then."""
     binds = file.scopes[number].binds.get(method, ())
-    functions = {bind.term for bind in binds if bind.kind == DEFINITION}
-    if not functions:
+    if not (functions := {bind.term for bind in binds if bind.kind == DEFINITION}):
         return True
     ctx.file(file.path)  # the bodies of the methods matter
     stores = [file.lowered.stores[n] for n in file.stores_by_name.get(attribute, ())]

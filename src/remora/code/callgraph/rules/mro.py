@@ -21,8 +21,7 @@ def linearize(own: Value, orders: Sequence[list[Value]], bases: list[Value]) -> 
         heads = [order[at] for order, at in zip(pending, positions, strict=True) if at < len(order)]
         if not heads:
             break
-        chosen = next((head for head in heads if not tails[head]), None)
-        if chosen is None:
+        if (chosen := next((head for head in heads if not tails[head]), None)) is None:
             rest = (v for order, at in zip(pending, positions, strict=True) for v in order[at:])
             return list(dict.fromkeys([*merged, *rest]))[:_MAX_CLASSES]
         merged.append(chosen)

@@ -146,12 +146,10 @@ def _argument(ctx: Context, level: int, site: Site, index: int) -> Values:
 
 
 def _super(ctx: Context, _level: int, site: Site) -> Values:
-    file = ctx.file(site[0])
-    if file is None:
+    if (file := ctx.file(site[0])) is None:
         return EMPTY
     scope = file.lowered.calls[site[1]].scope
-    method = file.enclosing_method(scope)
-    if method is None:
+    if (method := file.enclosing_method(scope)) is None:
         return EMPTY
     found = file.scopes[method]
     of_type = "classmethod" in file.decorator_names(method) or found.name in {
@@ -163,8 +161,7 @@ def _super(ctx: Context, _level: int, site: Site) -> Values:
 
 def _type(ctx: Context, _level: int, site: Site) -> Values:
     """Return the class for `type(self)`; OPAQUE for any other argument."""
-    file = ctx.file(site[0])
-    if file is None:
+    if (file := ctx.file(site[0])) is None:
         return EMPTY
     call = file.lowered.calls[site[1]]
     owner = file.class_of_self(call.scope, call.args[0]) if call.args else None

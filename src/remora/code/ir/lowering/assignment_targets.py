@@ -13,8 +13,7 @@ _KEY_LIMIT = 2**31
 
 
 def assign_target(builder: IRBuilder, target: Any, term: Any) -> None:
-    kind = target.__class__
-    if kind is _NAME:
+    if (kind := target.__class__) is _NAME:
         builder.bind(target.id, VALUE, term)
     elif kind is ast.Attribute:
         write_attribute(builder, target.value, target.attr, term)
@@ -72,8 +71,7 @@ def _unpack(builder: IRBuilder, targets: Sequence[ast.expr], term: Any) -> None:
 
 def _write_item(builder: IRBuilder, target: ast.Subscript, term: Any) -> None:
     base = lower_expression(builder, target.value)
-    constant = constant_key(target.slice)
-    if constant is None:
+    if (constant := constant_key(target.slice)) is None:
         lower_expression(builder, target.slice)
     if base is not None:
         builder.fills.append(

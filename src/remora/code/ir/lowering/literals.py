@@ -53,8 +53,7 @@ def lower_dict_comprehension(builder: IRBuilder, node: ast.DictComp) -> Any:
 
 def record_iteration(builder: IRBuilder, source: Any, line: int) -> None:
     """Record the implicit calls of `__iter__` and `__next__`."""
-    iterator = record_implicit_call(builder, source, "__iter__", line)
-    if iterator is not None:
+    if (iterator := record_implicit_call(builder, source, "__iter__", line)) is not None:
         record_implicit_call(builder, iterator, "__next__", line)
 
 

@@ -64,8 +64,7 @@ def lower_subscript(builder: IRBuilder, node: ast.Subscript) -> Any:
     if inside.__class__ is ast.Slice:
         lower_expression(builder, inside)
         return None if base is None else (SLICE, base)
-    constant = constant_key(inside)
-    if constant is None:
+    if (constant := constant_key(inside)) is None:
         lower_expression(builder, inside)
     if base is None:
         return None

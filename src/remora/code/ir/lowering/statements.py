@@ -62,8 +62,7 @@ def lower_augmented_assignment(builder: IRBuilder, node: ast.AugAssign) -> None:
     if is_dunder_all(builder, target):
         extend_exports(builder, node.value)
     if isinstance(node.op, ast.Add) and term is not None:
-        base = lower_expression(builder, target)
-        if base is not None:
+        if (base := lower_expression(builder, target)) is not None:
             builder.fills.append(
                 ContainerWrite(builder.scope_index, builder.statement, base, None, (ELEMENT, term))
             )
@@ -84,10 +83,8 @@ def lower_annotated_assignment(builder: IRBuilder, node: ast.AnnAssign) -> None:
 
 
 def lower_return(builder: IRBuilder, node: ast.Return) -> None:
-    if node.value is not None:
-        term = lower_expression(builder, node.value)
-        if term is not None:
-            builder.scope.results.append((builder.statement, term))
+    if node.value is not None and (term := lower_expression(builder, node.value)) is not None:
+        builder.scope.results.append((builder.statement, term))
 
 
 def lower_import(builder: IRBuilder, node: ast.Import) -> None:
