@@ -60,9 +60,10 @@ def check_anchors(
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
         _check_head(anchor, ending, found)
-    must_end = ending.end_line is not None and not any(a.ends_job for a in anchors)
-    if must_end and (missing := _missing(agent_id, run)):
-        found.add(ending.end_line, "anchor", missing)
+    if ending.end_line is not None and not any(a.ends_job for a in anchors):
+        missing = _missing(agent_id, run)
+        if missing:
+            found.add(ending.end_line, "anchor", missing)
     return any(anchor.ends_job and anchor.head == ending.head for anchor in anchors)
 
 

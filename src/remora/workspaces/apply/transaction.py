@@ -205,10 +205,11 @@ def _first_problem(
 
 
 def _roll_back(swapper: FileSwapper, journal: Journal) -> list[FileConflict]:
-    kept: list[FileConflict] = []
-    for entry in reversed(journal.entries):
-        if detail := swapper.take_back(entry):
-            kept.append(FileConflict(path=unescape_path(entry.path), detail=detail))
+    kept = [
+        FileConflict(path=unescape_path(entry.path), detail=detail)
+        for entry in reversed(journal.entries)
+        if (detail := swapper.take_back(entry))
+    ]
     swapper.remove_folders()
     return kept
 

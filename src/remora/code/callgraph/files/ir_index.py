@@ -246,10 +246,10 @@ class IndexedFile:
         while number >= 0:
             scope = self.scopes[number]
             visible = number == start or scope.kind != CLASS_SCOPE
-            if not visible or name in scope.outer:
-                pass
-            elif found := self._find_in_scope(number, name, at, direct=direct):
-                return found
+            if visible and name not in scope.outer:
+                found = self._find_in_scope(number, name, at, direct=direct)
+                if found:
+                    return found
             if scope.kind in {FUNCTION_SCOPE, LAMBDA_SCOPE}:
                 direct, at = False, scope.at
             elif scope.kind == CLASS_SCOPE:
