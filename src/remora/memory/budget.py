@@ -78,7 +78,7 @@ def _candidates(packet: DecisionPacket) -> Iterator[DecisionPacket]:
 
 def _excerpt_lines(packet: DecisionPacket) -> Iterator[DecisionPacket]:
     from_end = True
-    while packet.excerpt is not None and _line_count(packet.excerpt) > KEEP_LINES:
+    while packet.excerpt is not None and packet.excerpt.text.count("\n") >= KEEP_LINES:
         packet = replace(
             packet,
             excerpt=_without_two_lines(packet.excerpt, from_end=from_end),
@@ -86,10 +86,6 @@ def _excerpt_lines(packet: DecisionPacket) -> Iterator[DecisionPacket]:
         )
         from_end = not from_end
         yield packet
-
-
-def _line_count(excerpt: Excerpt) -> int:
-    return excerpt.text.count("\n") + 1
 
 
 def _without_two_lines(excerpt: Excerpt, *, from_end: bool) -> Excerpt:

@@ -103,7 +103,7 @@ def _stored(value: Any, around: tuple[int, ...]) -> Any:
 
 def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
     """Return a mapping with JSON keys that cannot be mistaken for a mark."""
-    if not all(map(_is_json_key, value)):
+    if not all(type(key) is str and (key.isascii() or _encodable(key)) for key in value):
         if not all(isinstance(key, str) and _encodable(key) for key in value):
             return {"$dict": [[key, item] for key, item in value.items()]}
         value = {str.__str__(key): item for key, item in value.items()}
@@ -112,10 +112,6 @@ def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
         if _MARK.fullmatch(key):
             return {f"${key}": item}
     return value
-
-
-def _is_json_key(key: Any) -> bool:
-    return type(key) is str and (key.isascii() or _encodable(key))
 
 
 def _encodable(text: str) -> bool:

@@ -23,7 +23,6 @@ from remora.memory.packet import (
     Fact,
     NewAction,
 )
-from remora.memory.versions import version_problem
 
 _EMPTY = PacketDelta()
 
@@ -158,3 +157,16 @@ def _merged(extensions: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         else:
             merged[key] = value
     return merged
+
+
+FOLDS = frozenset({"fold/1"})
+TRIMS = frozenset({"trim/1"})
+
+
+def version_problem(fold: str, trim: str) -> str | None:
+    """Return why a stream cannot be replayed, or None if both versions are supported."""
+    if fold not in FOLDS:
+        return f"the stream needs {fold[:40]!r}, which is not supported"
+    if trim not in TRIMS:
+        return f"the stream needs {trim[:40]!r}, which is not supported"
+    return None

@@ -1,6 +1,5 @@
 """Conversion of a script's result: Python values beyond JSON are kept, at any depth."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -92,16 +91,13 @@ def _mapping(value: dict[Any, Any], budget: SizeBudget) -> dict[Any, Any]:
 
 def _check_key(key: Any, budget: SizeBudget, within: int) -> None:
     if isinstance(key, tuple):
-        _check_keys(key, budget, _deeper(within, _NESTED_KEYS, "keys"))
+        inner = _deeper(within, _NESTED_KEYS, "keys")
+        for item in key:
+            _check_key(item, budget, inner)
     elif isinstance(key, str):
         budget.spend(json_size(key))
     elif not _is_kept_unchanged(key, budget):
         raise NotJsonError(f"a dict with a key of type {type(key).__name__}")
-
-
-def _check_keys(keys: Iterable[Any], budget: SizeBudget, within: int) -> None:
-    for key in keys:
-        _check_key(key, budget, within)
 
 
 def _deeper(within: int, most: int, what: str) -> int:

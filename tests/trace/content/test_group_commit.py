@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from remora.trace.content.group_commit import GroupCommit
-from remora.trace.content.sync_pool import SyncPool
+from remora.trace.content.objects import SyncPool
 
 
 class Slow:

@@ -29,10 +29,6 @@ class ProgramPoint(NamedTuple):
     at: int
 
 
-def _no_input(_kind: str, _name: str = "") -> int:
-    return 0
-
-
 class Context(Solver):
     """A solver over one program; recording inputs costs half as much time again."""
 
@@ -46,7 +42,7 @@ class Context(Solver):
         max_answers: int = MAX_ANSWERS,
     ) -> None:
         super().__init__(rules, max_answers)
-        self._bit = input_bit if track_inputs else _no_input
+        self._bit = input_bit if track_inputs else lambda *_: 0
         self._program = program
         self._modules = ModuleLookup(program.paths())
         self._files = files.for_program(program)

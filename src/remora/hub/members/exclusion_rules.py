@@ -119,12 +119,11 @@ class GitRules:
         """Do nothing: no file is cached."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        asked = [path for path in files if path not in self._in_folder_of(path)]
+        asked = [
+            path for path in files if path not in self.tracked.get(path.rpartition("/")[0], ())
+        ]
         made = {folder for folder in folders if folder.rpartition("/")[2] == "node_modules"}
         return made | self._ask([folder for folder in folders if folder not in made] + asked)
-
-    def _in_folder_of(self, path: str) -> frozenset[str]:
-        return self.tracked.get(path.rpartition("/")[0], frozenset())
 
     def _ask(self, paths: Sequence[str]) -> set[str]:
         """Return the ignored paths, and those that git refuses because they changed meanwhile."""

@@ -173,11 +173,7 @@ class IgnoreCache:
     def is_kept(self, path: str) -> bool:
         """True if a file belongs because git tracks it, even if ignored."""
         tracked = self.tracked.get(path.rpartition("/")[0], ())
-        return path in tracked and not self.is_barred(path)
-
-    def is_barred(self, path: str) -> bool:
-        """True if a path can never belong: it is private or excluded by the user."""
-        return is_private(path) or self._excluded.ignores(path)
+        return path in tracked and not is_private(path) and not self._excluded.ignores(path)
 
 
 def _check_ignore_file(path: Path) -> None:

@@ -28,7 +28,7 @@ def foreign_file(places: HubPaths) -> Path | None:
         (places.addresses, _is_addresses),
         (places.log, _LOG.match),
         (places.log.with_name(f"{places.log.name}.1"), _LOG.match),
-        (places.db.with_name(f"{places.db.name}-wal"), _is_wal),
+        (places.db.with_name(f"{places.db.name}-wal"), lambda content: content.startswith(_WAL)),
     ):
         if _is_foreign(path, is_ours):
             return path
@@ -55,10 +55,6 @@ def _is_addresses(content: bytes) -> bool:
     except msgspec.MsgspecError:
         return False
     return True
-
-
-def _is_wal(content: bytes) -> bool:
-    return content.startswith(_WAL)
 
 
 def _is_no_folder(path: Path) -> bool:

@@ -249,20 +249,15 @@ def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -
         found: dict[str, Edge] = {}
         for edge in (edge for key in level for edge in links(key)):
             known = found.get(edge.key)
-            if edge.key not in reached and (known is None or _better(edge, known)):
+            if edge.key not in reached and (
+                known is None or TIER_RANK[edge.tier] < TIER_RANK[known.tier]
+            ):
                 found[edge.key] = edge
         ordered = sorted(found.values(), key=lambda edge: (TIER_RANK[edge.tier], edge.key))
         reached.update((edge.key, edge) for edge in ordered)
-        level = [edge.key for edge in ordered if edge.key not in asked and _inside(edge.key)]
+        inside = (edge.key for edge in ordered if not edge.key.startswith(OUTSIDE))
+        level = [key for key in inside if key not in asked]
         asked.update(level)
         if not level:
             break
     return list(reached.values())
-
-
-def _better(edge: Edge, than: Edge) -> bool:
-    return TIER_RANK[edge.tier] < TIER_RANK[than.tier]
-
-
-def _inside(key: str) -> bool:
-    return not key.startswith(OUTSIDE)

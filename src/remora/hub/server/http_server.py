@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import h11
 
 from remora.hub.protocol import MAX_BYTES, Code, Refused, Subscribe, problem_line
-from remora.hub.server.client_limits import PATIENCE_S, QUIET_S, WRITE_LIMIT
-from remora.hub.server.connections import Connections
+from remora.hub.server.connections import PATIENCE_S, QUIET_S, WRITE_LIMIT, Connections
 from remora.hub.server.handler import Handler, answer_body
 
 _PREFIX = b"/v1/"

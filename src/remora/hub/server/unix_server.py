@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import cast
 
 from remora.hub.protocol import MAX_BYTES, Refused, Subscribe, problem_line
-from remora.hub.server.client_limits import PATIENCE_S, QUIET_S, WRITE_LIMIT
-from remora.hub.server.connections import Connections
+from remora.hub.server.connections import PATIENCE_S, QUIET_S, WRITE_LIMIT, Connections
 from remora.hub.server.handler import Handler, answer_body
 from remora.hub.server.socket_listener import BACKLOG, Listener, is_ours
 

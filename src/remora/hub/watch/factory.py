@@ -1,4 +1,4 @@
-"""Chooses the best available watcher for a root."""
+"""The best available watcher for a root: inotify, else one that sweeps."""
 
 import errno
 from pathlib import Path
@@ -6,9 +6,8 @@ from pathlib import Path
 from remora.hub.members.members import Members
 from remora.hub.watch.inotify import ChangesHidden, InotifyWatcher
 from remora.hub.watch.inotify_syscalls import has_inotify
-from remora.hub.watch.polling import SweepingWatcher
 from remora.hub.watch.watch_table import WatchesExhausted
-from remora.hub.watch.watcher_protocol import Watcher
+from remora.hub.watch.watcher_protocol import UNKNOWN_CHANGES, Changes, Kind, Watcher
 
 
 def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "auto") -> Watcher:
@@ -34,3 +33,25 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
         if error.errno == errno.EMFILE:
             note += "; see fs.inotify.max_user_instances"
     return SweepingWatcher(note=note)
+
+
+class SweepingWatcher:
+    """Reports that anything may have changed, so that each answer sweeps all files."""
+
+    healthy = False
+
+    def __init__(self, kind: Kind = "sweep", note: str = "") -> None:
+        self.kind = kind
+        self.note = note
+
+    def drain(self) -> Changes:
+        return UNKNOWN_CHANGES
+
+    def settled(self, timeout: float) -> bool:  # noqa: ARG002
+        return False
+
+    def fileno(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -82,12 +82,13 @@ def pull(
     Replaced atomically; intact weights are kept; a concurrent pull waits. Raises UsageError for an
     unusable `from_file`, ModelError for a failed or wrong download, DiskError.
     """
-    report = progress or _silent
+    report = progress or (lambda _line: None)
     folder = weights_path(cache).parent
     try:
         make_private(folder)
         with _exclusive_lock(folder):
-            _remove_leftovers(folder)
+            for leftover in folder.glob(f"{_TEMPORARY}*"):  # of killed pulls; we have the lock
+                shutil.rmtree(leftover, ignore_errors=True)
             present = check(cache)
             if present.ok:
                 report(f"already installed: {present.path}")
@@ -170,13 +171,3 @@ def _exclusive_lock(folder: Path) -> Iterator[None]:
     with (folder / ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove the folders of killed pulls; the caller has the lock."""
-    for left in folder.glob(f"{_TEMPORARY}*"):
-        shutil.rmtree(left, ignore_errors=True)
-
-
-def _silent(line: str) -> None:
-    del line

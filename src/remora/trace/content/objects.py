@@ -4,12 +4,13 @@ import fcntl
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from remora.errors import DiskError, NotFound, StreamDamaged, StreamError
 from remora.trace.content.byte_source import ByteSource, read_pieces, sha256_of
@@ -29,7 +30,6 @@ from remora.trace.content.private_files import (
     sync_data,
     sync_folder,
 )
-from remora.trace.content.sync_pool import SyncPool
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -180,3 +180,31 @@ class ObjectStore:
 def _sync_folder(path: Path) -> None:
     with disk_errors(path):
         sync_folder(path)
+
+
+if TYPE_CHECKING:  # it imports logging; whoever only reads needs neither
+    from concurrent.futures import ThreadPoolExecutor
+
+_WIDTH = 4
+
+
+class SyncPool:
+    """Runs at most four actions at once. Threads are started on first use."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+
+    def run(self, acts: Sequence[Callable[[], None]]) -> None:
+        """Return when all actions have ended. Raises what the first failed one raised."""
+        if len(acts) < 2:
+            for act in acts:
+                act()
+            return
+        from concurrent.futures import ThreadPoolExecutor, wait
+
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_WIDTH, "remora-sync")
+        begun = [self._threads.submit(act) for act in acts]
+        wait(begun)
+        for done in begun:
+            done.result()

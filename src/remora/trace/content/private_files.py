@@ -88,16 +88,12 @@ def drop_page_cache(file: int) -> None:
 def _checked(file: int, *, private: bool) -> int:
     with ExitStack() as on_failure:
         on_failure.callback(os.close, file)
-        _check_regular(file)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(errno.ELOOP, "not a regular file")
         if private:
             _make_private(file, FILE_MODE)
         on_failure.pop_all()
     return file
-
-
-def _check_regular(file: int) -> None:
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        raise OSError(errno.ELOOP, "not a regular file")
 
 
 def _make_private(descriptor: int, mode: int) -> None:

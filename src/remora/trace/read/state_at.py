@@ -18,8 +18,7 @@ from remora.memory.events import (
     ToolResulted,
 )
 from remora.memory.packet import DecisionPacket
-from remora.memory.projection import apply
-from remora.memory.versions import version_problem
+from remora.memory.projection import apply, version_problem
 from remora.trace.read.reader import decode_part
 
 _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})

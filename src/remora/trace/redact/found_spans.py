@@ -32,7 +32,7 @@ def outside_placeholders(
     """Yield the parts between placeholders, with `inside_too` in them, but no tiny ones."""
     for start, end, rule in findings:
         at = start
-        for number in range(bisect_right(shields, start, key=_end_of), len(shields)):
+        for number in range(bisect_right(shields, start, key=lambda span: span.end), len(shields)):
             shield = shields[number]
             if shield.start >= end or (inside_too and shield.start <= start and end <= shield.end):
                 break
@@ -41,10 +41,6 @@ def outside_placeholders(
             at = shield.end
         if at == start or end - at >= _MIN_REMAINDER:
             yield Finding(at, end, rule)
-
-
-def _end_of(span: Span) -> int:
-    return span.end
 
 
 def widen_to_characters(data: bytes, finding: Finding) -> Finding:

@@ -87,7 +87,10 @@ def looks_secret(value: bytes, *, password: bool, quoted: bool) -> bool:
     if len(text) < MIN_LENGTH:
         return False
     if _BLANK.search(text):
-        return any(_is_random_word(word) for word in text.split())
+        return any(
+            len(word) >= 12 and has_mixed_characters(word) and not is_fixed_text(word)
+            for word in text.split()
+        )
     if is_fixed_text(text):
         return False
     if not _DIGIT.search(text):
@@ -100,16 +103,12 @@ def _with_digits(text: str, *, password: bool, quoted: bool) -> bool:
     if not _LETTERS.search(text):
         return odd
     if password and quoted:
-        return odd or not _words_and_numbers(text)
+        return odd or not all(p.isalpha() or p.isdigit() for p in _PARTS.split(text) if p)
     if _PATTERN.search(text):
         return False
     if quoted and _NEVER_IN_NAMES.search(text):
         return True
     return _has_odd_part(text) if quoted or password else _alternates(text)
-
-
-def _is_random_word(word: str) -> bool:
-    return len(word) >= 12 and has_mixed_characters(word) and not is_fixed_text(word)
 
 
 def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
@@ -123,11 +122,6 @@ def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
 def _few_vowels(text: str) -> bool:
     """True for random letters: English has about 38 vowels in 100 letters, chance 23."""
     return sum(c in "aeiouyAEIOUY" for c in text) / len(text) < 0.27
-
-
-def _words_and_numbers(text: str) -> bool:
-    """True for separate words and numbers (`step-12-of-20`)."""
-    return all(p.isalpha() or p.isdigit() for p in _PARTS.split(text) if p)
 
 
 def _has_odd_part(text: str) -> bool:

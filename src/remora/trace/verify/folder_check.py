@@ -85,7 +85,7 @@ class _FolderCheck:
             Problem(anchor.line, "anchor", f"the stream of agent {agent_id[:80]!r} is missing")
             for agent_id, known in read.anchors.anchors.items()
             for anchor in known
-            if anchor.ends_job and anchor.head.count and not self._is_there(agent_id)
+            if anchor.ends_job and anchor.head.count and self._folder.find_agent(agent_id) is None
             if ("agent", agent_id) not in self._expired
         ]
         problems = sorted([*read.report.problems, *lost], key=lambda problem: problem.line)
@@ -165,9 +165,6 @@ class _FolderCheck:
             return False
         del self._runs[path.name]
         return True
-
-    def _is_there(self, agent_id: str) -> bool:
-        return self._folder.find_agent(agent_id) is not None
 
 
 class _RunRead(NamedTuple):

@@ -9,10 +9,9 @@ from remora.memory.budget import trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
 from remora.memory.packet import DecisionPacket
-from remora.memory.projection import apply
+from remora.memory.projection import apply, version_problem
 from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
 from remora.memory.prompt.render import is_known_renderer, render
-from remora.memory.versions import version_problem
 from remora.trace.verify.verify_report import Problems
 
 Decision = ModelRequest | ToolCalled | AgentError

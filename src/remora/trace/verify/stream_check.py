@@ -58,7 +58,7 @@ def verify_stream(target: VerifyTarget) -> StreamReport:
         found.add(1, kind, f"cannot be read: {error}")
         head, anchored = Head(), None if target.of_run else False
     return StreamReport(
-        name=_printable(name),
+        name=name.encode("utf-8", "backslashreplace").decode(),
         of_run=target.of_run,
         head=head,
         anchored=anchored,
@@ -184,7 +184,3 @@ class _AgentChecks:
         self._origin.see(seen.line, seen.event)
         if sound:  # after a damaged line the fold would only report that damage again
             self._projection.see(seen.line, seen.event, seen.payload)
-
-
-def _printable(name: str) -> str:
-    return name.encode("utf-8", "backslashreplace").decode()

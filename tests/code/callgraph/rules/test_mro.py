@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remora.code.callgraph.abstract_values import CLASS, Value
-from remora.code.callgraph.rules.mro import linearize
+from remora.code.callgraph.rules.hierarchy import linearize
 
 _BASES = st.lists(st.lists(st.integers(0, 7), max_size=3, unique=True), min_size=1, max_size=8)
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from remora.code.callgraph.abstract_values import CLASS, FUNCTION, INSTANCE, MODULE, Value
 from remora.code.callgraph.analysis_context import Context
-from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.ir.model import IMPORT, IMPORT_FROM, Binding, unqualified_name
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key
@@ -21,7 +20,7 @@ def imports_of(ctx: Context, path: str) -> Iterator[str]:
                     ctx, path, bind, ("bind", 0, path, number, name, index)
                 ):
                     found = _node(ctx, value)
-                    if found is not None and _is_mentioned(file, *found):
+                    if found and found[0] != path and imported_as(*found) in file.names:
                         yield node_key(*found)
 
 
@@ -55,7 +54,3 @@ def _node(ctx: Context, value: Value) -> tuple[str, str] | None:
         return None
     qualname = file.scopes[value[2]].qualname
     return (value[1], qualname) if file.nodes.get(qualname) == value[2] else None
-
-
-def _is_mentioned(file: IndexedFile, path: str, qualname: str) -> bool:
-    return path != file.path and imported_as(path, qualname) in file.names

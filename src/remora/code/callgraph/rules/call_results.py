@@ -112,10 +112,6 @@ def _of_partial(ctx: Context, level: int, value: Value, site: tuple[str, int]) -
     return weaken(join([_result(ctx, level, v, site) for v, _ in inner if v[0] != PARTIAL]))
 
 
-def _of_identity(ctx: Context, level: int, _value: Value, site: tuple[str, int]) -> Values:
-    return ctx.read(("argument", level, site[0], site[1], 0))
-
-
 _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = {
     FUNCTION: _of_function,
     BOUND: _of_bound,
@@ -124,7 +120,7 @@ _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = 
     INSTANCE: _of_instance,
     SELF: _of_instance,
     PARTIAL: _of_partial,
-    IDENTITY: _of_identity,
+    IDENTITY: lambda ctx, level, _, site: ctx.read(("argument", level, *site, 0)),
 }
 
 

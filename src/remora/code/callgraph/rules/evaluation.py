@@ -248,10 +248,6 @@ def await_values(ctx: Context, level: int, values: Values) -> Values:
     return join(found)
 
 
-def _string(_ctx: Context, _place: ProgramPoint, _term: Any, _depth: int) -> Values:
-    return exact_value(OPAQUE, "builtins.str")
-
-
 def _constant(_ctx: Context, _place: ProgramPoint, term: Any, _depth: int) -> Values:
     return exact_value(OPAQUE, f"builtins.{term[1]}")
 
@@ -291,7 +287,7 @@ _EVALUATORS: dict[int, Callable[[Context, ProgramPoint, Any, int], Values]] = {
     EITHER: _either,
     AWAIT: _await,
     ELEMENT: _element,
-    TEXT: _string,
+    TEXT: lambda *_: exact_value(OPAQUE, "builtins.str"),
     CONSTANT: _constant,
     STAR: _element,
     ENTERED: _entered,

@@ -1,6 +1,7 @@
 """Class hierarchy: bases, MRO, subclasses, and delegation from a class to its bases."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from remora.code.callgraph.abstract_values import CLASS, EMPTY, EXTERNAL, Value, Values, join
@@ -8,7 +9,6 @@ from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.name_candidates import candidate_subclasses
 from remora.code.callgraph.rules.evaluation import evaluate
-from remora.code.callgraph.rules.mro import linearize
 from remora.code.ir.model import DEFINITION, ITEM, has_tag
 
 _MAX_SUBCLASSES = 400
@@ -126,3 +126,31 @@ def delegates_to_base(
         )
         for call in file.attribute_calls(method)
     )
+
+
+_MAX_CLASSES = 256
+"""Maximum length of an MRO; a chain of subclasses may have thousands of classes."""
+
+
+def linearize(own: Value, orders: Sequence[list[Value]], bases: list[Value]) -> list[Value]:
+    """Return `own` and the merged orders of its bases; depth first where Python would refuse."""
+    if len(orders) == 1:
+        return list(dict.fromkeys([own, *orders[0]]))[:_MAX_CLASSES]
+    pending = [list(dict.fromkeys(order)) for order in (*orders, bases) if order]
+    merged = [own]
+    tails = Counter(value for order in pending for value in order[1:])
+    positions = [0] * len(pending)
+    while len(merged) < _MAX_CLASSES:
+        heads = [order[at] for order, at in zip(pending, positions, strict=True) if at < len(order)]
+        if not heads:
+            break
+        if (chosen := next((head for head in heads if not tails[head]), None)) is None:
+            rest = (v for order, at in zip(pending, positions, strict=True) for v in order[at:])
+            return list(dict.fromkeys([*merged, *rest]))[:_MAX_CLASSES]
+        merged.append(chosen)
+        for number, order in enumerate(pending):
+            at = positions[number]
+            if at < len(order) and order[at] == chosen:
+                positions[number] += 1
+                tails.subtract(order[at + 1 : at + 2])
+    return merged

@@ -54,21 +54,9 @@ def annotated_member(ctx: Context, level: int, value: Value, name: str) -> Value
     return join((found, overrides(ctx, level, value, name)))
 
 
-def _of_module(ctx: Context, level: int, value: Value, name: str) -> Values:
-    return ctx.read(("export", level, value[1], name))
-
-
 def _of_namespace(ctx: Context, _level: int, value: Value, name: str) -> Values:
     submodule = ctx.submodule(value, name)
     return EMPTY if submodule is None else ((submodule, 0),)
-
-
-def _of_external(_ctx: Context, _level: int, value: Value, name: str) -> Values:
-    return exact_value(EXTERNAL, f"{value[1]}.{name}")
-
-
-def _of_opaque(_ctx: Context, _level: int, _value: Value, _name: str) -> Values:
-    return exact_value(OPAQUE)
 
 
 def _of_container(_ctx: Context, _level: int, value: Value, name: str) -> Values:
@@ -84,10 +72,10 @@ def _of_bound(_ctx: Context, _level: int, value: Value, name: str) -> Values:
 
 
 _MEMBERS: dict[str, Callable[[Context, int, Value, str], Values]] = {
-    MODULE: _of_module,
+    MODULE: lambda ctx, level, value, name: ctx.read(("export", level, value[1], name)),
     NAMESPACE: _of_namespace,
-    EXTERNAL: _of_external,
-    OPAQUE: _of_opaque,
+    EXTERNAL: lambda _ctx, _level, value, name: exact_value(EXTERNAL, f"{value[1]}.{name}"),
+    OPAQUE: lambda *_: exact_value(OPAQUE),
     CLASS: attribute_of_class,
     OWN_CLASS: attribute_of_class,
     INSTANCE: instance_attribute,
