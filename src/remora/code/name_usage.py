@@ -60,15 +60,15 @@ def _value(bind: Binding) -> Any:
 
 def _names(lowered: LoweredFile, terms: Iterable[Any]) -> Iterator[str]:
     pending = list(terms)
-    seen: set[tuple[str, int]] = set()
+    visited: set[tuple[str, int]] = set()
     while pending:
         term = pending.pop()
         if isinstance(term, str):
             yield term
         elif isinstance(term, int):
-            pending += _operands(lowered, ("call", term), seen)
+            pending += _operands(lowered, ("call", term), visited)
         elif isinstance(term, Sequence) and term and term[0] == CONTAINER:
-            pending += _operands(lowered, ("container", term[1]), seen)
+            pending += _operands(lowered, ("container", term[1]), visited)
         elif isinstance(term, Sequence) and term and term[0] in _UNARY_TAGS:
             pending.append(term[1])
         elif isinstance(term, Sequence) and term and term[0] == EITHER:
@@ -76,11 +76,11 @@ def _names(lowered: LoweredFile, terms: Iterable[Any]) -> Iterator[str]:
 
 
 def _operands(
-    lowered: LoweredFile, reference: tuple[str, int], seen: set[tuple[str, int]]
+    lowered: LoweredFile, reference: tuple[str, int], visited: set[tuple[str, int]]
 ) -> list[Any]:
-    if reference in seen:
+    if reference in visited:
         return []
-    seen.add(reference)
+    visited.add(reference)
     if reference[0] == "container":
         return list(lowered.containers[reference[1]].items)
     call = lowered.calls[reference[1]]

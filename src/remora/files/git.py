@@ -76,12 +76,12 @@ def _communicate(
     limit = _QUICK_SECONDS if word in _QUICK else _GIT_SECONDS
     deadline = time.monotonic() + limit
     detector = StallDetector(process.pid)
-    given: bytes | None = stdin
+    data: bytes | None = stdin
     while True:
         try:
-            return process.communicate(given, timeout=_LOOK_SECONDS)
+            return process.communicate(data, timeout=_LOOK_SECONDS)
         except subprocess.TimeoutExpired as error:
-            given = None  # `communicate` keeps the rest of it
+            data = None  # `communicate` keeps the rest of it
             if detector.is_stalled():
                 remember_stall(root)
                 raise _stall_error(f"git {word}", root) from error

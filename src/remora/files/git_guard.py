@@ -51,12 +51,12 @@ def _check(path: Path) -> None:
 def _check_named(configs: list[Path], top: Path) -> None:
     """Check the files that configurations name, following includes."""
     waiting = [*configs]
-    seen: set[Path] = set()
-    while waiting and len(seen) < _MAX_CONFIGS:
+    checked: set[Path] = set()
+    while waiting and len(checked) < _MAX_CONFIGS:
         config = waiting.pop()
-        if config in seen or not config.is_file():
+        if config in checked or not config.is_file():
             continue
-        seen.add(config)
+        checked.add(config)
         for path in _named(config, top):
             _check(path)
             waiting.append(path)

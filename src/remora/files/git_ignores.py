@@ -43,8 +43,8 @@ class GitIgnores:
         if not paths:
             return IgnoreAnswer(set(), None)
         # `./`: a name that begins with a colon would be taken for a pathspec
-        asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
-        fields = self._exchange(self._running(), asked, _FIELDS * len(paths)).split(b"\0")
+        query = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+        fields = self._exchange(self._running(), query, _FIELDS * len(paths)).split(b"\0")
         answered = (len(fields) - 1) // _FIELDS
         rules = zip(paths[:answered], fields[2::_FIELDS], strict=False)
         ignored = {path for path, rule in rules if rule and not rule.startswith(b"!")}
@@ -91,15 +91,15 @@ class GitIgnores:
             self.close()
             raise OutsideError(f"git check-ignore wrote nothing for {_SILENT_SECONDS:g} s")
 
-    def _exchange(self, process: subprocess.Popen[bytes], asked: bytes, ends: int) -> bytes:
-        """Write `asked` and read until `ends` fields are complete or git ends."""
+    def _exchange(self, process: subprocess.Popen[bytes], query: bytes, ends: int) -> bytes:
+        """Write `query` and read until `ends` fields are complete or git ends."""
         assert process.stdin is not None
         assert process.stdout is not None
         into, out = process.stdin.fileno(), process.stdout.fileno()
         poll = select.poll()
         poll.register(out, select.POLLIN)
         poll.register(into, select.POLLOUT)
-        output, rest = bytearray(), memoryview(asked)
+        output, unsent = bytearray(), memoryview(query)
         detector, until = StallDetector(process.pid), time.monotonic() + _SILENT_SECONDS
         while ends > 0:
             if not (ready := dict(poll.poll(_LOOK_MS))):
@@ -107,8 +107,8 @@ class GitIgnores:
                 continue
             until = time.monotonic() + _SILENT_SECONDS
             if into in ready:
-                rest = rest[_write(into, rest) :]
-                if not rest:
+                unsent = unsent[_write(into, unsent) :]
+                if not unsent:
                     poll.unregister(into)
             if out in ready:
                 if not (part := os.read(out, _PART)):
@@ -118,11 +118,11 @@ class GitIgnores:
         return bytes(output)
 
 
-def _write(into: int, rest: memoryview) -> int:
+def _write(into: int, data: memoryview) -> int:
     """Return the bytes written; all of them if git has closed its input."""
     try:
-        return os.write(into, rest[:_PART])
+        return os.write(into, data[:_PART])
     except BlockingIOError:
         return 0
     except BrokenPipeError:
-        return len(rest)
+        return len(data)

@@ -56,9 +56,11 @@ def git_paths(root: Path) -> GitPaths:
         config, exclude, index = (
             _output_path(root, "rev-parse", "--git-path", name) for name in names
         )
-    above = [place / ".gitignore" for place in root.resolve().parents if place.is_relative_to(top)]
+    ignore_files = [
+        place / ".gitignore" for place in root.resolve().parents if place.is_relative_to(top)
+    ]
     return GitPaths(
-        top=top, index_file=index, sources=(config, exclude, *above, *_configured(root, top))
+        top=top, index_file=index, sources=(config, exclude, *ignore_files, *_configured(root, top))
     )
 
 

@@ -24,10 +24,10 @@ class StallDetector:
 
     def is_stalled(self) -> bool:
         """True if no thread of the process has run for STALL_SECONDS."""
-        now, seen = time.monotonic(), _asleep(self._pid)
-        if seen is None or seen != self._seen:
-            self._seen, self._since = seen, now
-        return seen is not None and now - self._since >= STALL_SECONDS
+        now, counts = time.monotonic(), _asleep(self._pid)
+        if counts is None or counts != self._seen:
+            self._seen, self._since = counts, now
+        return counts is not None and now - self._since >= STALL_SECONDS
 
 
 def _asleep(pid: int) -> object:

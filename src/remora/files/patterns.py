@@ -110,7 +110,7 @@ class IgnoreRules:
     def ignores(self, path: str) -> bool:
         """True if a file or a folder above it is ignored."""
         parts = path.split("/")
-        above = ("/".join(parts[:count]) for count in range(1, len(parts)))
-        return any(self.matches(folder, folder=True) for folder in above) or self.matches(
+        folders = ("/".join(parts[:count]) for count in range(1, len(parts)))
+        return any(self.matches(folder, folder=True) for folder in folders) or self.matches(
             path, folder=False
         )

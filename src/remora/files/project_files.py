@@ -44,13 +44,13 @@ def project_files(
         note = ""
     except OutsideError as error:
         listed, commit, note = walk(root), None, error.message
-    wanted = {*listed, *included_files(root, include)}
+    names = {*listed, *included_files(root, include)}
     excluded = IgnoreRules()
     excluded.add("", "\n".join(exclude))
     paths: list[str] = []
     skipped: list[tuple[str, str]] = []
     kinds = _Kinds(root)
-    for path in sorted(wanted):
+    for path in sorted(names):
         if reason := kinds.why_not(path):
             skipped.append((path, reason))
         elif reason is None and not is_private(path) and not excluded.ignores(path):
@@ -77,9 +77,9 @@ def _from_git(root: Path) -> tuple[list[str], str | None]:
 
 def _names(root: Path, listing: bytes) -> list[str]:
     """Return tracked files, and untracked ones outside folders that tools fill."""
-    made = _MadeByTools(root)
+    generated = _MadeByTools(root)
     named = [(entry[:1], os.fsdecode(entry[2:])) for entry in listing.split(b"\0") if entry]
-    return [path for tag, path in named if tag != b"?" or not made.contains(path)]
+    return [path for tag, path in named if tag != b"?" or not generated.contains(path)]
 
 
 class _MadeByTools:
@@ -91,8 +91,8 @@ class _MadeByTools:
 
     def contains(self, path: str) -> bool:
         for folder in _unknown(path, self._folders):
-            above = self._folders[folder.rpartition("/")[0]]
-            self._folders[folder] = above or is_dependency_folder(self._root, folder)
+            parent = self._folders[folder.rpartition("/")[0]]
+            self._folders[folder] = parent or is_dependency_folder(self._root, folder)
         return self._folders[path.rpartition("/")[0]]
 
 
@@ -119,9 +119,9 @@ class _Kinds:
 
     def _is_below_folders(self, path: str) -> bool:
         for folder in _unknown(path, self._folders):
-            above = self._folders[folder.rpartition("/")[0]]
+            parent = self._folders[folder.rpartition("/")[0]]
             mode = os.lstat(f"{self._root}/{folder}").st_mode
-            self._folders[folder] = above and st.S_ISDIR(mode)
+            self._folders[folder] = parent and st.S_ISDIR(mode)
         return self._folders[path.rpartition("/")[0]]
 
 

@@ -38,5 +38,5 @@ def _kind(part: str) -> Kind | None:
 def _folded(part: str) -> str:
     """Return a name without invisible characters, in lower-case ASCII if possible."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", part).casefold())
-    seen = (c for c in plain if c not in _FILLERS and unicodedata.category(c) not in _HIDDEN)
-    return "".join(seen).replace("\u0131", "i")
+    visible = (c for c in plain if c not in _FILLERS and unicodedata.category(c) not in _HIDDEN)
+    return "".join(visible).replace("\u0131", "i")

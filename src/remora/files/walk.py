@@ -58,16 +58,16 @@ def is_dependency_folder(root: Path, folder: str) -> bool:
 def included_files(root: Path, include: Sequence[str]) -> Iterator[str]:
     """Yield files that match a glob, ignored or not. Raises ConfigError if one leaves the root."""
     for pattern in include:
-        *above, _ = parts = pattern.split("/")
+        *folders, _ = parts = pattern.split("/")
         if pattern.startswith("/") or ".." in parts:
             raise ConfigError(
                 f"workspace.include: {pattern!r} leads out of the project",
                 hint="use paths relative to the project's root",
             )
         fixed = 0
-        while fixed < len(above) and not re.search(r"[*?\[\\]", above[fixed]):
+        while fixed < len(folders) and not re.search(r"[*?\[\\]", folders[fixed]):
             fixed += 1
-        start = "".join(part + "/" for part in above[:fixed])
+        start = "".join(part + "/" for part in folders[:fixed])
         glob = glob_regex(pattern)
         yield from (path for path in _everything(root, start) if glob.fullmatch(path))
 

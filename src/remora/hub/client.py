@@ -83,13 +83,13 @@ class HubClient:
 
     async def refresh_context(self, keys: Iterable[str]) -> Context:
         """Return the same, with the source and its generation. Never raises."""
-        wanted = tuple(dict.fromkeys(key for key in keys if _is_utf8(key)))
+        valid_keys = tuple(dict.fromkeys(key for key in keys if _is_utf8(key)))
         found = Context()
-        if not wanted:
+        if not valid_keys:
             return found
-        answer = await self._ask(GetContext(nodes=wanted))
+        answer = await self._ask(GetContext(nodes=valid_keys))
         if isinstance(answer, SourceAnswer):
-            found.update({key: answer.result[key] for key in wanted if key in answer.result})
+            found.update({key: answer.result[key] for key in valid_keys if key in answer.result})
             found.source, found.generation = answer.source, answer.generation
         return found
 

@@ -92,11 +92,11 @@ class Reader:
         self._last = "", self._root
 
     def _open(self, path: str) -> int:
-        above, _, name = path.rpartition("/")
-        if above != self._last[0]:
+        folder, _, name = path.rpartition("/")
+        if folder != self._last[0]:
             self.close()
-            if above:
-                self._last = above, _open(self._root, os.fsencode(above), _FOLDER)
+            if folder:
+                self._last = folder, _open(self._root, os.fsencode(folder), _FOLDER)
         return os.open(name, _READ, dir_fd=self._last[1])
 
 

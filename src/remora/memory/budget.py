@@ -37,12 +37,12 @@ def fit(
 
     `measure` counts the whole rendered request. If `fits` is false, it must not be sent.
     """
-    taken, tokens = 0, measure(packet)
+    steps, tokens = 0, measure(packet)
     for step in trim_steps(packet):
         if tokens <= limit:
             break
-        packet, taken, tokens = step, taken + 1, measure(step)
-    return FittedPacket(packet=packet, trim=taken, tokens=tokens, fits=tokens <= limit)
+        packet, steps, tokens = step, steps + 1, measure(step)
+    return FittedPacket(packet=packet, trim=steps, tokens=tokens, fits=tokens <= limit)
 
 
 def trim_steps(packet: DecisionPacket) -> Iterator[DecisionPacket]:
@@ -121,10 +121,10 @@ def _actions(packet: DecisionPacket) -> Iterator[DecisionPacket]:
 
 
 def _knowledge(packet: DecisionPacket) -> Iterator[DecisionPacket]:
-    left = dict(packet.knowledge)
-    for key in [key for key in left if key not in PINNED]:
-        del left[key]
-        packet = replace(packet, knowledge=left.copy(), omitted=_omit(packet, "knowledge"))
+    remaining = dict(packet.knowledge)
+    for key in [key for key in remaining if key not in PINNED]:
+        del remaining[key]
+        packet = replace(packet, knowledge=remaining.copy(), omitted=_omit(packet, "knowledge"))
         yield packet
 
 

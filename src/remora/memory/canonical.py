@@ -53,21 +53,21 @@ def to_packet_value(value: Any) -> Any:
     return _plain(value, ())
 
 
-def _plain(value: Any, around: tuple[int, ...]) -> Any:
-    """`around`: ids of the containers around `value`, outermost first."""
+def _plain(value: Any, ancestors: tuple[int, ...]) -> Any:
+    """`ancestors`: ids of the containers around `value`, outermost first."""
     kind = type(value)
     if kind is str and value.isascii():
         return value
     if kind in LEAVES or not isinstance(value, CONTAINERS):
         return _plain_leaf(value)
-    if id(value) in around:
+    if id(value) in ancestors:
         return CYCLE
-    if len(around) >= MAX_DEPTH:
+    if len(ancestors) >= MAX_DEPTH:
         return TOO_DEEP
-    around = (*around, id(value))
+    ancestors = (*ancestors, id(value))
     if isinstance(value, (list, tuple)):
-        return [_plain(v, around) for v in value]
-    return {to_packet_key(k): _plain(v, around) for k, v in value.items()}
+        return [_plain(v, ancestors) for v in value]
+    return {to_packet_key(k): _plain(v, ancestors) for k, v in value.items()}
 
 
 def to_packet_key(key: Any) -> str:

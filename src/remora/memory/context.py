@@ -158,40 +158,40 @@ class ContextManager:
         )
 
     def _optional(self, tool_result: Mapping[str, Any]) -> dict[str, Any]:
-        given: dict[str, Any] = {}
+        optional: dict[str, Any] = {}
         if (found := tool_result.get("diagnostics")) is not None:
-            given["diagnostics"] = make.diagnostics(tool_results.to_list(found))
+            optional["diagnostics"] = make.diagnostics(tool_results.to_list(found))
         if (actions := tool_result.get("candidate_actions")) is not None:
-            given["candidate_actions"] = tool_results.candidates(actions)
+            optional["candidate_actions"] = tool_results.candidates(actions)
         if (text := tool_result.get("state_summary")) is not None:
-            given["state_summary"] = make.one_line(tool_results.to_text(text), GOAL_LIMIT)
+            optional["state_summary"] = make.one_line(tool_results.to_text(text), GOAL_LIMIT)
         if isinstance(excerpt := tool_result.get("excerpt"), Mapping):
-            given["excerpt"] = self._excerpt(excerpt)
+            optional["excerpt"] = self._excerpt(excerpt)
         if isinstance(extensions := tool_result.get("extensions"), Mapping):
-            given["extensions"] = to_packet_value(extensions)
-        return given
+            optional["extensions"] = to_packet_value(extensions)
+        return optional
 
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
         """Return an excerpt of at most a third of the limit, cut at the end."""
-        room = self.packet_size_limit // 3
+        limit = self.packet_size_limit // 3
         lines = tool_results.to_text(found.get("text")).removesuffix("\n").split("\n")
         low, high = 1, len(lines)
         while low < high:  # the most lines that fit, at least one
             middle = (low + high + 1) // 2
-            if self._count("\n".join(lines[:middle])) <= room:
+            if self._count("\n".join(lines[:middle])) <= limit:
                 low = middle
             else:
                 high = middle - 1
-        kept = self._clip_line("\n".join(lines[:low]), room)
+        clipped = self._clip_line("\n".join(lines[:low]), limit)
         return make.excerpt(
             tool_results.to_text(found.get("ref")),
             tool_results.to_text(found.get("path")),
             tool_results.first_line(found),
-            kept + "\n",  # keeps an empty last line
+            clipped + "\n",  # keeps an empty last line
         )
 
-    def _clip_line(self, text: str, room: int) -> str:
-        while "\n" not in text and len(text) > 1 and self._count(text) > room:
+    def _clip_line(self, text: str, limit: int) -> str:
+        while "\n" not in text and len(text) > 1 and self._count(text) > limit:
             text = text[: len(text) // 2]
         return text
 

@@ -50,18 +50,18 @@ def _join_nodes(nodes: list[Any]) -> Any:
     if not all(isinstance(node, (dict, list)) for node in nodes):
         return None
     copies = [node.copy() for node in nodes]
-    left = set(range(1, len(nodes)))
+    unused = set(range(1, len(nodes)))
     for number, node in enumerate(copies):
         for key, item in [*_members(node)]:
             if not isinstance(item, dict) or item.keys() != {"$at"}:
                 continue
             inner = item["$at"]
             # a later node, so that no node can contain itself
-            if type(inner) is not int or inner <= number or inner not in left:
+            if type(inner) is not int or inner <= number or inner not in unused:
                 return None
-            left.remove(inner)
+            unused.remove(inner)
             node[key] = copies[inner]
-    return None if left else copies[0]
+    return None if unused else copies[0]
 
 
 def _decode_mark(value: Any) -> Any:

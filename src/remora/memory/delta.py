@@ -103,29 +103,29 @@ def error_text(text: str | None) -> str | None:
 
 def with_caps(delta: PacketDelta) -> PacketDelta:
     """Return `delta` with packet values and every cap applied."""
-    given = {key: value for key, value in asdict(delta).items() if value is not UNSET}
-    return replace(delta, **{key: _CAPS[key](v) for key, v in given.items() if key in _CAPS})
+    fields = {key: value for key, value in asdict(delta).items() if value is not UNSET}
+    return replace(delta, **{key: _CAPS[key](v) for key, v in fields.items() if key in _CAPS})
 
 
-def _capped_keys(given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(to_packet_key, given))  # spelled as the keys to remove
+def _capped_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(to_packet_key, keys))  # spelled as the keys to remove
 
 
-def _capped_excerpt(given: Excerpt | None) -> Excerpt | None:
-    return given and replace(
-        given,
-        ref=to_packet_value(given.ref),
-        path=to_packet_value(given.path),
-        text=to_packet_value(given.text),
+def _capped_excerpt(value: Excerpt | None) -> Excerpt | None:
+    return value and replace(
+        value,
+        ref=to_packet_value(value.ref),
+        path=to_packet_value(value.path),
+        text=to_packet_value(value.text),
     )
 
 
-def _capped_candidates(given: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    return tuple(candidate(c.tool, c.args, c.reason) for c in given)
+def _capped_candidates(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    return tuple(candidate(c.tool, c.args, c.reason) for c in candidates)
 
 
-def _capped_action(given: NewAction) -> NewAction:
-    return new_action(given.tool, given.args, given.summary, given.outcome)
+def _capped_action(action: NewAction) -> NewAction:
+    return new_action(action.tool, action.args, action.summary, action.outcome)
 
 
 def _cut(value: Any, limit: int) -> Any:

@@ -84,21 +84,21 @@ def _all_stored_unchanged(values: Sequence[Any], depth: int) -> bool:
     return True
 
 
-def _stored(value: Any, around: tuple[int, ...]) -> Any:
-    """`around`: ids of the containers around `value`, outermost first."""
+def _stored(value: Any, ancestors: tuple[int, ...]) -> Any:
+    """`ancestors`: ids of the containers around `value`, outermost first."""
     kind = type(value)
     if kind is str and value.isascii():
         return value
     if kind in LEAVES or not isinstance(value, CONTAINERS):
         return _stored_leaf(value)
-    if id(value) in around:
+    if id(value) in ancestors:
         return {"$repr": CYCLE}
-    if len(around) >= MAX_DEPTH:
-        return {"$deep": _nodes(value, around)}
-    around = (*around, id(value))
+    if len(ancestors) >= MAX_DEPTH:
+        return {"$deep": _nodes(value, ancestors)}
+    ancestors = (*ancestors, id(value))
     if isinstance(value, (list, tuple)):
-        return [_stored(v, around) for v in value]
-    return {k: _stored(v, around) for k, v in _with_safe_keys(value).items()}
+        return [_stored(v, ancestors) for v in value]
+    return {k: _stored(v, ancestors) for k, v in _with_safe_keys(value).items()}
 
 
 def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
@@ -122,10 +122,10 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _nodes(value: Any, around: tuple[int, ...]) -> list[Any]:
+def _nodes(value: Any, ancestors: tuple[int, ...]) -> list[Any]:
     """Return every container of `value`, outer ones first."""
     nodes: list[Any] = []
-    path = set(around)
+    path = set(ancestors)
     places: list[tuple[Any, Any]] = [([value], 0)]
     while places:
         place, key = places.pop()

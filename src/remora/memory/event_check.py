@@ -44,8 +44,8 @@ def check_tool(tool_result: Mapping[str, Any], keys: tuple[str, ...]) -> None:
     """Raise InvalidEvent where none of `keys` names the tool of a result."""
     if any(to_text(tool_result.get(key)) for key in keys):
         return
-    others = [key for key in map(to_text, tool_result) if key not in keys]
-    near = [key for key in others if get_close_matches(key, keys)]
+    unused = [key for key in map(to_text, tool_result) if key not in keys]
+    near = [key for key in unused if get_close_matches(key, keys)]
     meant = f" (did you mean {keys[0]!r} for {near[0]!r}?)" if near else ""
     raise InvalidEvent(f"a tool result without a tool{meant}", hint=f"set {keys[0]!r}; {_IGNORE}")
 

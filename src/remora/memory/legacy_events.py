@@ -55,25 +55,27 @@ def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _read_summary_delta(result: dict[str, Any], given: Any) -> None:
+def _read_summary_delta(result: dict[str, Any], summary_delta: Any) -> None:
     """Read shape 2: the newest action is the summary; unknown keys are facts."""
-    if not isinstance(given, Mapping):
+    if not isinstance(summary_delta, Mapping):
         return
-    if actions := to_list(given.get("recent_actions") or given.get("recent_history")):
+    if actions := to_list(
+        summary_delta.get("recent_actions") or summary_delta.get("recent_history")
+    ):
         result["summary"] = to_text(actions[-1])
-    facts = to_dict(given.get("knowledge"))
-    facts |= {key: value for key, value in given.items() if key not in _KNOWN_SUMMARY_KEYS}
+    facts = to_dict(summary_delta.get("knowledge"))
+    facts |= {key: value for key, value in summary_delta.items() if key not in _KNOWN_SUMMARY_KEYS}
     result["knowledge_delta"] = facts
-    if given.get("last_error"):
-        result["error"] = given["last_error"]
+    if summary_delta.get("last_error"):
+        result["error"] = summary_delta["last_error"]
 
 
-def _read_delta(result: dict[str, Any], given: Any) -> None:
+def _read_delta(result: dict[str, Any], delta: Any) -> None:
     """Read shape 3."""
-    if not isinstance(given, Mapping):
+    if not isinstance(delta, Mapping):
         return
-    if given.get("add_history"):
-        result["summary"] = to_text(given["add_history"])
-    result["knowledge_delta"] = to_dict(given.get("update_knowledge"))
-    if given.get("set_error"):
-        result["error"] = given["set_error"]
+    if delta.get("add_history"):
+        result["summary"] = to_text(delta["add_history"])
+    result["knowledge_delta"] = to_dict(delta.get("update_knowledge"))
+    if delta.get("set_error"):
+        result["error"] = delta["set_error"]

@@ -49,11 +49,11 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
 def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
     """Return the status of the configured model, with a `problem` if unusable. Starts nothing."""
     base_url = _configured_address(settings)
-    shown = None if base_url is None else _shown(base_url)
+    address = None if base_url is None else _shown(base_url)
     state = weights.check(cache)
     document: dict[str, Any] = {
         "provider": "embedded" if base_url is None else "openai",
-        "base_url": shown,
+        "base_url": address,
         "name": weights.MODEL if base_url is None else settings.name,
         "reachable": False,
         "context": None,

@@ -30,17 +30,17 @@ class ScriptArguments:
     def _validator(self) -> Draft202012Validator:
         return Draft202012Validator(self.schema)
 
-    def problem(self, given: Mapping[str, Any]) -> str | None:
+    def problem(self, values: Mapping[str, Any]) -> str | None:
         """Return the first problem of these arguments on one line, or None."""
-        missing = [spec.name for spec in self.inputs if spec.required and spec.name not in given]
+        missing = [spec.name for spec in self.inputs if spec.required and spec.name not in values]
         known = [spec.name for spec in self.inputs]
-        unknown = [name for name in given if name not in known]
+        unknown = [name for name in values if name not in known]
         if missing:
             return f"missing argument: {', '.join(missing)}"
         if unknown:
             takes = ", ".join(known) or "none"
             return one_line(f"unknown argument: {', '.join(map(str, unknown))} (it takes {takes})")
-        for error in self._validator.iter_errors(dict(given)):
+        for error in self._validator.iter_errors(dict(values)):
             place = ".".join(str(part) for part in error.absolute_path)
             return one_line(f"{place}: {error.message}")
         return None
@@ -53,9 +53,9 @@ class ScriptArguments:
                     return spec, one_line(f"the default of `{spec.name}`: {error.message}")
         return None
 
-    def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def with_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return all inputs: the given value, else the default."""
-        return {spec.name: given.get(spec.name, spec.default) for spec in self.inputs}
+        return {spec.name: values.get(spec.name, spec.default) for spec in self.inputs}
 
 
 def _property(spec: InputSpec) -> dict[str, Any]:

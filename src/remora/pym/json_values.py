@@ -74,12 +74,12 @@ def json_size(text: str) -> int:
 
 
 def _mapping(value: dict[Any, Any], budget: SizeBudget, depth: int) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for key, item in value.items():
         name = escape_surrogates(key) if isinstance(key, str) else _key(key)
         budget.spend(json_size(name) + 2)
-        made[name] = _plain(item, budget, depth + 1)
-    return made
+        result[name] = _plain(item, budget, depth + 1)
+    return result
 
 
 def _key(key: object) -> str:
@@ -90,10 +90,10 @@ def _key(key: object) -> str:
 
 def _sequence(value: Any, budget: SizeBudget, depth: int) -> list[Any]:
     budget.spend(2 + len(value))
-    made = [_plain(item, budget, depth + 1) for item in value]
+    items = [_plain(item, budget, depth + 1) for item in value]
     if isinstance(value, set | frozenset):
-        made.sort(key=msgspec.json.encode)
-    return made
+        items.sort(key=msgspec.json.encode)
+    return items
 
 
 def _scalar(value: object) -> Any:

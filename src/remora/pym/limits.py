@@ -41,8 +41,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"duration_s must be in (0, {MAX_DURATION_S}]")
         if self.recursion > _MAX_RECURSION:
             raise ValueError(f"recursion must be at most {_MAX_RECURSION}")
-        rest = (self.wall_s, self.memory_mb, self.recursion, self.print_bytes, self.result_bytes)
-        if min(*rest, self.carried_bytes) <= 0 or self.host_calls < 0:
+        others = (self.wall_s, self.memory_mb, self.recursion, self.print_bytes, self.result_bytes)
+        if min(*others, self.carried_bytes) <= 0 or self.host_calls < 0:
             raise ValueError("limits must be positive")
 
 

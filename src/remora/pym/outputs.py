@@ -37,25 +37,25 @@ def to_output(value: Any, *, limit: int, levels: int) -> Any:
     sets: list[list[Any]] = []
     places: list[_Place] = [(top, 0, 0, 0)]
     while places:
-        place, key, level, within = places.pop()
+        place, key, level, depth = places.pop()
         item = place[key]
         if _is_too_deep(item, levels - level):
             copy: Any = TooDeepMarker(levels)
         elif isinstance(item, dict):
             copy = _mapping(item, budget)
-            places += [(copy, k, level + 1, within) for k in copy]
+            places += [(copy, k, level + 1, depth) for k in copy]
         elif isinstance(item, list | tuple | set | frozenset):
             budget.spend(2 + len(item))
             copy = list(item)
             if isinstance(item, set | frozenset):
-                within = _deeper(within, _NESTED_SETS, "sets")
+                depth = _deeper(depth, _NESTED_SETS, "sets")
                 sets.append(copy)
-            places += [(copy, k, level + 1, within) for k in range(len(copy))]
+            places += [(copy, k, level + 1, depth) for k in range(len(copy))]
         else:
             copy = _leaf(item, budget)
         place[key] = copy
-    for made in reversed(sets):  # inner sets before outer ones
-        made.sort(key=_order)
+    for items in reversed(sets):  # inner sets before outer ones
+        items.sort(key=_order)
     return top[0]
 
 
@@ -89,9 +89,9 @@ def _mapping(value: dict[Any, Any], budget: SizeBudget) -> dict[Any, Any]:
     return value.copy()
 
 
-def _check_key(key: Any, budget: SizeBudget, within: int) -> None:
+def _check_key(key: Any, budget: SizeBudget, depth: int) -> None:
     if isinstance(key, tuple):
-        inner = _deeper(within, _NESTED_KEYS, "keys")
+        inner = _deeper(depth, _NESTED_KEYS, "keys")
         for item in key:
             _check_key(item, budget, inner)
     elif isinstance(key, str):
@@ -100,10 +100,10 @@ def _check_key(key: Any, budget: SizeBudget, within: int) -> None:
         raise NotJsonError(f"a dict with a key of type {type(key).__name__}")
 
 
-def _deeper(within: int, most: int, what: str) -> int:
-    if within == most:
-        raise NotJsonError(f"{what} nested deeper than {most} levels")
-    return within + 1
+def _deeper(depth: int, limit: int, what: str) -> int:
+    if depth == limit:
+        raise NotJsonError(f"{what} nested deeper than {limit} levels")
+    return depth + 1
 
 
 def _leaf(value: Any, budget: SizeBudget) -> Any:

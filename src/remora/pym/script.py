@@ -163,13 +163,13 @@ def replay(
 ) -> ScriptRun:
     """Run a script against a recording; a call that differs gives a ReplayMismatch."""
     answer = RecordedCalls(host_calls)
-    made = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
-    mismatched = isinstance(made.error, ReplayMismatch)
+    run = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
+    mismatched = isinstance(run.error, ReplayMismatch)
     if not mismatched and answer.count < len(host_calls):
         message = f"{answer.count} calls were made, {len(host_calls)} are recorded"
         error = replay_mismatch(script.label, message, None)
-        return dataclasses.replace(made, value=None, error=error)
-    return made
+        return dataclasses.replace(run, value=None, error=error)
+    return run
 
 
 def _run(
@@ -186,9 +186,9 @@ def _run(
     printed = PrintedOutput(limits.print_bytes)
     value, error = None, None
     try:
-        given = _inputs(script, inputs, limits)
+        values = _inputs(script, inputs, limits)
         with open_sandbox(script.label, limits, clock=clock, seed=seed) as sandbox:
-            raw = execution.run(sandbox, script.source, given, printed)
+            raw = execution.run(sandbox, script.source, values, printed)
         value = to_output(raw, limit=limits.result_bytes, levels=limits.recursion)
     except MontyError as failed:
         error = from_monty_error(failed, script.label)

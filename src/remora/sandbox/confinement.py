@@ -80,12 +80,12 @@ def resolve_paths(confinement: Confinement, folder: Path) -> ResolvedPaths:
     read = [*_system()[1], *_real((folder, *confinement.read), links)]
     covered = _outermost(scratch, ())
     outermost = _outermost(read, (*write, *covered))
-    shown = (*outermost, *write, *covered)
+    visible = (*outermost, *write, *covered)
     return ResolvedPaths(
         read=outermost,
         write=write,
         scratch=covered,
-        links={path: target for path, target in links.items() if not _is_inside(path, shown)},
+        links={path: target for path, target in links.items() if not _is_inside(path, visible)},
         view_pid=max(views, default=0),
     )
 
@@ -100,17 +100,17 @@ def _real(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
     """Return the real paths of those that exist; add links on the way to `links`."""
     found: list[str] = []
     for path in paths:
-        _, way, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps links
-        real = _follow(inside, way, links)
-        found += [real] if os.path.lexists(way + real) else []
+        _, prefix, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps links
+        real = _follow(inside, prefix, links)
+        found += [real] if os.path.lexists(prefix + real) else []
     return found
 
 
-def _follow(path: str, way: str, links: dict[str, str]) -> str:
-    """Resolve all links of `path`, noting each in `links`; `way` is the prefix of its namespace."""
-    done, left, seen = "/", deque(path.split("/")), 0
-    while left and seen <= _MAX_LINKS:
-        part = left.popleft()
+def _follow(path: str, prefix: str, links: dict[str, str]) -> str:
+    """Resolve all links of `path`, noting each in `links`; `prefix` is the prefix of its namespace."""
+    done, parts, links_followed = "/", deque(path.split("/")), 0
+    while parts and links_followed <= _MAX_LINKS:
+        part = parts.popleft()
         if part in ("", "."):
             continue
         if part == "..":
@@ -118,24 +118,24 @@ def _follow(path: str, way: str, links: dict[str, str]) -> str:
             continue
         here = os.path.join(done, part)  # noqa: PTH118 - text
         try:
-            target = os.readlink(way + here)  # noqa: PTH115 - text
+            target = os.readlink(prefix + here)  # noqa: PTH115 - text
         except OSError:
             done = here
             continue
         links[here] = target
-        seen += 1
+        links_followed += 1
         done = "/" if target.startswith("/") else done
-        left.extendleft(reversed(target.split("/")))
+        parts.extendleft(reversed(target.split("/")))
     return done
 
 
 def _outermost(paths: Iterable[str], others: tuple[str, ...]) -> tuple[str, ...]:
     """Drop paths inside another of them or inside one of `others`; sorted, parents first."""
-    kept: list[str] = []
+    result: list[str] = []
     for path in sorted(set(paths)):
-        if not _is_inside(path, (*kept, *others)):
-            kept.append(path)
-    return tuple(kept)
+        if not _is_inside(path, (*result, *others)):
+            result.append(path)
+    return tuple(result)
 
 
 def _is_inside(path: str, folders: Iterable[str]) -> bool:

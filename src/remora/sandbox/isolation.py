@@ -85,16 +85,16 @@ def _problem_of(level: int) -> str:
     if level == BUBBLEWRAP and not bubblewrap_path():
         return "bwrap is not installed"
     try:
-        with tempfile.TemporaryDirectory(prefix="remora-trial-") as made, ExitStack() as stack:
-            result = _run_probe(level, Path(made).resolve(), stack)
+        with tempfile.TemporaryDirectory(prefix="remora-trial-") as folder, ExitStack() as stack:
+            result = _run_probe(level, Path(folder).resolve(), stack)
     except (HostError, OSError) as error:
         return str(error)
     return "" if result == "held" else f"a process at L{level} {result}"
 
 
-def _run_probe(level: int, made: Path, stack: ExitStack) -> str:
+def _run_probe(level: int, folder_inside: Path, stack: ExitStack) -> str:
     """Run the probe at a level and return its output: `held`, or what it could do."""
-    inside, scratch, outside = (made / name for name in ("inside", "scratch", "outside"))
+    inside, scratch, outside = (folder_inside / name for name in ("inside", "scratch", "outside"))
     for folder in (inside, scratch, outside):
         folder.mkdir()
     (outside / "secret").write_text("secret")

@@ -61,9 +61,9 @@ class OverlayMounts:
             _end(self._child)
         try:
             make_private(self._place)
-            below, place = (os.path.realpath(path) for path in (self._below, self._place))
+            lower, place = (os.path.realpath(path) for path in (self._below, self._place))
             child = subprocess.Popen(
-                [*bare_interpreter_argv("layer_mounts"), below, place],
+                [*bare_interpreter_argv("layer_mounts"), lower, place],
                 cwd="/",
                 env={"PATH": PATH},
                 stdin=subprocess.PIPE,

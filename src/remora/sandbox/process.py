@@ -69,8 +69,8 @@ def run_attached(
     report = bytearray()
     with start_supervised(command, used, (subprocess.DEVNULL, stdout, None)) as (_, lifeline):
         until = time.monotonic() + command.seconds + GRACE_SECONDS
-        while (left := until - time.monotonic()) > 0:
-            if select.select([lifeline.report_reader], [], [], left)[0]:
+        while (seconds := until - time.monotonic()) > 0:
+            if select.select([lifeline.report_reader], [], [], seconds)[0]:
                 if not (chunk := os.read(lifeline.report_reader, _CHUNK)):
                     break
                 report += chunk
@@ -106,8 +106,8 @@ class _Pump:
                 self._selector.register(descriptor, selectors.EVENT_READ)
             os.set_blocking(self._stdin.fileno(), False)
             self._selector.register(self._stdin, selectors.EVENT_WRITE)
-            while self._sinks and (left := deadline - time.monotonic()) > 0:
-                for key, _ in self._selector.select(left):
+            while self._sinks and (seconds := deadline - time.monotonic()) > 0:
+                for key, _ in self._selector.select(seconds):
                     if key.fileobj is self._stdin:
                         self._feed()
                     else:
@@ -128,6 +128,6 @@ class _Pump:
             del self._sinks[descriptor]
             return
         sink = self._sinks[descriptor]
-        room = self._limit - len(sink)
-        sink += chunk[:room] if room < len(chunk) else chunk
-        self.truncated = self.truncated or room < len(chunk)
+        free = self._limit - len(sink)
+        sink += chunk[:free] if free < len(chunk) else chunk
+        self.truncated = self.truncated or free < len(chunk)

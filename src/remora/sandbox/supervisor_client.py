@@ -136,7 +136,7 @@ def bare_interpreter_argv(module: str) -> list[str]:
 def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list[str]:
     paths = resolve_paths(command.confinement, command.folder)
     cpu = math.ceil(command.seconds * (os.cpu_count() or 1)) + 5
-    given: dict[str, list[object]] = {
+    values: dict[str, list[object]] = {
         "level": [level],
         "lifeline": [lifeline.child_end],
         "report": [lifeline.report_writer],
@@ -152,7 +152,7 @@ def _words(command: Command, level: int, lifeline: Lifeline, spare: str) -> list
         "link": list(paths.links),
         "to": list(paths.links.values()),
     }
-    return encode_record(given, command.argv)
+    return encode_record(values, command.argv)
 
 
 def _spawn(

@@ -105,12 +105,12 @@ def read_text_lines(
     found: dict[int, bytearray] = {number: bytearray() for number in range(first, last + 1)}
     number = 1
     for piece in store.pieces(digest):
-        ended = piece.count(b"\n")
-        if number <= last and number + ended >= first:
+        newlines = piece.count(b"\n")
+        if number <= last and number + newlines >= first:
             for at, part in enumerate(piece.split(b"\n"), number):
                 if at in found:
                     found[at] += part[: 4 * LINE_LIMIT - len(found[at])]
-        number += ended
+        number += newlines
     lines = [bytes(line) for at, line in found.items() if at <= number]
     return [line.decode("utf-8", "ignore")[:LINE_LIMIT] for line in lines], number
 
@@ -134,8 +134,8 @@ def may_contain_reference(data: bytes | msgspec.Raw) -> bool:
 def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
     """Return the data of an event with references resolved. Raises StreamDamaged if not JSON."""
     data = event_data(event)
-    whole: dict[str, Any] = resolve(data, store) if may_contain_reference(event.data) else data
-    return whole
+    resolved: dict[str, Any] = resolve(data, store) if may_contain_reference(event.data) else data
+    return resolved
 
 
 def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
@@ -165,13 +165,13 @@ def _resolved(event: Event, store: ObjectStore) -> Event:
 
 
 def _without_values(event: Event) -> Event:
-    given = msgspec.json.decode(event.data, type=dict[str, msgspec.Raw])
+    fields = msgspec.json.decode(event.data, type=dict[str, msgspec.Raw])
     kind = PAYLOADS.get(event.type, Payload)
     for field in msgspec.structs.fields(kind):
-        first = bytes(memoryview(given.get(field.encode_name, b""))[:1])
+        first = bytes(memoryview(fields.get(field.encode_name, b""))[:1])
         if field.type is Any or (field.type == list[Any] and first == b"["):
-            given.pop(field.encode_name, None)
-    return msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(given)))
+            fields.pop(field.encode_name, None)
+    return msgspec.structs.replace(event, data=msgspec.Raw(msgspec.json.encode(fields)))
 
 
 def first_and_last_lines(text: str) -> tuple[list[str], list[str]]:

@@ -112,9 +112,9 @@ class _BatchOutput:
                     f"git cannot read the object {blob}",
                     hint="is its file under .git/objects a regular file? `git fsck` checks",
                 )
-        if not (more := os.read(self._stream, 1 << 20)):
+        if not (data := os.read(self._stream, 1 << 20)):
             raise OutsideError(f"git ended without the object {blob}", hint="run `git fsck`")
-        self._buffer += more
+        self._buffer += data
 
 
 def pin_commit(root: Path, run_id: str, commit: str) -> None:

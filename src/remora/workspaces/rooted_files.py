@@ -97,7 +97,7 @@ class RootedFiles:
 
     def glob(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
         """Return matching regular files, sorted; `look` gets each folder first and may raise."""
-        wanted = glob_regex("/".join(_parts(pattern)))
+        pattern_regex = glob_regex("/".join(_parts(pattern)))
         deep = "**" in pattern
         depth = pattern.count("/")
         found: _Names = []
@@ -107,7 +107,7 @@ class RootedFiles:
             if look is not None:
                 look()
             folders, files = self._entries(prefix)
-            found += [path for path in files if wanted.fullmatch(path)]
+            found += [path for path in files if pattern_regex.fullmatch(path)]
             if deep or prefix.count("/") < depth:
                 waiting += [path + "/" for path in folders]
         return sorted(found)
@@ -133,15 +133,15 @@ class RootedFiles:
     @contextmanager
     def open_parent(self, rel: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
         """Open the folder of `rel`; yield its descriptor and the file name. `make` creates folders."""
-        *above, name = _parts(rel)
+        *folders, name = _parts(rel)
         with _host_errors(rel):
             try:
-                folder = self._open("/".join(above), _FOLDER)
+                folder = self._open("/".join(folders), _FOLDER)
             except FileNotFoundError:
                 if not make:
                     raise
-                self._make(above)
-                folder = self._open("/".join(above), _FOLDER)
+                self._make(folders)
+                folder = self._open("/".join(folders), _FOLDER)
         try:
             yield folder, os.fsencode(name)
         finally:

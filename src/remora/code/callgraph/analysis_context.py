@@ -176,10 +176,10 @@ class Context(Solver):
         grows = True
         while grows:
             grows = False
-            for module, others in sources.items():
+            for module, exported_again in sources.items():
                 file = self._files.file(module)
                 has_all = file is not None and file.lowered.exports is not None
-                offered = {name for other in others for name in exported[other]}
+                offered = {name for other in exported_again for name in exported[other]}
                 names = {name for name in offered if has_all or not name.startswith("_")}
                 if not names <= exported[module]:
                     exported[module] |= names

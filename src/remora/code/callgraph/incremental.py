@@ -142,14 +142,14 @@ def _module_inputs(program: Program, moved: Collection[str]) -> Iterator[int]:
     if not moved:
         return
     unmoved = set(program.paths()).difference(moved)
-    kept = {folder for path in unmoved for folder in _parent_folders(path)}
+    folders = {folder for path in unmoved for folder in _parent_folders(path)}
     for path in moved:
         folder, _, file = path.rpartition("/")
         stem = file.removesuffix(".py")
         yield input_bit(FOLDER, folder)
         yield input_bit(MODULE, stem)
         for parent in _parent_folders(path):
-            if parent not in kept:
+            if parent not in folders:
                 yield input_bit(MODULE, parent.rpartition("/")[2])
         for other in program.mentioning(stem):
             lowered = program.lowered(other)

@@ -105,8 +105,8 @@ class Solver:
         if (known := cache.get(key)) is None:
             outer, self.inputs = self.inputs, 0
             try:
-                made = make()
-                known = cache[key] = (made, self._intern(self.inputs))
+                result = make()
+                known = cache[key] = (result, self._intern(self.inputs))
             finally:
                 self.inputs = outer
         self.inputs |= known[1]

@@ -92,9 +92,9 @@ class PytestFile:
     def defines_fixture(self, name: str) -> bool:
         return name in self._fixtures.values()
 
-    def tests(self, within: str = "") -> Iterator[str]:
+    def tests(self, class_name: str = "") -> Iterator[str]:
         """Yield qualnames of the test functions of the file or of one class."""
-        prefix = f"{within}." if within else ""
+        prefix = f"{class_name}." if class_name else ""
         for qualname in self._functions:
             if qualname.startswith(prefix) and self.role(qualname) == ("test", qualname):
                 yield qualname
@@ -166,10 +166,10 @@ class PytestFile:
             if self.role(qualname) is not None:
                 yield qualname, [param.name for param in scope.params]
                 yield qualname, self._fixtures_in_marks(self._decorators(scope))
-        for within, scope in [("", self._lowered.scopes[0]), *self.classes.items()]:
+        for class_name, scope in [("", self._lowered.scopes[0]), *self.classes.items()]:
             marks = [bind.term for bind in scope.binds.get("pytestmark", ()) if bind.kind == VALUE]
             names = list(self._fixtures_in_marks([*self._decorators(scope), *marks]))
-            for test in self.tests(within) if names else ():
+            for test in self.tests(class_name) if names else ():
                 yield test, names
 
     def _fixtures_in_marks(self, marks: Iterable[Any]) -> Iterator[str]:

@@ -159,7 +159,7 @@ class PytestProject:
             return False
         bases = self._bases(path, qualname)
         return pytest_file.is_unittest_case(qualname) or any(
-            self._is_unittest_case(*one, depth + 1) for one in bases
+            self._is_unittest_case(*base, depth + 1) for base in bases
         )
 
     def _defining(self, name: str) -> list[str]:

@@ -9,8 +9,8 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 def only_docstrings_changed(before: bytes, after: bytes) -> bool:
     """True if both contents parse and their syntax trees differ at most in docstrings."""
-    one, other = _without_docstrings(before), _without_docstrings(after)
-    return one is not None and one == other
+    old, new = _without_docstrings(before), _without_docstrings(after)
+    return old is not None and old == new
 
 
 def _without_docstrings(content: bytes) -> str | None:

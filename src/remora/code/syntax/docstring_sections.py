@@ -91,9 +91,11 @@ def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
             yield from _google_entries(lines, number)
         elif UNDERLINE.fullmatch(lines[number]):
             underlines.append(number)
-    for number, below in zip_longest(underlines, underlines[1:]):
+    for number, next_number in zip_longest(underlines, underlines[1:]):
         if number:
-            yield from _numpy_entries(lines[number - 1 : below and max(number + 1, below - 1)])
+            yield from _numpy_entries(
+                lines[number - 1 : next_number and max(number + 1, next_number - 1)]
+            )
 
 
 def _section_starts(text: str) -> Iterator[tuple[int, str]]:

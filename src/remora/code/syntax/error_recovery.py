@@ -177,8 +177,8 @@ class _Recovery:
         line = self.rows.lines[first]
         margin = line[: len(line) - len(line.lstrip())]
         found = self._parsed(first, head, tail=f"{margin}class _: pass")
-        one = found[0]
-        return one.decorator_list if isinstance(one, ast.ClassDef) else []
+        decorated = found[0]
+        return decorated.decorator_list if isinstance(decorated, ast.ClassDef) else []
 
     def _compound(self, piece: _Piece, depth: int, *, strings: bool) -> ast.stmt:
         """Return the blocks of a compound statement as one `if`."""

@@ -33,7 +33,7 @@ def _module_prefix(package: tuple[str, ...], node: ast.ImportFrom) -> str:
     module = f"{node.module}." if node.module else ""
     if not node.level:
         return module
-    kept = len(package) - node.level + 1
-    if kept < 0 or (kept == 0 and not module):
+    parts = len(package) - node.level + 1
+    if parts < 0 or (parts == 0 and not module):
         return "." * node.level + module
-    return "".join(f"{part}." for part in package[:kept]) + module
+    return "".join(f"{part}." for part in package[:parts]) + module

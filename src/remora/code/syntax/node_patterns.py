@@ -16,11 +16,11 @@ def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
     A pattern is a name or a case-sensitive glob, compared with `path:qualname` and with the
     qualname; a leading `node:` is ignored. An exact name is not a glob: paths may contain brackets.
     """
-    wanted = pattern.removeprefix("node:")
+    name = pattern.removeprefix("node:")
     known = tuple(keys)
-    if exact := tuple(key for key in known if wanted in _names(key)):
+    if exact := tuple(key for key in known if name in _names(key)):
         return exact
-    matches = re.compile(fnmatch.translate(wanted)).match
+    matches = re.compile(fnmatch.translate(name)).match
     return tuple(key for key in known if any(map(matches, _names(key))))
 
 

@@ -83,5 +83,5 @@ def node_summary(node: Node) -> str:
     text = node.signature or f"module {escape_path(node.path)}"
     if node.docstring:
         text += f": {node.docstring}"
-    room = SUMMARY_LIMIT - len(count)
-    return (text if len(text) <= room else text[: room - 1] + "…") + count
+    limit = SUMMARY_LIMIT - len(count)
+    return (text if len(text) <= limit else text[: limit - 1] + "…") + count

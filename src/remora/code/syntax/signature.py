@@ -39,9 +39,9 @@ def has_type_hints(node: FunctionNode) -> bool:
         return False
     args = node.args
     params = args.posonlyargs + args.args + args.kwonlyargs
-    for rest in (args.vararg, args.kwarg):
-        if rest is not None:
-            params.append(rest)
+    for variadic in (args.vararg, args.kwarg):
+        if variadic is not None:
+            params.append(variadic)
     for arg in params:
         if arg.annotation is None and not (arg is params[0] and arg.arg in _UNANNOTATED):
             return False
@@ -56,9 +56,9 @@ def docstring_summary(body: Sequence[ast.stmt]) -> str | None:
 
 def first_text_line(text: str) -> str:
     """Return the first non-blank line of `text`; "" if all are blank."""
-    whole = text.strip()
-    end = whole.find("\n")  # cheaper than splitting a long docstring
-    lines = (whole if end < 0 else whole[:end]).splitlines()
+    stripped = text.strip()
+    end = stripped.find("\n")  # cheaper than splitting a long docstring
+    lines = (stripped if end < 0 else stripped[:end]).splitlines()
     return printable(lines[0]) if lines else ""
 
 

@@ -41,10 +41,10 @@ def module_span(source: Source) -> tuple[Span, str]:
     end = len(source.starts) - 1
     lines = source.raw_lines(1, end)
     digest = sha256(lines)
-    whole = digest.hexdigest()
+    file_hash = digest.hexdigest()
     digest.update(source.raw[len(lines) :])
     body_hash = _body_hash(source, without_docstring(source.tree.body))
-    return Span(1, end, whole, body_hash), digest.hexdigest()
+    return Span(1, end, file_hash, body_hash), digest.hexdigest()
 
 
 def without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:

@@ -31,8 +31,8 @@ class HealthCheck:
     @property
     def notes(self) -> tuple[str, ...]:
         """Problems, in sentences."""
-        gone = "the root is gone" if self._gone is not None else ""
-        return tuple(note for note in (gone, self._memory_note) if note)
+        root_note = "the root is gone" if self._gone is not None else ""
+        return tuple(note for note in (root_note, self._memory_note) if note)
 
     def verdict(self, now: float, *, settled: bool) -> Verdict | None:
         """Return how to end, and why; None to continue. `settled`: all files have been read once."""

@@ -42,11 +42,11 @@ def main() -> int:
         messages.flush()
         if received(sys.stdin.buffer) != GO:
             return 0
-        most = max(MOST_MB, (memory_mb() or 0) + ROOM_MB)
+        limit = max(MOST_MB, (memory_mb() or 0) + ROOM_MB)
         for portion in find_links(about):
             messages.write(framed(msgspec.msgpack.encode(portion)))
             messages.flush()
-            if (memory_mb() or 0) > most:
+            if (memory_mb() or 0) > limit:
                 return FULL
     except HubDamaged:
         return DAMAGED

@@ -37,7 +37,7 @@ def begin_round(db: Path) -> LinkRound:
     if before:
         inputs, renewed = invalidated(program, new_linker().alias_digest, before, carried)
     # a carried row of a gone node to which no name leads any more is not needed
-    gone = {
+    uncarried = {
         key
         for key, now in renewed.items()
         if not now.names and carried[key].names and key not in missing
@@ -51,9 +51,9 @@ def begin_round(db: Path) -> LinkRound:
     todo: dict[str, list[str]] = {}
     for key in missing:
         todo.setdefault(split_node_key(key)[0], []).append(key)
-    rows = tuple(_carried_row(key, now) for key, now in renewed.items() if key not in gone)
-    beginning = Beginning(base, tuple(stale), rows, tuple(gone))
-    return LinkRound(beginning, todo, new_linker, carried.keys() - gone)
+    rows = tuple(_carried_row(key, now) for key, now in renewed.items() if key not in uncarried)
+    beginning = Beginning(base, tuple(stale), rows, tuple(uncarried))
+    return LinkRound(beginning, todo, new_linker, carried.keys() - uncarried)
 
 
 def find_links(about: LinkRound) -> Iterator[Portion]:
@@ -77,8 +77,8 @@ def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
     try:
         links = tuple(_link_row(linker, key) for key in keys)
         carried: dict[str, CarriedRow] = {}
-        while more := linker.alias_dependent - known - carried.keys():
-            carried |= {key: _carried_row(key, linker.alias_digest(key)) for key in sorted(more)}
+        while unknown := linker.alias_dependent - known - carried.keys():
+            carried |= {key: _carried_row(key, linker.alias_digest(key)) for key in sorted(unknown)}
     except RemoraError:
         raise
     except Exception as error:  # noqa: BLE001 (a bug of ours must not cost all others their links)

@@ -204,13 +204,13 @@ class LinkScheduler:
 
 def _summary(failed: list[Unlinked]) -> str:
     """Return which nodes have no links, and why."""
-    some = "; ".join(
+    reasons = "; ".join(
         f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MOST_TOLD]
     )
-    more = f"; and {len(failed) - _MOST_TOLD} more" if len(failed) > _MOST_TOLD else ""
+    rest = f"; and {len(failed) - _MOST_TOLD} more" if len(failed) > _MOST_TOLD else ""
     return (
         "links are found on request, not in advance, because those of some nodes cannot be found, "
-        f"which is a bug: {some}{more}"
+        f"which is a bug: {reasons}{rest}"
     )
 
 

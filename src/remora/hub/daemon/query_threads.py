@@ -136,8 +136,8 @@ class NewestQueries:
         try:
             for _ in range(_TRIES - 1):
                 with suppress(_TornError):
-                    found, whole = self._made(question, until)
-                    if whole:
+                    found, consistent = self._made(question, until)
+                    if consistent:
                         return found
             return self._made(question, until)[0]
         except (Refused, NotFound):

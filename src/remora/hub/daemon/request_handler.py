@@ -162,8 +162,8 @@ class RequestHandler:
 
             # an answer begun before a change that this request waited for is of another generation
             same = (self._known.generation, fresh, _subject(request))
-            generation, result, kept = await self._threads.ask(ask, same)
-        if kept:
+            generation, result, cached = await self._threads.ask(ask, same)
+        if cached:
             return self._cached(request, generation, result)
         return answer_line(request, generation, result)
 
@@ -218,9 +218,9 @@ def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
 
 def _portions(keys: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
     """Split keys into portions of at most `size`; one empty portion if there are none."""
-    left = iter(keys)
-    portion = tuple(islice(left, size))
+    remaining = iter(keys)
+    portion = tuple(islice(remaining, size))
     while True:
         yield portion
-        if not (portion := tuple(islice(left, size))):
+        if not (portion := tuple(islice(remaining, size))):
             return

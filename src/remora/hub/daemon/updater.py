@@ -75,9 +75,9 @@ class Updater:
         watcher = self.watcher
         # inotify events are queued when a change returns; other watchers have to prove it
         settled = watcher.kind == "inotify" or watcher.settled(_SETTLE_S)
-        seen = watcher.drain()
-        self.pending.add(self._gone_first(seen.paths))
-        if not (settled and seen.complete and watcher.healthy):
+        changes = watcher.drain()
+        self.pending.add(self._gone_first(changes.paths))
+        if not (settled and changes.complete and watcher.healthy):
             self.pending.want_sweep()
         if self.pending:
             self._wake.set()
@@ -98,11 +98,11 @@ class Updater:
         while not self.pending.reached(ticket):
             self._urgent.set()
             since = self.pending.only_elsewhere_since(ticket)
-            left = (until if since is None else min(until, since + patience)) - time.monotonic()
-            if left <= 0:
+            seconds = (until if since is None else min(until, since + patience)) - time.monotonic()
+            if seconds <= 0:
                 return False
             try:
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(seconds):
                     await self._moved.wait()
             except TimeoutError:
                 continue

@@ -131,12 +131,12 @@ class Indexer:
         Files over `defer_over` bytes are in `deferred`, for `supply`. `analyse` replaces the
         default.
         """
-        wanted = set(paths)
-        there = self._members.belonging(wanted)
+        requested = set(paths)
+        there = self._members.belonging(requested)
         work = self._work(source)
         read = analyse or self._analyse
         with self._open() as reader, _collecting_nothing():
-            work.remove(wanted - there)
+            work.remove(requested - there)
             for path in sorted(there):
                 if (content := work.read(reader, path)) is None:
                     continue
@@ -241,9 +241,9 @@ class _Work:
         )
 
     def _write(self) -> None:
-        gone = tuple(map(escape_path, self._gone))
+        removed = tuple(map(escape_path, self._gone))
         applied = self._store.apply(
-            Batch(updates=tuple(self._updates), gone=gone, source=self._source)
+            Batch(updates=tuple(self._updates), gone=removed, source=self._source)
         )
         self._changed.update(applied.changed)
         self._rebuilt |= applied.rebuilt

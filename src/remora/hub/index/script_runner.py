@@ -57,14 +57,14 @@ def scan_imports(hosts: Hosts) -> tuple[str, ...]:
     return _run("scan_imports", {}, hosts, tuple[str, ...])
 
 
-def find_callers(nodes: tuple[str, ...], most: int, hosts: Hosts) -> tuple[str, ...]:
+def find_callers(nodes: tuple[str, ...], limit: int, hosts: Hosts) -> tuple[str, ...]:
     """Return keys, by the host's `callers`."""
-    return _run("find_callers", {"nodes": nodes, "most": most}, hosts, tuple[str, ...])
+    return _run("find_callers", {"nodes": nodes, "most": limit}, hosts, tuple[str, ...])
 
 
-def find_tests(nodes: tuple[str, ...], most: int, hosts: Hosts) -> tuple[str, ...]:
+def find_tests(nodes: tuple[str, ...], limit: int, hosts: Hosts) -> tuple[str, ...]:
     """Return keys, by the host's `tests`."""
-    return _run("find_tests", {"nodes": nodes, "most": most}, hosts, tuple[str, ...])
+    return _run("find_tests", {"nodes": nodes, "most": limit}, hosts, tuple[str, ...])
 
 
 def load_all() -> None:
@@ -83,10 +83,10 @@ def _script(name: str) -> Script:
 
 
 def _run(name: str, inputs: dict[str, Any], hosts: Hosts, result: type[_Result]) -> _Result:
-    given = {
+    inputs_as_lists = {
         word: list(value) if isinstance(value, tuple) else value for word, value in inputs.items()
     }
-    run = _script(name).run(given, hosts, limits=_LIMITS, clock=_EPOCH, seed=0)
+    run = _script(name).run(inputs_as_lists, hosts, limits=_LIMITS, clock=_EPOCH, seed=0)
     if run.error is not None:
         raise run.error
     try:

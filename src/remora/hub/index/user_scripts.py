@@ -59,8 +59,8 @@ class UserScripts:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
             together = _Spent()
             self._scripts = [_Own(Path(name).stem, source, together) for name, source in read]
-            whole = repr([(own.name, own.sha256) for own in self._scripts])
-            self._state = hashlib.sha256(whole.encode()).hexdigest() if self._scripts else ""
+            listing = repr([(own.name, own.sha256) for own in self._scripts])
+            self._state = hashlib.sha256(listing.encode()).hexdigest() if self._scripts else ""
             self._stamps = stamps
         return self._state
 
@@ -69,13 +69,13 @@ class UserScripts:
         return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
 
     def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
-        given: dict[str, Any] = msgspec.to_builtins(node)
-        del given[
+        node_facts: dict[str, Any] = msgspec.to_builtins(node)
+        del node_facts[
             "line_start"
         ]  # without line numbers: an edit above the node does not change its facts
-        given |= {"file_path": facts.path, "partial": facts.partial}
-        digest = hashlib.sha256(msgspec.json.encode(given)).digest()
-        return {own.name: own.value(given, digest) for own in self._scripts}
+        node_facts |= {"file_path": facts.path, "partial": facts.partial}
+        digest = hashlib.sha256(msgspec.json.encode(node_facts)).digest()
+        return {own.name: own.value(node_facts, digest) for own in self._scripts}
 
     def _stamped(self) -> tuple[tuple[object, ...], ...]:
         try:
@@ -127,20 +127,20 @@ class _Own:
         self._together = together
         self._values: dict[bytes, Any] = {}
 
-    def value(self, given: dict[str, Any], digest: bytes) -> Any:
+    def value(self, facts: dict[str, Any], digest: bytes) -> Any:
         """Return the script's value; `digest` covers all its inputs."""
         if digest not in self._values:
             if len(self._values) >= _MOST_KEPT:
                 self._values.clear()
-            self._values[digest] = self._run(given)
+            self._values[digest] = self._run(facts)
         return self._values[digest]
 
-    def _run(self, given: dict[str, Any]) -> Any:
+    def _run(self, facts: dict[str, Any]) -> Any:
         if isinstance(self._script, str):
             return _failed(self._script)
         began = time.monotonic()
         takes = [spec.name for spec in self._script.inputs]
-        inputs = {"node": given} if "node" in takes else {}
+        inputs = {"node": facts} if "node" in takes else {}
         run = self._script.run(inputs, {}, limits=_LIMITS, clock=_EPOCH, seed=0)
         exhausted = run.error is not None and run.error.kind in ("limit", "crashed")
         for spent in (self._spent, self._together):
@@ -155,8 +155,8 @@ class _Own:
     def _given_up(self) -> str | None:
         """Return why the script is disabled; all bad scripts together share the limit of one."""
         own, together = self._spent, self._together
-        most = 1 if together.exhausted > _MOST_EXHAUSTED_TOGETHER else _MOST_EXHAUSTED
-        if own.exhausted >= most:
+        limit = 1 if together.exhausted > _MOST_EXHAUSTED_TOGETHER else _MOST_EXHAUSTED
+        if own.exhausted >= limit:
             return f"not run any more: it ran into its limits, {own.exhausted} of {own.runs} times"
         mean = together.seconds / together.runs
         if together.too_slow and own.seconds >= mean * own.runs:

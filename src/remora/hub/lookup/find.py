@@ -61,29 +61,29 @@ class Asked(NamedTuple):
     folder: Path
 
 
-async def find_node(asked: Asked, hub: Hub, aside: Aside) -> FoundNode:
+async def find_node(name_query: Asked, hub: Hub, aside: Aside) -> FoundNode:
     """Return the node that a name means.
 
     Raises NotFound with the nearest names, UsageError (several nodes), OutsideError (no source).
     """
-    asked = asked._replace(name=unpasted(asked.name))
-    name, root, folder = asked
-    whole = whole_keys(name, root, folder)
-    for query in queries(name, whole):
+    name_query = name_query._replace(name=unpasted(name_query.name))
+    name, root, folder = name_query
+    full_keys = whole_keys(name, root, folder)
+    for query in queries(name, full_keys):
         answer = await hub.search(query, _MOST_FOUND)
         kinds = {n["key"]: n["node_type"] for n in answer["nodes"]} if answer else {}
-        meant = _first(whole, kinds) or called_so(name, kinds)
+        meant = _first(full_keys, kinds) or called_so(name, kinds)
         if len(meant) == 1:
             return FoundNode(meant[0], kinds[meant[0]], _further(meant[0], kinds))
         if meant:
             raise UsageError(f"several nodes are called {name}", hint=_listed(meant))
     # a search ignores unprintable names, and needs a daemon or an index
-    if there := _first(whole, await hub.get_context(whole)):
+    if there := _first(full_keys, await hub.get_context(full_keys)):
         return FoundNode(there[0])
-    if (elsewhere := await aside(lambda current: _elsewhere(asked, current))) is not None:
+    if (elsewhere := await aside(lambda current: _elsewhere(name_query, current))) is not None:
         return FoundNode(elsewhere)
     is_answered = await hub.search(name, 1) is not None
-    raise await aside(lambda current: _unknown(asked, current, is_answered=is_answered))
+    raise await aside(lambda current: _unknown(name_query, current, is_answered=is_answered))
 
 
 def unanswered() -> OutsideError:
@@ -95,16 +95,16 @@ def unanswered() -> OutsideError:
     )
 
 
-def _elsewhere(asked: Asked, current: Current) -> str | None:
+def _elsewhere(query: Asked, current: Current) -> str | None:
     """Return the key for a line of a file, or for an imported name."""
-    if (place := line_named(asked.name)) is not None:
-        keys = whole_keys(place.path, asked.root, asked.folder)
+    if (place := line_named(query.name)) is not None:
+        keys = whole_keys(place.path, query.root, query.folder)
         return current.at_line([split_node_key(key)[0] for key in keys], place.line)
-    return None if ":" in asked.name or "/" in asked.name else current.imported(asked.name)
+    return None if ":" in query.name or "/" in query.name else current.imported(query.name)
 
 
-def _unknown(asked: Asked, current: Current, *, is_answered: bool) -> Exception:
-    name, root, folder = asked
+def _unknown(query: Asked, current: Current, *, is_answered: bool) -> Exception:
+    name, root, folder = query
     keys = current.keys()
     paths = {split_node_key(key)[0] for key in keys}
     wrong = no_node(name, root, folder, paths, limit=current.file_limit)
@@ -117,12 +117,12 @@ def _further(key: str, known: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(further, key=lambda each: int(each.rpartition("#")[2])))
 
 
-def _first(wanted: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return the first known key of `wanted`."""
-    return [key for key in wanted if key in known][:1]
+def _first(candidates: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return the first known key of `candidates`."""
+    return [key for key in candidates if key in known][:1]
 
 
 def _listed(keys: Sequence[str]) -> str:
-    shown = "\n".join(f"  {key.removeprefix('node:')}" for key in keys[:_MOST_LISTED])
-    more = len(keys) - _MOST_LISTED
-    return "name one of them:\n" + shown + (f"\n  and {more} more" if more > 0 else "")
+    listed = "\n".join(f"  {key.removeprefix('node:')}" for key in keys[:_MOST_LISTED])
+    hidden = len(keys) - _MOST_LISTED
+    return "name one of them:\n" + listed + (f"\n  and {hidden} more" if hidden > 0 else "")

@@ -39,8 +39,8 @@ def line_named(name: str) -> AtLine | None:
 def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
     """Return the keys that `name` may spell, likeliest first, also as a path in `folder`."""
     path, qualname = parted(name)
-    below = _below(path, root, folder)
-    paths = [path, escape_path(path)] if below is None else [path, escape_path(path), below]
+    relative = _below(path, root, folder)
+    paths = [path, escape_path(path)] if relative is None else [path, escape_path(path), relative]
     if path.startswith(("./", "../")):
         paths.reverse()
     return list(dict.fromkeys(node_key(each, qualname) for each in paths if each))
@@ -49,8 +49,8 @@ def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
 def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
     """Return search queries for the nodes that `name` may mean; `keys` are its full spellings."""
     plain = name.removeprefix("node:")
-    asked = (plain, *(key.removeprefix("node:") for key in keys))
-    words = (" ".join(_BETWEEN.split(each.removesuffix(f":{MODULE}"))).strip() for each in asked)
+    names = (plain, *(key.removeprefix("node:") for key in keys))
+    words = (" ".join(_BETWEEN.split(each.removesuffix(f":{MODULE}"))).strip() for each in names)
     return iter(dict.fromkeys(words))
 
 

@@ -88,8 +88,8 @@ def _outside(path: str, root: Path) -> NotFound:
 def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
     """Return the error for a name or key that is not among `keys`."""
     near = _nearest(name, near_pool(name, keys))
-    shown = ", ".join(key.removeprefix("node:") for key in near)
-    hint = f"did you mean {shown}?" if near else "`remora hub search WORD` looks for nodes"
+    listed = ", ".join(key.removeprefix("node:") for key in near)
+    hint = f"did you mean {listed}?" if near else "`remora hub search WORD` looks for nodes"
     return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
 
 
@@ -109,8 +109,8 @@ def near_pool(name: str, keys: Iterable[str]) -> list[str]:
     known = list(keys)
     if len(known) <= _ENOUGH:
         return known
-    wanted = _pairs(name)
-    return heapq.nlargest(_ENOUGH, known, key=lambda key: len(wanted & _pairs(key)))
+    pairs = _pairs(name)
+    return heapq.nlargest(_ENOUGH, known, key=lambda key: len(pairs & _pairs(key)))
 
 
 def _pairs(key: str) -> set[str]:

@@ -75,8 +75,8 @@ class GitRules:
     def __init__(self, root: Path, places: GitPaths) -> None:
         self._root = root
         resolved = root.resolve()
-        within = (place for place in (resolved, *resolved.parents) if places.top in place.parents)
-        self._levels = {place: repository_at(place) for place in within}
+        folders = (place for place in (resolved, *resolved.parents) if places.top in place.parents)
+        self._levels = {place: repository_at(place) for place in folders}
         self._top, self._own = places.top, dot_git(places.top)
         self._sources = [RememberedFile(path) for path in places.sources]
         self._index = RememberedFile(places.index_file)
@@ -97,7 +97,7 @@ class GitRules:
         self._submodules = frozenset(submodules)
 
     def moved(self) -> bool:
-        levels = any(repository_at(place) != then for place, then in self._levels.items())
+        levels = any(repository_at(place) != before for place, before in self._levels.items())
         sources = any(witness.moved() for witness in self._sources)
         return levels or sources or dot_git(self._top) != self._own
 
@@ -119,24 +119,26 @@ class GitRules:
         """Do nothing: no file is cached."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        asked = [
+        unknown = [
             path for path in files if path not in self.tracked.get(path.rpartition("/")[0], ())
         ]
-        made = {folder for folder in folders if folder.rpartition("/")[2] == "node_modules"}
-        return made | self._ask([folder for folder in folders if folder not in made] + asked)
+        modules = {folder for folder in folders if folder.rpartition("/")[2] == "node_modules"}
+        return modules | self._ask(
+            [folder for folder in folders if folder not in modules] + unknown
+        )
 
     def _ask(self, paths: Sequence[str]) -> set[str]:
         """Return the ignored paths, and those that git refuses because they changed meanwhile."""
         found: set[str] = set()
-        rest = paths
-        while rest:
-            ignored, refused = self._questions.ignored(rest)
+        remaining = paths
+        while remaining:
+            ignored, refused = self._questions.ignored(remaining)
             found |= ignored
             if refused is None:
                 break
             git_index(self._root)  # raises if the error is not about this path
             found.add(refused)
-            rest = rest[rest.index(refused) + 1 :]
+            remaining = remaining[remaining.index(refused) + 1 :]
         return found
 
     def rest(self) -> None:
@@ -147,9 +149,9 @@ class GitRules:
             return None
         if not _OF_OTHERS.intersection(marks):
             return True if folder in self._submodules else None
-        made = "pyvenv.cfg" in marks and is_dependency_folder(self._root, folder)
+        is_environment = "pyvenv.cfg" in marks and is_dependency_folder(self._root, folder)
         own = folder not in self.around and ".git" in marks
-        return made or (own and is_repository(self._root / folder))
+        return is_environment or (own and is_repository(self._root / folder))
 
 
 class WalkRules:
@@ -164,8 +166,8 @@ class WalkRules:
         places = (root.resolve(), *root.resolve().parents)
         self._levels = {place: repository_at(place) for place in places}
         ours = [Path.home() / ".gitconfig", Path.home() / ".config/git/config"]
-        above = [p / ".gitignore" for p in places[1:] if any(self._levels.values())]
-        self._sources = [RememberedFile(path) for path in (*ours, *above)]
+        ignore_files = [p / ".gitignore" for p in places[1:] if any(self._levels.values())]
+        self._sources = [RememberedFile(path) for path in (*ours, *ignore_files)]
         self._patterns = IgnoreRules()
         again = time.monotonic() + again_s
         # git may have failed once for lack of memory or processes
@@ -174,7 +176,7 @@ class WalkRules:
     def moved(self) -> bool:
         if time.monotonic() > self._until:
             return True
-        levels = any(repository_at(place) != then for place, then in self._levels.items())
+        levels = any(repository_at(place) != before for place, before in self._levels.items())
         return levels or any(witness.moved() for witness in self._sources)
 
     def indexed(self) -> Reindexed | None:
@@ -204,8 +206,8 @@ class WalkRules:
         output = folder.rpartition("/")[2] in BUILD_FOLDERS
         if not output and "pyvenv.cfg" not in marks:
             return None
-        made = "pyvenv.cfg" in marks and is_dependency_folder(self._root, folder)
-        return made or (output and is_tool_output(self._root, folder))
+        is_environment = "pyvenv.cfg" in marks and is_dependency_folder(self._root, folder)
+        return is_environment or (output and is_tool_output(self._root, folder))
 
 
 def _with_those_above(folders: Iterable[str]) -> set[str]:

@@ -73,8 +73,8 @@ class IgnoreCache:
         return matters
 
     def _is_in_what_is_out(self, path: str) -> bool:
-        above = with_ancestors(path.rpartition("/")[0])
-        return any(self._known.get(folder + "/", False) for folder in above)
+        folders = with_ancestors(path.rpartition("/")[0])
+        return any(self._known.get(folder + "/", False) for folder in folders)
 
     def forget(self) -> None:
         self._known.clear()
@@ -122,7 +122,8 @@ class IgnoreCache:
     def doors_moved(self) -> bool:
         """True if an unwatched change inside a folder closed or opened it."""
         return any(
-            bool(self.rules.closed(folder, MARKS)) != then for folder, then in self.doors.items()
+            bool(self.rules.closed(folder, MARKS)) != closed
+            for folder, closed in self.doors.items()
         )
 
     def learn(self, folders: Iterable[str], files: Iterable[str]) -> None:
@@ -151,7 +152,7 @@ class IgnoreCache:
 
     def _unnamed(self, paths: Iterable[str], end: str) -> list[str]:
         """Return the paths without a decision that their names alone do not exclude."""
-        asked: list[str] = []
+        unknown: list[str] = []
         for path in paths:
             key = path + end
             if key in self._known or not path:
@@ -159,8 +160,8 @@ class IgnoreCache:
             if is_private(path) or self._excluded.matches(path, folder=bool(end)):
                 self._known[key] = True
             else:
-                asked.append(path)
-        return asked
+                unknown.append(path)
+        return unknown
 
     def folder_is_out(self, folder: str) -> bool:
         """True if a folder is excluded or unknown."""

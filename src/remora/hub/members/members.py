@@ -50,15 +50,15 @@ class Members:
 
     def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
         """Walk the tree, or the folders `starts`; `before` gets each folder before its listing."""
-        wanted = sorted(set(starts))
+        folders = sorted(set(starts))
         with self._lock:
-            return self._while_rules_hold(lambda: self._survey(wanted, before))
+            return self._while_rules_hold(lambda: self._survey(folders, before))
 
     def belonging(self, paths: Iterable[str]) -> set[str]:
         """Return the `paths` that are members on disk now."""
-        wanted = [path for path in paths if path.endswith(".py")]
+        modules = [path for path in paths if path.endswith(".py")]
         with self._lock:
-            return self._while_rules_hold(lambda: self._surveyor.belonging(wanted))
+            return self._while_rules_hold(lambda: self._surveyor.belonging(modules))
 
     def moved(self) -> bool:
         """True if git's index or configuration changed, or an environment or repository is gone."""

@@ -106,9 +106,9 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
         return [str(python), "-c", _AS_PYTEST, *words[1:]]
     if first.startswith("python") and list(words[1:3]) == ["-m", "pytest"]:
         return [str(python), "-m", "pytest", *words[3:]]
-    given = " ".join(words) or "nothing"
+    command = " ".join(words) or "nothing"
     raise UsageError(
-        f"only pytest can be observed, not {given}", hint="remora hub observe -- pytest tests"
+        f"only pytest can be observed, not {command}", hint="remora hub observe -- pytest tests"
     )
 
 
@@ -145,19 +145,19 @@ def run_tests(
                 "REMORA_OBSERVE_OUT": str(out),
             },
         )
-        ended = run_attached(ran, stdout=options.stdout)
-        _check_ran(python, ended, anything=bool(recordings(out)))
+        result = run_attached(ran, stdout=options.stdout)
+        _check_ran(python, result, anything=bool(recordings(out)))
         read = read_records(out, look(recorded_paths(out)))
     return ObservedRun(
-        code=ended.returncode, timed_out=ended.timed_out, isolation=ended.isolation, read=read
+        code=result.returncode, timed_out=result.timed_out, isolation=result.isolation, read=read
     )
 
 
-def _check_ran(python: Path, ended: ProcessExit, *, anything: bool) -> None:
+def _check_ran(python: Path, result: ProcessExit, *, anything: bool) -> None:
     """Raise HostError if pytest did not start, unless it was interrupted."""
-    if anything or ended.timed_out or ended.returncode in {0, _USAGE_ERROR, 5}:
+    if anything or result.timed_out or result.returncode in {0, _USAGE_ERROR, 5}:
         return
     hint = "install pytest in the project's environment"
-    if ended.returncode < 0:
+    if result.returncode < 0:
         hint = "a signal ended it before the first test: see its output above"
-    raise HostError(f"{python} did not run pytest: it ended with {ended.returncode}", hint=hint)
+    raise HostError(f"{python} did not run pytest: it ended with {result.returncode}", hint=hint)

@@ -29,15 +29,15 @@ _OF_TESTS = 0.7
 class _Linking:
     """The linker with its caches."""
 
-    def __init__(self, view: Snapshot, files: FileCache | None, most: int) -> None:
-        self._of = (view, files, most)
+    def __init__(self, view: Snapshot, files: FileCache | None, max_answers: int) -> None:
+        self._of = (view, files, max_answers)
         self.known = view.links()
         self.renew()
 
     def renew(self) -> None:
         """Drop the caches: they may be incomplete."""
-        view, files, most = self._of
-        self.linker = Linker(view, files, max_answers=most)
+        view, files, max_answers = self._of
+        self.linker = Linker(view, files, max_answers=max_answers)
         self.related = RelatedTests(self.linker, view, self.known)
 
 
@@ -200,8 +200,8 @@ class NodeQueries:
 
     def _tests_within(self, key: str, depth: int) -> tuple[Related, ...]:
         callers = _reached(self._callers, key, depth - 1) if depth > 1 else ()
-        around = dict.fromkeys((key, *(edge.key for edge in callers)))
-        return _surest(test for node in around for test in self._tests(node))
+        targets = dict.fromkeys((key, *(edge.key for edge in callers)))
+        return _surest(test for node in targets for test in self._tests(node))
 
 
 @contextmanager
@@ -225,9 +225,9 @@ def _plain(link: Edge | Related) -> dict[str, Any]:
 def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[Edge, ...]:
     """Add observed links; one that the source shows keeps its tier and lines."""
     known = {edge.key for edge in static}
-    if not (more := [edge for edge in observed if edge.key not in known]):
+    if not (added := [edge for edge in observed if edge.key not in known]):
         return static
-    return tuple(sorted((*static, *more), key=lambda edge: (TIER_RANK[edge.tier], edge.key)))
+    return tuple(sorted((*static, *added), key=lambda edge: (TIER_RANK[edge.tier], edge.key)))
 
 
 def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
@@ -243,7 +243,7 @@ def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
 def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
     """Return nodes within `depth` steps, with the link that reached each first; maybe `start`."""
     reached: dict[str, Edge] = {}
-    asked = {start}
+    visited = {start}
     level = [start]
     for _ in range(depth):
         found: dict[str, Edge] = {}
@@ -256,8 +256,8 @@ def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -
         ordered = sorted(found.values(), key=lambda edge: (TIER_RANK[edge.tier], edge.key))
         reached.update((edge.key, edge) for edge in ordered)
         inside = (edge.key for edge in ordered if not edge.key.startswith(OUTSIDE))
-        level = [key for key in inside if key not in asked]
-        asked.update(level)
+        level = [key for key in inside if key not in visited]
+        visited.update(level)
         if not level:
             break
     return list(reached.values())

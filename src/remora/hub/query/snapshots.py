@@ -164,8 +164,8 @@ class OverlaidSnapshot:
         return (self._new if path in self._changed else self.base).lowered(path)
 
     def mentioning(self, name: str) -> Collection[str]:
-        below = (path for path in self.base.mentioning(name) if path not in self._changed)
-        return tuple(sorted(chain(below, self._new.mentioning(name))))
+        unchanged = (path for path in self.base.mentioning(name) if path not in self._changed)
+        return tuple(sorted(chain(unchanged, self._new.mentioning(name))))
 
     def node(self, key: str) -> StoredNode | None:
         if split_node_key(key)[0] not in self._changed:
@@ -182,8 +182,8 @@ class OverlaidSnapshot:
         return search_keys(self, query, limit)
 
     def keys(self) -> Iterator[str]:
-        below, changed = self.base.keys(), self._changed
-        yield from (key for key in below if split_node_key(key)[0] not in changed)
+        keys, changed = self.base.keys(), self._changed
+        yield from (key for key in keys if split_node_key(key)[0] not in changed)
         yield from self._new.keys()
 
     def calls_to(self, key: str) -> tuple[ObservedCall, ...]:

@@ -46,9 +46,9 @@ class Connections(Generic[_Connection]):
     def enter(self, guest: _Connection) -> bool:
         """Add a connection; False if there is no room. No client can keep the user out."""
         if len(self._open) >= self.most:
-            if not (idle := [one for one in self._open if one.idle]):
+            if not (idle := [each for each in self._open if each.idle]):
                 return False
-            oldest = min(idle, key=lambda one: one.last_active)
+            oldest = min(idle, key=lambda each: each.last_active)
             oldest.abort()
             self.leave(oldest)
         self._open.add(guest)
@@ -58,7 +58,7 @@ class Connections(Generic[_Connection]):
         self._open.discard(guest)
 
     def reap(self, now: float) -> None:
-        for guest in [one for one in self._open if one.overdue(now)]:
+        for guest in [each for each in self._open if each.overdue(now)]:
             guest.abort()
 
     def close(self) -> None:

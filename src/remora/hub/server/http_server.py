@@ -148,8 +148,8 @@ class HttpConnection(asyncio.Protocol):
                 self._check(event)
                 self._target, self._body = bytes(event.target), bytearray()
                 if self._http.they_are_waiting_for_100_continue:
-                    going_on = h11.InformationalResponse(status_code=100, headers=[])
-                    self.transport.write(self._http.send(going_on))
+                    go_ahead = h11.InformationalResponse(status_code=100, headers=[])
+                    self.transport.write(self._http.send(go_ahead))
             case h11.Data():
                 self._body += event.data
                 if len(self._body) > MAX_BYTES:

@@ -111,18 +111,18 @@ def _bound(path: Path) -> socket.socket:
             )
         _check_dead(path)
         path.unlink()
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
         before = os.umask(0o177)
         try:
-            made.bind(os.fspath(path))
+            listening.bind(os.fspath(path))
         finally:
             os.umask(before)
-        made.listen(BACKLOG)
+        listening.listen(BACKLOG)
     except BaseException:
-        made.close()
+        listening.close()
         raise
-    return made
+    return listening
 
 
 def _check_dead(path: Path) -> None:

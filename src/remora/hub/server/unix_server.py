@@ -23,7 +23,7 @@ class UnixConnections(Connections["UnixConnection"]):
 
     async def finish(self, seconds: float) -> None:
         """Wait up to `seconds` for pending answers."""
-        if working := [one.task for one in self._open if one.task is not None]:
+        if working := [each.task for each in self._open if each.task is not None]:
             await asyncio.wait(working, timeout=seconds)
 
     async def listen(self, listener: Listener) -> asyncio.AbstractServer:

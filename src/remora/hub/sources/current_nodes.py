@@ -54,24 +54,24 @@ class CurrentNodes:
         """Return the files that differ from the stored state, by spelled path."""
         began = time.time_ns()
         now, rows = self._members.sweep(), view.files()
-        gone = {escape_path(path): None for path in rows.keys() - now.keys()}
+        deleted = {escape_path(path): None for path in rows.keys() - now.keys()}
         moved = [
             path
             for path, stamp in now.items()
             if path not in rows or rows[path].stamp != stamp or racy(stamp, began)
         ]
-        return {**gone, **read_all(self._root, moved, limit=self._members.file_limit)}
+        return {**deleted, **read_all(self._root, moved, limit=self._members.file_limit)}
 
 
 def _at_line(view: Snapshot, paths: Sequence[str], line: int) -> str | None:
     for path in paths:
-        around = [
+        enclosing = [
             node.facts
             for node in view.nodes(path)
             if node.facts.line_start <= line < node.facts.line_start + node.facts.line_count
         ]
-        if inner := [facts for facts in around if split_node_key(facts.key)[1] != MODULE]:
+        if inner := [facts for facts in enclosing if split_node_key(facts.key)[1] != MODULE]:
             return str(max(inner, key=lambda facts: facts.line_start).key)
-        if around:
+        if enclosing:
             return node_key(path)
     return None

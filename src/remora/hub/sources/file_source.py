@@ -31,8 +31,8 @@ class FileSource:
         """Return the answer; None if files do not suffice. Raises NotFound, OSError (no root)."""
         if not (keys := nodes_of(request)):
             return None
-        asked = {unescape_path(split_node_key(key)[0]) for key in keys}
-        paths = [path for path in sorted(asked) if _is_below(path)]
+        requested = {unescape_path(split_node_key(key)[0]) for key in keys}
+        paths = [path for path in sorted(requested) if _is_below(path)]
         if self._ignore_files.moved(paths):
             self._members.forget()
         found: dict[str, FileFacts] = {}
@@ -46,8 +46,8 @@ class FileSource:
                 if not budget.affords(size * SECONDS_PER_BYTE):
                     return None
                 # the stamp varies between calls and says nothing of the content
-                kept = size <= _LONGEST_KEPT
-                facts = (_facts if kept else facts_of)(path, content._replace(stamp=None))
+                cacheable = size <= _LONGEST_KEPT
+                facts = (_facts if cacheable else facts_of)(path, content._replace(stamp=None))
                 found[facts.path] = facts
         answers = NodeQueries(MemorySnapshot(found), partial_links=True)
         return SourceAnswer(handle(request, answers), None, "file")

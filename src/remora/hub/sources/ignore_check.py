@@ -18,18 +18,18 @@ class IgnoreFiles:
 
     def moved(self, paths: Iterable[str]) -> bool:
         """True if one that affects raw `paths` came, went or changed since the last call."""
-        asked = time.time_ns()
+        started = time.time_ns()
         moved = False
         for folder in {place for path in paths for place in _above(path)}:
             now = _stamp(self._root / folder / ".gitignore")
             if folder in self._known:
                 moved |= self._known[folder] != now
             else:
-                around = (now, _stamp(self._root / folder))
-                moved |= any(stamp is not None and racy(stamp, self._since) for stamp in around)
+                stamps = (now, _stamp(self._root / folder))
+                moved |= any(stamp is not None and racy(stamp, self._since) for stamp in stamps)
             self._known[folder] = now
         if moved:
-            self._since = asked
+            self._since = started
         return moved
 
 

@@ -73,8 +73,8 @@ def differences(batch: Batch, before: Mapping[str, StoredFile]) -> list[FileDiff
         FileDifference(update.facts.path, before.get(update.facts.path, UNKNOWN), update)
         for update in batch.updates
     ]
-    gone = [FileDifference(path, before[path], None) for path in batch.gone if path in before]
-    return [each for each in found if _is_news(each)] + gone
+    removed = [FileDifference(path, before[path], None) for path in batch.gone if path in before]
+    return [each for each in found if _is_news(each)] + removed
 
 
 def _is_news(difference: FileDifference) -> bool:

@@ -74,13 +74,13 @@ class BatchWriter:
     def _write_files(self, generation: int) -> None:
         """Write the files sorted by path, so that related rows are adjacent."""
         run, many = self._connection.execute, self._connection.executemany
-        gone = [each.before.id for each in self._changed if each.update is None]
-        many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in gone])
+        removed = [each.before.id for each in self._changed if each.update is None]
+        many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in removed])
         (last,) = run("SELECT coalesce(max(id), 0) FROM file_index").fetchone()
         files: list[tuple[Any, ...]] = []
         facts = Lowering(self._connection)
         less: list[tuple[str, int | None]] = []
-        more: list[tuple[str, int]] = []
+        mentions: list[tuple[str, int]] = []
         new = False
         for each in self._changed:
             if each.update is None:
@@ -95,36 +95,38 @@ class BatchWriter:
             names, before = each.update.facts.lowered.names, each.before.names
             less += [(name, id_) for name in before.difference(names)] if before else []
             if added := [name for name in names if name not in before] if before else names:
-                more.append((msgspec.json.encode(added).decode(), id_))
+                mentions.append((msgspec.json.encode(added).decode(), id_))
         many(_PUT_FILE, files)
         facts.write(generation)
         many("DELETE FROM mentions WHERE name = ? AND file = ?", less)
-        many(_PUT_MENTIONS, more)
-        if new or gone:
+        many(_PUT_MENTIONS, mentions)
+        if new or removed:
             run("UPDATE meta SET value = ? WHERE name = 'paths_since'", (generation,))
 
     def _write_nodes(self) -> None:
         """Write the nodes: one statement for all unchanged ones of a file, one for each other."""
         for each in self._changed:
             if each.update is not None:
-                facts, standing = each.update.facts, each.standing()
-                if standing:
-                    within = (f"node:{each.path}:", f"node:{each.path};", each.path)
-                    self._connection.execute(_HASH_NODES, (facts.file_hash, *within))
-                self._connection.executemany(_PUT_NODE, self._node_rows(each, facts, standing))
+                facts, unchanged = each.update.facts, each.standing()
+                if unchanged:
+                    key_range = (f"node:{each.path}:", f"node:{each.path};", each.path)
+                    self._connection.execute(_HASH_NODES, (facts.file_hash, *key_range))
+                self._connection.executemany(_PUT_NODE, self._node_rows(each, facts, unchanged))
 
     def _node_rows(
-        self, each: FileDifference, facts: FileFacts, standing: Collection[str]
+        self, each: FileDifference, facts: FileFacts, unchanged: Collection[str]
     ) -> Iterator[tuple[Any, ...]]:
         for place, node in enumerate(facts.nodes):
-            if node.key not in standing:
+            if node.key not in unchanged:
                 before = each.before.nodes.get(node.key)
                 last_updated, source = self._stamp, self._source
                 if before is not None and each.is_same(node.key, node):
                     last_updated = before.last_updated or self._stamp
                     source = before.update_source
-                kept = StoredValues(self._uids[node.key], last_updated, source, each.extra_of(node))
-                yield node_values(facts, place, node, kept)
+                values = StoredValues(
+                    self._uids[node.key], last_updated, source, each.extra_of(node)
+                )
+                yield node_values(facts, place, node, values)
 
     def _gone_nodes(self) -> list[tuple[str]]:
         return [

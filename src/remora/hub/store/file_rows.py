@@ -43,12 +43,12 @@ class StoredValues(msgspec.Struct, frozen=True):
 
 
 def node_values(
-    file: FileFacts, place: int, node: NodeFacts, kept: StoredValues
+    file: FileFacts, place: int, node: NodeFacts, values: StoredValues
 ) -> tuple[Any, ...]:
     """Return a node's values in the order of NODE_COLUMNS; `place` is its index in the file."""
     return (
         node.key,
-        kept.uid,
+        values.uid,
         file.path,
         place,
         node.node_name,
@@ -67,9 +67,9 @@ def node_values(
         node.complexity,
         node.has_type_hints,
         file.partial,
-        kept.last_updated,
-        kept.update_source,
-        msgspec.json.encode(kept.extra).decode() if kept.extra else _NO_EXTRA,
+        values.last_updated,
+        values.update_source,
+        msgspec.json.encode(values.extra).decode() if values.extra else _NO_EXTRA,
     )
 
 

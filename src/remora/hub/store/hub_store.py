@@ -106,12 +106,12 @@ class HubStore:
             self._connection, self._db, SharedState(self._damage)
         )  # not from memory
         try:
-            whole = all(view.lowered(path) and view.nodes(path) for path in view.paths())
+            is_readable = all(view.lowered(path) and view.nodes(path) for path in view.paths())
             with sqlite_errors(self._db):
                 (verdict,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
         except HubDamaged:
-            whole, verdict = False, ""
-        if not whole or verdict != "ok":
+            is_readable, verdict = False, ""
+        if not is_readable or verdict != "ok":
             self.rebuild()
             return False
         return True
@@ -242,12 +242,12 @@ class HubStore:
 
     def _write_stamps(self) -> list[str]:
         """Write pending stamps together with another change."""
-        some = list(self._unwritten)[:_STAMPS_AT_ONCE]
+        paths = list(self._unwritten)[:_STAMPS_AT_ONCE]
         self._connection.executemany(
             "UPDATE file_index SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?",
-            [(*stamp_values(self._unwritten[path]), escape_path(path)) for path in some],
+            [(*stamp_values(self._unwritten[path]), escape_path(path)) for path in paths],
         )
-        return some
+        return paths
 
     def _advance(self) -> None:
         self._connection.execute(

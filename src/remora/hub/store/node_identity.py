@@ -61,11 +61,11 @@ class _Match:
         for olds, news in groups.values():
             for new, old in _by_name(olds, news):
                 self._take_unless_both_stay(new, old)
-        left = {body: group for body, group in groups.items() if self._is_one_of_a_kind(group)}
-        if not left:
+        unique = {body: group for body, group in groups.items() if self._is_one_of_a_kind(group)}
+        if not unique:
             return
-        counts = others(frozenset(left))
-        for body, (olds, news) in left.items():
+        counts = others(frozenset(unique))
+        for body, (olds, news) in unique.items():
             old, new = self._untaken(olds)[0], self._unfound(news)[0]
             if not counts.get(body):
                 self._take_unless_both_stay(new, old)
@@ -130,10 +130,10 @@ def _by_name(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNod
 def _alike(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
     pairs = [(_likeness(old.key, new.key), new, old) for old in olds for new in news]
     pairs.sort(key=lambda pair: (*(-part for part in pair[0]), pair[1].key, pair[2].key))
-    taken: set[str] = set()
+    used: set[str] = set()
     for _, new, old in pairs:
-        if new.key not in taken and old.uid not in taken:
-            taken |= {new.key, old.uid}
+        if new.key not in used and old.uid not in used:
+            used |= {new.key, old.uid}
             yield new, old
 
 
@@ -154,10 +154,10 @@ def _name(key: str) -> str:
     return qualname.rpartition(".")[2].partition("#")[0]
 
 
-def _likeness(one: str, other: str) -> tuple[int, int, int]:
+def _likeness(old_path: str, new_path: str) -> tuple[int, int, int]:
     """Return a similarity: same path and scope; shared path parts from the end, from the start."""
-    path, qualname = split_node_key(one)
-    other_path, other_qualname = split_node_key(other)
+    path, qualname = split_node_key(old_path)
+    other_path, other_qualname = split_node_key(new_path)
     parts, other_parts = path.split("/"), other_path.split("/")
     return (
         (path == other_path) + (qualname == other_qualname),
@@ -166,9 +166,9 @@ def _likeness(one: str, other: str) -> tuple[int, int, int]:
     )
 
 
-def _shared(one: list[str], other: list[str]) -> int:
+def _shared(parts: list[str], other: list[str]) -> int:
     count = 0
-    for a, b in zip(one, other, strict=False):
+    for a, b in zip(parts, other, strict=False):
         if a != b:
             break
         count += 1

@@ -41,8 +41,8 @@ def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
         for row in connection.execute("SELECT * FROM observed_tests WHERE id = ?", (each,))
     }
     ran = set(observation.ran)
-    kept = {row[:2] for row in now}
-    removed = {row for row in known - now if row[1] in ran and row[:2] not in kept}
+    stored = {row[:2] for row in now}
+    removed = {row for row in known - now if row[1] in ran and row[:2] not in stored}
     calls = (_joined(connection, call) for call in _merged(observation.calls))
     return News(
         calls=tuple(row for row in calls if row is not None),

@@ -26,11 +26,11 @@ class PreviousRows:
 
     def of(self, path: str) -> StoredFile:
         """Return the rows of a stored file by spelled path. Raises HubDamaged."""
-        if (kept := self._kept.get(path)) is None:
-            kept = self._read(path)
+        if (cached := self._kept.get(path)) is None:
+            cached = self._read(path)
             if len(self._kept) < _MOST:
-                self._kept[path] = kept
-        return kept
+                self._kept[path] = cached
+        return cached
 
     def forget(self) -> None:
         """Drop the cache after a write."""

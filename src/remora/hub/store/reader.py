@@ -80,8 +80,8 @@ class StoredSnapshot:
         row = self._one("SELECT file_hash FROM file_index WHERE path = ?", path)
         if row is None:
             return None
-        if (kept := self._shelf.lowered.get((path, row[0]))) is not None:
-            return kept
+        if (cached := self._shelf.lowered.get((path, row[0]))) is not None:
+            return cached
         # in one statement: newer content must not be cached under the older hash
         row = self._one(_LOWERED, path)
         try:

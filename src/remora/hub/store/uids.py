@@ -38,8 +38,8 @@ class Identities:
         matched = (node.facts.body_hash for each in changed for node in each.before.nodes.values())
         self._known = follow(old, new, lambda bodies: self._others(bodies, matched)) if old else {}
         self._found.update((key, identity.uid) for key, identity in self._known.items())
-        taken = {identity.key for identity in self._known.values()}
-        self._vanished = [identity for identity in old if identity.key not in taken]
+        used = {identity.key for identity in self._known.values()}
+        self._vanished = [identity for identity in old if identity.key not in used]
         self._look_back([node for node in new if node.key not in self._found])
         if self._vanished:
             self._look_around()
@@ -111,8 +111,8 @@ class Identities:
             ("body_hash", {node.body_hash for node in new}),
         ):
             sql = f"SELECT uid, key, node_type, body_hash FROM uids WHERE {column} IN "  # noqa: S608
-            rest = f" AND since >= {self._now - KEPT_S} ORDER BY since"
-            for row in _asked(self._connection, sql, values, rest):
+            condition = f" AND since >= {self._now - KEPT_S} ORDER BY since"
+            for row in _asked(self._connection, sql, values, condition):
                 found[row[0]] = Identity(*row)
         # of two with one key only the newer one can match
         return list({identity.key: identity for identity in found.values()}.values())
@@ -166,9 +166,9 @@ def forget_old(connection: sqlite3.Connection, now: int) -> None:
 
 
 def _asked(
-    connection: sqlite3.Connection, sql: str, values: Collection[str], rest: str = ""
+    connection: sqlite3.Connection, sql: str, values: Collection[str], condition: str = ""
 ) -> Iterator[tuple[Any, ...]]:
-    left = iter(sorted(values))
-    while some := list(islice(left, _AT_ONCE)):
-        marks = ",".join("?" * len(some))
-        yield from connection.execute(f"{sql}({marks}){rest}", some)
+    remaining = iter(sorted(values))
+    while portion := list(islice(remaining, _AT_ONCE)):
+        marks = ",".join("?" * len(portion))
+        yield from connection.execute(f"{sql}({marks}){condition}", portion)

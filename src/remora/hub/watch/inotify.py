@@ -83,10 +83,10 @@ class InotifyWatcher:
             self._lose_track()
         if self._note:
             return UNKNOWN_CHANGES
-        seen = Changes(frozenset(self._paths | self._restless()), self._complete)
+        changes = Changes(frozenset(self._paths | self._restless()), self._complete)
         self._paths.clear()
         self._complete = True
-        return seen
+        return changes
 
     def settled(self, timeout: float) -> bool:
         deadline = time.monotonic() + timeout
@@ -98,8 +98,8 @@ class InotifyWatcher:
         poll.register(self._kernel.fileno(), select.POLLIN)
         self._pump()
         while self.healthy and not self._marked:
-            left = deadline - time.monotonic()
-            if left <= 0 or not poll.poll(left * 1000):
+            seconds = deadline - time.monotonic()
+            if seconds <= 0 or not poll.poll(seconds * 1000):
                 return False
             self._pump()
         return self.healthy and self._marked

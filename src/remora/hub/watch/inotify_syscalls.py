@@ -95,13 +95,13 @@ class Inotify:
         size = array.array("i", [0])
         fcntl.ioctl(self._fd, termios.FIONREAD, size)
         events: list[Event] = []
-        left = size[0]
-        while left > 0:
+        remaining = size[0]
+        while remaining > 0:
             try:
                 data = os.read(self._fd, _READ)
             except BlockingIOError:
                 break
-            left -= len(data)
+            remaining -= len(data)
             _split(data, events)
         return events
 

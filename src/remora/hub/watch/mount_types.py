@@ -42,9 +42,11 @@ class MountTable:
         self._poll.poll(0)
         self._file.seek(0)
         mounts = [_mount(line) for line in os.fsdecode(self._file.read()).splitlines()]
-        above = [mount for mount in mounts if _is_below(root, mount.place)]
-        kind = max(reversed(above), key=lambda mount: len(mount.place)).kind if above else ""
-        if above and kind not in _LOCAL:
+        containing = [mount for mount in mounts if _is_below(root, mount.place)]
+        kind = (
+            max(reversed(containing), key=lambda mount: len(mount.place)).kind if containing else ""
+        )
+        if containing and kind not in _LOCAL:
             return f"{root} is on {kind}, which others may write"
         places = {f"{root}/{folder}" for folder in folders if folder}
         inner = next((mount for mount in mounts if mount.place in places), None)

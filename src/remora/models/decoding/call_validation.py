@@ -81,11 +81,11 @@ def _is_integer(checker: object, value: object) -> bool:
 def _reason(error: Any) -> str:
     where = ".".join(str(step) for step in error.absolute_path)
     value = short_repr(error.instance)
-    wanted = error.validator_value
+    expected = error.validator_value
     match error.validator:
         case "type":
-            kinds = wanted if isinstance(wanted, list) else [wanted]
+            kinds = expected if isinstance(expected, list) else [expected]
             return f"{where} must be of type {' or '.join(kinds)}, not {value}"
         case "enum":
-            return f"{where} must be one of {', '.join(map(repr, wanted))}, not {value}"
-    return f"{where} is {value}, against {error.validator}: {short_repr(wanted)}"
+            return f"{where} must be one of {', '.join(map(repr, expected))}, not {value}"
+    return f"{where} is {value}, against {error.validator}: {short_repr(expected)}"

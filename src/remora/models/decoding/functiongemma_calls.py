@@ -125,10 +125,10 @@ class _Parser:
     def _is_next(self, token: str) -> bool:
         return self._text.startswith(token, self._at)
 
-    def _unexpected(self, wanted: str) -> BadCall:
+    def _unexpected(self, expected: str) -> BadCall:
         there = self._text[self._at : self._at + 40]
         return BadCall(
-            f"expected {wanted} at {short_repr(there)}" if there else f"{wanted} is missing"
+            f"expected {expected} at {short_repr(there)}" if there else f"{expected} is missing"
         )
 
 

@@ -118,12 +118,12 @@ class _Rules:
 
     def _array(self, name: str, schema: Mapping[str, Any]) -> str:
         item = self.value(f"{name}-i", schema.get("items", {}))
-        least, most = schema.get("minItems", 0), schema.get("maxItems")
-        if most == 0:
+        minimum, maximum = schema.get("minItems", 0), schema.get("maxItems")
+        if maximum == 0:
             return '"[]"'
-        rest = _repeat(max(least - 1, 0), None if most is None else most - 1)
-        items = f'{item} ("," {item}){rest}'
-        return f'"[" {items} "]"' if least else f'"[" ({items})? "]"'
+        repeat = _repeat(max(minimum - 1, 0), None if maximum is None else maximum - 1)
+        items = f'{item} ("," {item}){repeat}'
+        return f'"[" {items} "]"' if minimum else f'"[" ({items})? "]"'
 
     def _object(self, name: str, schema: Mapping[str, Any]) -> str:
         properties = schema.get("properties") or {}

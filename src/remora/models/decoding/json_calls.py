@@ -23,15 +23,15 @@ def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
 def _values(text: str) -> list[Any]:
     """Return one or more JSON values, separated by white space only."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_no_constant)
-    values, rest = [], text.strip()
-    if not rest:
+    values, remaining = [], text.strip()
+    if not remaining:
         raise BadCall("the answer is empty")
     try:
-        rest.encode()
-        while rest:
-            value, end = decoder.raw_decode(rest)
+        remaining.encode()
+        while remaining:
+            value, end = decoder.raw_decode(remaining)
             values.append(value)
-            rest = rest[end:].lstrip()
+            remaining = remaining[end:].lstrip()
     except RecursionError as error:
         raise BadCall("the answer is nested too deeply") from error
     except ValueError as error:

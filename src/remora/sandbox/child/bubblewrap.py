@@ -41,7 +41,7 @@ def mount_scratch_layers(record: CommandRecord) -> None:
     namespaces.enter_user_namespace(mounts=True)
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
     for path in record.scratch:
-        below = os.open(path, os.O_PATH)
+        lower = os.open(path, os.O_PATH)
         syscalls.mount("tmpfs", path, "tmpfs", 0, f"size={PRIVATE_BYTES},mode=700")
-        mount_view.mount_overlay(f"/proc/self/fd/{below}", path, f"{path}/0")
-        os.close(below)
+        mount_view.mount_overlay(f"/proc/self/fd/{lower}", path, f"{path}/0")
+        os.close(lower)

@@ -25,33 +25,33 @@ class CommandRecord:
     """
 
     def __init__(self, words: Iterable[str]) -> None:
-        left = iter(words)
-        given = _given(left)
-        self.command = list(left)
-        self.level = int(given["level"][0])
-        self.lifeline, self.report = int(given["lifeline"][0]), int(given["report"][0])
-        self.seconds = float(given["seconds"][0])
-        self.cpu, self.size, self.memory = (int(value) for value in given["limit"])
-        self.folder = given["folder"][0]
-        self.temporary_folder = given["spare"][0]
-        self.bwrap = given["bwrap"][0]
-        self.view_pid = int(given["view"][0])
-        self.read, self.write = given.get("read", []), given.get("write", [])
-        self.scratch = given.get("scratch", [])
-        self.links = dict(zip(given.get("link", []), given.get("to", []), strict=True))
+        remaining = iter(words)
+        values = _given(remaining)
+        self.command = list(remaining)
+        self.level = int(values["level"][0])
+        self.lifeline, self.report = int(values["lifeline"][0]), int(values["report"][0])
+        self.seconds = float(values["seconds"][0])
+        self.cpu, self.size, self.memory = (int(value) for value in values["limit"])
+        self.folder = values["folder"][0]
+        self.temporary_folder = values["spare"][0]
+        self.bwrap = values["bwrap"][0]
+        self.view_pid = int(values["view"][0])
+        self.read, self.write = values.get("read", []), values.get("write", [])
+        self.scratch = values.get("scratch", [])
+        self.links = dict(zip(values.get("link", []), values.get("to", []), strict=True))
 
 
 def _given(words: Iterator[str]) -> dict[str, list[str]]:
     """Consume and parse the words up to and including `--`."""
-    given: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for word in words:
         if word == "--":
             break
         name, _, value = word.partition("=")
-        given.setdefault(name, []).append(value)
-    return given
+        values.setdefault(name, []).append(value)
+    return values
 
 
-def encode_record(given: Mapping[str, Iterable[object]], command: Iterable[str]) -> list[str]:
+def encode_record(values: Mapping[str, Iterable[object]], command: Iterable[str]) -> list[str]:
     """Return the words from which CommandRecord reads these values."""
-    return [*(f"{name}={value}" for name in given for value in given[name]), "--", *command]
+    return [*(f"{name}={value}" for name in values for value in values[name]), "--", *command]

@@ -23,14 +23,14 @@ _POINTS_BYTES = 1 << 20
 
 def main(words: list[str]) -> None:
     """Report when ready, then answer each line."""
-    below, place = words
+    lower, place = words
     if not _done("a user namespace", lambda: _enter(place)):
         return
     for line in sys.stdin:
         action, _, name = line.rstrip("\n").partition(" ")
         home = f"{place}/{name}"
         if action == "add":
-            _done("a layer", lambda: _add(below, home))  # noqa: B023 - called at once
+            _done("a layer", lambda: _add(lower, home))  # noqa: B023 - called at once
         else:
             _done("a layer's unmount", lambda: _drop(home))  # noqa: B023
 
@@ -51,11 +51,11 @@ def _enter(place: str) -> None:
     syscalls.mount("tmpfs", place, "tmpfs", _SAFE, f"size={_POINTS_BYTES},mode=700")
 
 
-def _add(below: str, home: str) -> None:
+def _add(lower: str, home: str) -> None:
     os.mkdir(home)
     syscalls.mount("tmpfs", home, "tmpfs", _SAFE, f"size={PRIVATE_BYTES},mode=700")
     os.mkdir(f"{home}/tree")
-    mount_view.mount_overlay(below, f"{home}/tree", f"{home}/layer")
+    mount_view.mount_overlay(lower, f"{home}/tree", f"{home}/layer")
     syscalls.unmount(f"{home}/layer/lower")  # the layer keeps its own reference
 
 

@@ -74,10 +74,10 @@ def _open(path: str) -> None:
 def _private() -> None:
     """Bind the private folders, which share one file system of limited size."""
     for number, path in enumerate(PRIVATE_FOLDERS):
-        kept = f"{_STORE}/private{number}"
-        os.mkdir(kept)
+        store = f"{_STORE}/private{number}"
+        os.mkdir(store)
         os.makedirs(_NEW + path)
-        _bind(kept, _NEW + path)
+        _bind(store, _NEW + path)
 
 
 def _points(record: CommandRecord) -> None:

@@ -10,21 +10,21 @@ _KILL_SECONDS = 5.0
 
 def reap() -> dict[int, int]:
     """Reap ended children and return their exit codes; a signal's number is negative."""
-    ended: dict[int, int] = {}
+    exit_codes: dict[int, int] = {}
     try:
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 break
-            ended[pid] = os.waitstatus_to_exitcode(status)
+            exit_codes[pid] = os.waitstatus_to_exitcode(status)
     except ChildProcessError:
         pass
-    return ended
+    return exit_codes
 
 
 def end_descendants(child: int) -> dict[int, int]:
     """Stop, then kill all descendants, so that none escapes by forking; return exit codes."""
-    ended: dict[int, int] = {}
+    exit_codes: dict[int, int] = {}
     until = time.monotonic() + _KILL_SECONDS
     while _has_children() and time.monotonic() < until:
         stopped: set[int] = set()
@@ -35,8 +35,8 @@ def end_descendants(child: int) -> dict[int, int]:
         for pid in stopped or {-child}:
             _signal(pid, signals.SIGKILL)
         time.sleep(0.002)
-        ended |= reap()
-    return ended
+        exit_codes |= reap()
+    return exit_codes
 
 
 def _has_children() -> bool:
@@ -58,9 +58,9 @@ def _descendants() -> set[int]:
     found: set[int] = set()
     waiting = [os.getpid()]
     while waiting:
-        below = children.get(waiting.pop(), [])
-        waiting += below
-        found.update(below)
+        direct = children.get(waiting.pop(), [])
+        waiting += direct
+        found.update(direct)
     return found
 
 

@@ -71,13 +71,13 @@ def _remove_files(folder: int) -> list[str]:
     return folders
 
 
-def _open(name: Path | str | bytes, above: int | None) -> int:
+def _open(name: Path | str | bytes, parent: int | None) -> int:
     """Open a folder after granting ourselves the rights to empty it."""
     try:
-        handle = os.open(name, _FOLDER, dir_fd=above)
+        handle = os.open(name, _FOLDER, dir_fd=parent)
     except PermissionError:
-        os.chmod(name, _OWNER_RIGHTS, dir_fd=above)
-        handle = os.open(name, _FOLDER, dir_fd=above)
+        os.chmod(name, _OWNER_RIGHTS, dir_fd=parent)
+        handle = os.open(name, _FOLDER, dir_fd=parent)
     if os.fstat(handle).st_mode & _OWNER_RIGHTS != _OWNER_RIGHTS:
         os.fchmod(handle, _OWNER_RIGHTS)
     return handle

@@ -148,8 +148,8 @@ def _fork_and_wait(problem_writer: int, exit_code_writer: int) -> None:
         return
     os.close(problem_writer)
     while True:
-        ended, status = os.waitpid(-1, 0)
-        if ended == child:
+        pid, status = os.waitpid(-1, 0)
+        if pid == child:
             os.write(exit_code_writer, b"%d" % os.waitstatus_to_exitcode(status))
             os._exit(0)
 
@@ -157,28 +157,28 @@ def _fork_and_wait(problem_writer: int, exit_code_writer: int) -> None:
 def _limit(record: CommandRecord) -> None:
     if record.level == NAMESPACES:  # elsewhere the limit counts all processes of the user
         _at_most(resource.RLIMIT_NPROC, _PROCESSES)
-    for kind, wanted in (
+    for kind, value in (
         (resource.RLIMIT_CPU, record.cpu),
         (resource.RLIMIT_FSIZE, record.size),
         (resource.RLIMIT_AS, record.memory),
         (resource.RLIMIT_CORE, 0),
     ):
-        _at_most(kind, wanted)
+        _at_most(kind, value)
 
 
-def _at_most(kind: int, wanted: int) -> None:
+def _at_most(kind: int, maximum: int) -> None:
     hard = resource.getrlimit(kind)[1]
-    value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    value = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
     resource.setrlimit(kind, (value, value))
 
 
 def _rules(record: CommandRecord) -> list[tuple[str, int]]:
     """Return the Landlock rules. A private root contains only what the command may read."""
-    seen = ["/"] if record.level == NAMESPACES else record.read
+    readable = ["/"] if record.level == NAMESPACES else record.read
     private = PRIVATE_FOLDERS if record.level == NAMESPACES else [record.temporary_folder]
     devices = ["/dev"] if record.level == NAMESPACES else _DEVICES
     return [
-        *((path, landlock.READ) for path in seen),
+        *((path, landlock.READ) for path in readable),
         *((path, landlock.DEVICE) for path in devices),
         *((path, landlock.WRITE) for path in (*private, *record.write, *record.scratch)),
     ]

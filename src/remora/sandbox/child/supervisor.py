@@ -30,9 +30,9 @@ def main(words: list[str]) -> None:
         os.write(record.report, f"failed {started.problem}\n".encode())
         return
     code, how = _watch(started.pid, record.lifeline, wake, time.monotonic() + record.seconds)
-    ended = end_descendants(started.pid)
+    exit_codes = end_descendants(started.pid)
     code = (
-        ended.get(started.pid, -signals.SIGKILL)
+        exit_codes.get(started.pid, -signals.SIGKILL)
         if code is None
         else _command_code(record, started, code)
     )
@@ -54,10 +54,10 @@ def _wake_up() -> int:
 
 def _watch(child: int, lifeline: int, wake: int, deadline: float) -> tuple[int | None, str]:
     while True:
-        left = deadline - time.monotonic()
-        if left <= 0:
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
             return None, "timeout"
-        ready, _, _ = select.select([lifeline, wake], [], [], left)
+        ready, _, _ = select.select([lifeline, wake], [], [], seconds)
         if lifeline in ready:
             return None, "orphaned"
         if wake in ready:

@@ -70,21 +70,21 @@ def iter_lines(
 
     Splits at `\n` only, in bounded memory, reading `piece` bytes at a time.
     """
-    number, offset, kept, size = before + 1, start, BytesIO(), 0
+    number, offset, buffer, size = before + 1, start, BytesIO(), 0
     position = start
     while chunk := source.pread(piece or _CHUNK, position):
         position += len(chunk)
         *complete, rest = chunk.split(b"\n")
-        for ending in complete:
-            size += len(ending)
-            yield Line(number, offset, _joined(kept, ending), size, True)
+        for end in complete:
+            size += len(end)
+            yield Line(number, offset, _joined(buffer, end), size, True)
             number, offset, size = number + 1, offset + size + 1, 0
-            if kept.tell():
-                kept = BytesIO()
+            if buffer.tell():
+                buffer = BytesIO()
         size += len(rest)
-        kept.write(rest[: MAX_LINE - kept.tell()])
+        buffer.write(rest[: MAX_LINE - buffer.tell()])
     if size:
-        yield Line(number, offset, kept.getvalue(), size, False)
+        yield Line(number, offset, buffer.getvalue(), size, False)
 
 
 def complete_lines(
@@ -113,12 +113,12 @@ def last_line(source: ByteSource) -> bytes | None:
     return source.pread(end - before - 1, before + 1) if end - before <= MAX_LINE + 1 else None
 
 
-def _joined(kept: BytesIO, piece: bytes) -> bytes:
+def _joined(buffer: BytesIO, piece: bytes) -> bytes:
     """Return a line from beginning and end, without a copy of up to 64 MiB."""
-    if not kept.tell():
+    if not buffer.tell():
         return piece[:MAX_LINE]
-    kept.write(piece[: MAX_LINE - kept.tell()])
-    return kept.getvalue()
+    buffer.write(piece[: MAX_LINE - buffer.tell()])
+    return buffer.getvalue()
 
 
 def _newline_before(source: ByteSource, end: int) -> int:

@@ -204,7 +204,7 @@ class SyncPool:
 
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_WIDTH, "remora-sync")
-        begun = [self._threads.submit(act) for act in acts]
-        wait(begun)
-        for done in begun:
-            done.result()
+        futures = [self._threads.submit(act) for act in acts]
+        wait(futures)
+        for future in futures:
+            future.result()

@@ -98,8 +98,8 @@ class FramesSource:
         if table[: _HEADER.size] != _HEADER.pack(_SKIPPABLE, length - _HEADER.size):
             raise self._damaged("its frame table has an invalid header")
         sizes = list(_ENTRY.iter_unpack(table[_HEADER.size :]))
-        whole = sum(frame for frame, _ in sizes) == size - length
-        if not whole or not all(
+        is_complete = sum(frame for frame, _ in sizes) == size - length
+        if not is_complete or not all(
             f <= 2 * MAX_FRAME_CONTENT and 0 < c <= MAX_FRAME_CONTENT for f, c in sizes
         ):
             raise self._damaged("its frame table does not match its frames")
@@ -113,15 +113,15 @@ class FramesSource:
 
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield contents of frames, cut after a newline in the second half: few lines span two."""
-    kept = bytearray()
+    buffer = bytearray()
     for piece in pieces:
-        kept += piece
-        while len(kept) >= MAX_FRAME_CONTENT:
+        buffer += piece
+        while len(buffer) >= MAX_FRAME_CONTENT:
             end = (
-                kept.rfind(b"\n", MAX_FRAME_CONTENT // 2, MAX_FRAME_CONTENT) + 1
+                buffer.rfind(b"\n", MAX_FRAME_CONTENT // 2, MAX_FRAME_CONTENT) + 1
                 or MAX_FRAME_CONTENT
             )
-            yield bytes(kept[:end])
-            del kept[:end]
-    if kept:
-        yield bytes(kept)
+            yield bytes(buffer[:end])
+            del buffer[:end]
+    if buffer:
+        yield bytes(buffer)

@@ -52,9 +52,9 @@ def forget_missing_streams(
 ) -> list[IndexedStream]:
     """Delete the rows of agents not in `there` and return the others. Raises IndexCorrupted."""
     known = indexed_streams(connection)
-    if gone := [each for each in known if each.stream.agent_id not in there]:
+    if missing := [each for each in known if each.stream.agent_id not in there]:
         with transaction(connection):
-            for each in gone:
+            for each in missing:
                 delete_stream_rows(connection, each.id)
     return [each for each in known if each.stream.agent_id in there]
 
@@ -160,7 +160,7 @@ class _Batch:
 
     def read(self, lines: Iterable[Line], until: int | None) -> None:
         """Read to the end, to an invalid line, or past a turn; commits every 64 MB."""
-        kept = self.reading.size
+        written = self.reading.size
         for line in lines:
             rows, snapshot = self.reading.take(line)
             if self.reading.fault:
@@ -171,9 +171,9 @@ class _Batch:
             self._partly = True
             if rows and self.reading.is_behind(until):
                 return
-            if self.reading.size - kept > _COMMIT:
+            if self.reading.size - written > _COMMIT:
                 self.write()
-                kept = self.reading.size
+                written = self.reading.size
         self._partly = False
 
     def write(self) -> None:

@@ -62,10 +62,10 @@ class PacketReader:
         with open_stream(path) as source:
             state = near and _restored(source, turn, *near, path)
             if state is None or not _confirmed(state, shown=shown):
-                whole = decision_at(_events(complete_lines(source), path), turn)
-                if near is not None and state != whole:
+                full_state = decision_at(_events(complete_lines(source), path), turn)
+                if near is not None and state != full_state:
                     self._forget(path)
-                state = whole
+                state = full_state
         return state.shown() if shown else state.packet
 
     def turn_events(self, agent_id: str, turn: int) -> list[Event]:

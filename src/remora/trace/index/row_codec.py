@@ -148,12 +148,12 @@ def snapshot_before(
     ).fetchone()
     if row is None:
         return None
-    _, kept, offset, digest, packet = _verified("packet", row)
+    _, turn_before, offset, digest, packet = _verified("packet", row)
     try:
         unpacked = unpack_packet(packet)
     except (ValueError, RecursionError) as error:
         raise IndexCorrupted("a packet is invalid") from error
-    return Snapshot(turn=kept, offset=offset, hash=digest, packet=packet), unpacked
+    return Snapshot(turn=turn_before, offset=offset, hash=digest, packet=packet), unpacked
 
 
 def delete_stream_rows(connection: sqlite3.Connection, number: int) -> None:

@@ -50,7 +50,7 @@ def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
 def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
     """Return a node's, run's or operation's keys; a key with a newer namesake names its agent."""
     found = [stream for stream in rows.streams() if _value(stream, key.kind) == key.value]
-    keys, taken = list[tuple[str, str, int, int, str]](), set[str]()
+    keys, used = list[tuple[str, str, int, int, str]](), set[str]()
     for stream in sorted(found, key=_age, reverse=True):
         job = job_key(stream.run_id, stream.operation, stream.node_id)
         for row in rows.turns(stream.agent_id):
@@ -58,9 +58,9 @@ def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
                 continue
             named = _key(stream, row)
             text = str(named)
-            if text in taken:
+            if text in used:
                 text = str(msgspec.structs.replace(named, agent_id=stream.agent_id))
-            taken.add(text)
+            used.add(text)
             keys.append((stream.run_id, job, row.turn, row.call, text))
     if not found:
         known = {_value(stream, key.kind) for stream in rows.streams()}
@@ -167,11 +167,11 @@ def _near(rows: RowSource, key: TraceKey) -> str:
     if turns:
         return f"its turns with a result are {min(turns)} to {max(turns)}"
     jobs = {job_key(s.run_id, s.operation, s.node_id): s for s in streams}
-    wanted = job_key(key.run_id, key.operation, key.node_id)
-    if wanted in jobs and not agents:
-        named = [s.agent_id for s in streams if job_key(s.run_id, s.operation, s.node_id) == wanted]
+    prefix = job_key(key.run_id, key.operation, key.node_id)
+    if prefix in jobs and not agents:
+        named = [s.agent_id for s in streams if job_key(s.run_id, s.operation, s.node_id) == prefix]
         return f"its agents are {', '.join(sorted(named))}"
-    return _hint(wanted, jobs, "{}:TURN")
+    return _hint(prefix, jobs, "{}:TURN")
 
 
 def _hint(name: str, known: Iterable[str], spelt: str) -> str:

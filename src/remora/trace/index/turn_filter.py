@@ -35,11 +35,11 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     def matches(self, row: TurnRow) -> bool:
         """True if all but the text matches; a turn matches a time that any part of it lies in."""
-        wanted = self.query
+        query = self.query
         return (
-            wanted.outcome in (None, row.outcome)
-            and wanted.tool in (None, row.tool)
-            and wanted.decided_by in (None, row.decided_by)
+            query.outcome in (None, row.outcome)
+            and query.tool in (None, row.tool)
+            and query.decided_by in (None, row.decided_by)
             and (self.since is None or row.ended >= self.since)
             and (self.until is None or row.began <= self.until)
         )

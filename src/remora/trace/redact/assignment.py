@@ -102,8 +102,8 @@ def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
     found = None if comma else _BARE.match(data, start, start + _BARE_REACH)
     if found is None:
         return None, 0
-    taken = _is_bare_secret(data, head, found) and not _is_public(data, head)
-    return (_to_the_end(found, _BARE_REACH) if taken else None), found.end()
+    is_secret = _is_bare_secret(data, head, found) and not _is_public(data, head)
+    return (_to_the_end(found, _BARE_REACH) if is_secret else None), found.end()
 
 
 def _is_public(data: bytes, head: Span) -> bool:

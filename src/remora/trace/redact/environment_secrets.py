@@ -63,15 +63,15 @@ def is_ordinary(value: str) -> bool:
 
 
 def _secrets(value: str) -> Iterator[str]:
-    whole = value.strip()
-    if in_url := _PASSWORD_IN_URL.fullmatch(whole):
-        yield whole
+    stripped = value.strip()
+    if in_url := _PASSWORD_IN_URL.fullmatch(stripped):
+        yield stripped
         if not is_ordinary(in_url[1]):
             yield in_url[1]
         return
-    lines = [line.strip() for line in whole.splitlines()]
-    if not is_ordinary(whole):
-        yield whole
+    lines = [line.strip() for line in stripped.splitlines()]
+    if not is_ordinary(stripped):
+        yield stripped
     if len(lines) > 1:
         yield from (line for line in lines if not is_ordinary(line))
 

@@ -67,13 +67,13 @@ def _rebuilt(value: Any, cleaner: TextRedactor) -> Any:
     root = _Frame(None, [(value, "")], [])
     frames = [root]
     while frames:
-        value, left, done = frames[-1]
-        if not left:
+        value, remaining, done = frames[-1]
+        if not remaining:
             frames.pop()
             if frames:
                 frames[-1].done.append(_like(value, done))
             continue
-        item, under = left.pop()
+        item, under = remaining.pop()
         if (children := _children(item, under)) is None:
             done.append(_leaf(item, under, cleaner))
         else:

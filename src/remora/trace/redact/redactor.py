@@ -108,25 +108,29 @@ class Redactor:
         return placeholder(self._key, rule, secret)
 
     def _findings(self, data: bytes, under: str) -> list[Finding]:
-        met = self._needs.met(data)
-        if not (met or under or self._own or b"\\" in data):
+        matching = self._needs.met(data)
+        if not (matching or under or self._own or b"\\" in data):
             return []
-        shields, seen = self._shields(data)
-        findings = [*self._by_own(seen), *self._by_rules(seen, met)]
-        if under and is_secret_value(under, seen):
+        shields, masked = self._shields(data)
+        findings = [*self._by_own(masked), *self._by_rules(masked, matching)]
+        if under and is_secret_value(under, masked):
             findings.append(Finding(0, len(data), ASSIGNMENT.name))
-        literal = self._known(data, met)
-        if (plain := unescape(seen)) is not None:
-            met = self._needs.met(plain.data)
-            findings += plain.originals(self._by_rules(plain.data, met))
-            literal += plain.originals(self._known(plain.data, met))
+        literal = self._known(data, matching)
+        if (plain := unescape(masked)) is not None:
+            matching = self._needs.met(plain.data)
+            findings += plain.originals(self._by_rules(plain.data, matching))
+            literal += plain.originals(self._known(plain.data, matching))
         return [
             *outside_placeholders(findings, shields),
             *outside_placeholders(literal, shields, inside_too=True),
         ]
 
-    def _known(self, data: bytes, met: Sequence[int]) -> list[Finding]:
-        return list(self._literals.found(data)) if met and met[-1] == len(self._rules) else []
+    def _known(self, data: bytes, matching: Sequence[int]) -> list[Finding]:
+        return (
+            list(self._literals.found(data))
+            if matching and matching[-1] == len(self._rules)
+            else []
+        )
 
     def _shields(self, data: bytes) -> tuple[list[Span], bytes]:
         """Return placeholders, and the text with them masked; unknown names stay visible."""
@@ -148,8 +152,8 @@ class Redactor:
                 if end > start:
                     yield Finding(start, end, name)
 
-    def _by_rules(self, data: bytes, met: Sequence[int]) -> Iterator[Finding]:
-        for position in met:
+    def _by_rules(self, data: bytes, matching: Sequence[int]) -> Iterator[Finding]:
+        for position in matching:
             if position < len(self._rules):
                 rule, matcher = self._rules[position]
                 for start, end in find_secrets(rule, matcher, data):

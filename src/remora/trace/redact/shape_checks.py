@@ -22,6 +22,6 @@ def outside_base64(data: bytes, found: Span) -> Span | None:
     """Return the match, unless it is a chance match in long base64 data or repeated letters."""
     before = _BASE64_BEFORE.search(data, max(0, found.start - 80), found.start)
     after = _BASE64_AFTER.match(data, found.end)
-    around = sum(run.end() - run.start() for run in (before, after) if run)
+    neighbours = sum(run.end() - run.start() for run in (before, after) if run)
     few = len(set(data[found.start + 4 : found.end])) < 6
-    return None if around >= 80 or few else found
+    return None if neighbours >= 80 or few else found

@@ -59,35 +59,41 @@ def quarantine_tail(
 ) -> tuple[Recovered, ...]:
     """Copy a torn tail to a file, then cut it off; return the events to record. Raises OSError."""
     notes: list[Recovered] = []
-    new = (beside for beside in quarantine_names(name) if beside not in contents.quarantines)
-    beside = next(new)
-    while (found := _unrecorded(beside, folder, file, contents)) is not None:
+    new = (
+        quarantine
+        for quarantine in quarantine_names(name)
+        if quarantine not in contents.quarantines
+    )
+    quarantine = next(new)
+    while (found := _unrecorded(quarantine, folder, file, contents)) is not None:
         notes.append(found)
-        beside = next(new)
+        quarantine = next(new)
     if contents.torn:
-        notes.append(_quarantine(file, contents, beside, folder))
+        notes.append(_quarantine(file, contents, quarantine, folder))
     return tuple(notes)
 
 
-def _unrecorded(beside: str, folder: int, file: int, contents: StreamContents) -> Recovered | None:
+def _unrecorded(
+    quarantine: str, folder: int, file: int, contents: StreamContents
+) -> Recovered | None:
     """Return the event of a killed recovery's file, unless it is part of the present tail."""
     try:
-        kept = open_file(beside, os.O_RDONLY, folder=folder)
+        copy = open_file(quarantine, os.O_RDONLY, folder=folder)
     except FileNotFoundError:
         return None
     try:
-        size = os.fstat(kept).st_size
-        digest = sha256_of(read_pieces(FileSource(kept)))
+        size = os.fstat(copy).st_size
+        digest = sha256_of(read_pieces(FileSource(copy)))
         torn = read_pieces(FileSource(file), contents.size, contents.size + size)
         if size <= contents.torn and digest == sha256_of(torn):
             return None
-        return Recovered(quarantine=beside, bytes=size, sha256=digest)
+        return Recovered(quarantine=quarantine, bytes=size, sha256=digest)
     finally:
-        os.close(kept)
+        os.close(copy)
 
 
-def _quarantine(file: int, contents: StreamContents, beside: str, folder: int) -> Recovered:
-    target = open_file(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, folder=folder)
+def _quarantine(file: int, contents: StreamContents, quarantine: str, folder: int) -> Recovered:
+    target = open_file(quarantine, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, folder=folder)
     try:
         for piece in read_pieces(FileSource(file), contents.size):
             write_all(target, piece)
@@ -97,7 +103,7 @@ def _quarantine(file: int, contents: StreamContents, beside: str, folder: int) -
         os.close(target)
     digest = sha256_of(read_pieces(FileSource(file), contents.size))
     os.ftruncate(file, contents.size)
-    return Recovered(quarantine=beside, bytes=contents.torn, sha256=digest)
+    return Recovered(quarantine=quarantine, bytes=contents.torn, sha256=digest)
 
 
 def _check_torn(line: Line, head: Head, path: Path) -> None:

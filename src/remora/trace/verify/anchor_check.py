@@ -53,51 +53,49 @@ class StreamEnd(msgspec.Struct, frozen=True, kw_only=True):
     end_line: int | None
 
 
-def check_anchors(
-    agent_id: str, ending: StreamEnd, run: RunAnchors | None, found: Problems
-) -> bool:
+def check_anchors(agent_id: str, end: StreamEnd, run: RunAnchors | None, found: Problems) -> bool:
     """True if a `job_end` anchors the head; adds a problem for each anchor that does not match."""
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
-        _check_head(anchor, ending, found)
-    if ending.end_line is not None and not any(a.ends_job for a in anchors):
+        _check_head(anchor, end, found)
+    if end.end_line is not None and not any(a.ends_job for a in anchors):
         missing = _missing(agent_id, run)
         if missing:
-            found.add(ending.end_line, "anchor", missing)
-    return any(anchor.ends_job and anchor.head == ending.head for anchor in anchors)
+            found.add(end.end_line, "anchor", missing)
+    return any(anchor.ends_job and anchor.head == end.head for anchor in anchors)
 
 
 def check_saved(
-    saved: Sequence[SavedAnchor], ending: StreamEnd, signer: Signer | None, found: Problems
+    saved: Sequence[SavedAnchor], end: StreamEnd, signer: Signer | None, found: Problems
 ) -> None:
     """Add a problem for each saved head that does not match the stream."""
     for anchor in saved:
-        if (problem := _saved_problem(anchor, ending, signer)) is not None:
-            found.add(max(1, min(anchor.count, ending.head.count)), "anchor", problem)
+        if (problem := _saved_problem(anchor, end, signer)) is not None:
+            found.add(max(1, min(anchor.count, end.head.count)), "anchor", problem)
 
 
-def _saved_problem(anchor: SavedAnchor, ending: StreamEnd, signer: Signer | None) -> str | None:
+def _saved_problem(anchor: SavedAnchor, end: StreamEnd, signer: Signer | None) -> str | None:
     signature = anchor.signature
     if signature and signer and not signer.is_right(anchor.kind, anchor.id, anchor.head, signature):
         return f"the saved anchor of {anchor.count} lines is not signed with this key"
-    if anchor.count > ending.head.count:
-        return f"the stream ends after {ending.head.count} lines; {anchor.count} were anchored"
-    if ending.hashes.get(anchor.count, GENESIS) != anchor.hash:
+    if anchor.count > end.head.count:
+        return f"the stream ends after {end.head.count} lines; {anchor.count} were anchored"
+    if end.hashes.get(anchor.count, GENESIS) != anchor.hash:
         return f"line {anchor.count} is not the anchored line"
     return None
 
 
-def _check_head(anchor: Anchor, ending: StreamEnd, found: Problems) -> None:
-    lines, wanted = ending.head.count, anchor.head
+def _check_head(anchor: Anchor, end: StreamEnd, found: Problems) -> None:
+    lines, expected = end.head.count, anchor.head
     where = f"line {anchor.line} of the run's stream"
-    if wanted.count > lines:
-        detail = f"the stream ends after {lines} lines; {where} anchors {wanted.count}"
+    if expected.count > lines:
+        detail = f"the stream ends after {lines} lines; {where} anchors {expected.count}"
         found.add(max(1, lines), "anchor", detail)
-    elif ending.hashes.get(wanted.count) != wanted.hash:
-        found.add(max(1, wanted.count), "anchor", f"not the line that {where} anchors")
-    elif anchor.ends_job and wanted.count < lines:
-        detail = f"{lines - wanted.count} lines after the end that {where} anchors"
-        found.add(wanted.count + 1, "anchor", detail)
+    elif end.hashes.get(expected.count) != expected.hash:
+        found.add(max(1, expected.count), "anchor", f"not the line that {where} anchors")
+    elif anchor.ends_job and expected.count < lines:
+        detail = f"{lines - expected.count} lines after the end that {where} anchors"
+        found.add(expected.count + 1, "anchor", detail)
 
 
 def _missing(agent_id: str, run: RunAnchors | None) -> str | None:

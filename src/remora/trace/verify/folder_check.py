@@ -114,11 +114,11 @@ class _FolderCheck:
         )
 
     def _missing(self) -> list[StreamReport]:
-        gone: dict[tuple[str, str], SavedAnchor] = {}
+        missing: dict[tuple[str, str], SavedAnchor] = {}
         for anchor in self._lost():
             if not self._has_expired(anchor):
-                gone.setdefault((anchor.kind, anchor.id), anchor)
-        return [_gone(anchor) for anchor in gone.values()]
+                missing.setdefault((anchor.kind, anchor.id), anchor)
+        return [_gone(anchor) for anchor in missing.values()]
 
     def _lost(self) -> Iterator[SavedAnchor]:
         for (kind, name), anchors in self._saved.items():
@@ -192,8 +192,8 @@ def _expired(folder: TraceFolder) -> dict[tuple[str, str], Head]:
     """Return last heads of expired streams, as far as the log is undamaged."""
     found: dict[tuple[str, str], Head] = {}
     with suppress(StreamDamaged, DiskError):
-        for gone in read_expired(folder):
-            found[gone.kind, gone.id] = gone.head
+        for stream in read_expired(folder):
+            found[stream.kind, stream.id] = stream.head
     return found
 
 

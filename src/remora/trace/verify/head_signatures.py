@@ -76,8 +76,8 @@ def load_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | No
     Raises ConfigError for a key too short or readable by others, or a relative path; DiskError for
     an unreadable file. Errors never contain the key.
     """
-    if given := environ.get(KEY_VARIABLE, "").strip():
-        return _signer(os.fsencode(given), KEY_VARIABLE)
+    if key := environ.get(KEY_VARIABLE, "").strip():
+        return _signer(os.fsencode(key), KEY_VARIABLE)
     if key_file is None:
         return None
     home = environ.get("HOME", "")

@@ -61,29 +61,29 @@ class ProjectionCheck:
         if (named := decision_hash(payload)) is None:
             return
         digest, steps = named
-        shown, found = self._trimmed(packet, steps)
+        trimmed, found = self._trimmed(packet, steps)
         if found != digest:
             self._found.add(
                 line, "projection", f"the packet after {steps} trims is {found[:12]}…, not {digest}"
             )
         elif isinstance(payload, ModelRequest):
-            self._compare_prompt(line, payload, shown)
+            self._compare_prompt(line, payload, trimmed)
 
     def _trimmed(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
         """Return the packet as shown and its hash, cached for a turn's request and decision."""
         last = self._shown
         if last is None or last[0] is not packet or last[1] != steps:
-            shown = trim(packet, steps)
-            self._shown = last = packet, steps, shown, canonical_sha256(shown)
+            trimmed = trim(packet, steps)
+            self._shown = last = packet, steps, trimmed, canonical_sha256(trimmed)
         return last[2:]
 
-    def _compare_prompt(self, line: int, request: ModelRequest, shown: DecisionPacket) -> None:
+    def _compare_prompt(self, line: int, request: ModelRequest, trimmed: DecisionPacket) -> None:
         if not is_known_renderer(request.renderer):
             self._found.add(line, "prompt", f"unknown renderer {request.renderer!r}")
             return
         try:
             strategy = str(request.decoding.get("strategy", ""))
-            rendered = render(request.renderer, shown, self._tools, strategy, self._history)
+            rendered = render(request.renderer, trimmed, self._tools, strategy, self._history)
             messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
             same = (messages, rendered.prompt) == (request.messages, request.prompt)
         except Exception as error:  # noqa: BLE001 - see the class

@@ -72,9 +72,9 @@ class SchemaCheck:
         identity = (event.run_id, event.agent_id, event.operation, event.node_id)
         if self._identity is None:
             self._identity = identity
-            wanted = event.run_id if self._of_run else event.agent_id
-            if wanted != self._name:
-                return f"the stream's file is named {self._name!r}, its events are {wanted!r}'s"
+            expected = event.run_id if self._of_run else event.agent_id
+            if expected != self._name:
+                return f"the stream's file is named {self._name!r}, its events are {expected!r}'s"
             if self._of_run and any(identity[1:]):
                 return "agent_id, operation and node_id are not empty in a run's stream"
         return None if identity == self._identity else f"the event is of {identity}"

@@ -85,8 +85,8 @@ class _Pass:
             _RunChecks(target, name, found) if target.of_run else _AgentChecks(target, found)
         )
         anchors = target.run.anchors.get(name, []) if target.run else []
-        wanted = [anchor.head.count for anchor in anchors]
-        self._wanted = {*wanted, *(anchor.count for anchor in target.saved)}
+        counts = [anchor.head.count for anchor in anchors]
+        self._wanted = {*counts, *(anchor.count for anchor in target.saved)}
         self._hashes: dict[int, str] = {}
         self._end_line: int | None = None
 
@@ -110,13 +110,13 @@ class _Pass:
             self._target.anchors.live = is_locked(self._target.path)
 
     def anchored(self) -> bool | None:
-        ending = StreamEnd(head=self.head, hashes=self._hashes, end_line=self._end_line)
-        check_saved(self._target.saved, ending, self._target.signer, self._found)
+        end = StreamEnd(head=self.head, hashes=self._hashes, end_line=self._end_line)
+        check_saved(self._target.saved, end, self._target.signer, self._found)
         if self._target.of_run:
             return None
         if not self._target.anchored:
             return False
-        agrees = check_anchors(self._name, ending, self._target.run, self._found)
+        agrees = check_anchors(self._name, end, self._target.run, self._found)
         return agrees and self._chain.sound
 
     def _see_last(self, line: Line) -> None:

@@ -90,11 +90,11 @@ def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
 def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
     """True if both names are one file: a two-step `rename_to_free` was interrupted."""
     try:
-        one = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        two = os.stat(other, dir_fd=folder, follow_symlinks=False)
+        first = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        second = os.stat(other, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return False
-    return os.path.samestat(one, two)
+    return os.path.samestat(first, second)
 
 
 def unlink_if_exists(folder: int, name: bytes) -> None:

@@ -90,17 +90,17 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             with self._folder(path) as (folder, name):
                 repair_swap(folder, name, waiting)
                 if entry.ours is None:
-                    kept = self._uncreate(entry, folder, name, waiting)
+                    problem = self._uncreate(entry, folder, name, waiting)
                 elif entry.result is None:
-                    kept = self._undelete(entry, folder, name, waiting)
+                    problem = self._undelete(entry, folder, name, waiting)
                 else:
-                    kept = self._unreplace(entry, folder, name, waiting)
+                    problem = self._unreplace(entry, folder, name, waiting)
                 sync_folder(folder)
         except HostError:  # its folder is gone, so there is nothing to roll back
             if self._resumed and entry.ours is not None:
                 return f"its folder is gone; if you moved it, look there for {os.fsdecode(waiting)}"
             return ""
-        return kept
+        return problem
 
     def remove_waiting(self, entry: JournalEntry) -> None:
         """Remove the waiting name, once all files are in place."""
@@ -111,13 +111,13 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
 
     @contextmanager
     def _folder(self, path: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
-        above, _, last = path.rpartition("/")
-        if above in self._open_folders:
-            yield self._open_folders[above], os.fsencode(last)
+        parent, _, last = path.rpartition("/")
+        if parent in self._open_folders:
+            yield self._open_folders[parent], os.fsencode(last)
             return
         with self._tree.open_parent(path, make=make) as (folder, name):
             if len(self._open_folders) < _MAX_OPEN_FOLDERS:
-                self._open_folders[above] = os.dup(folder)
+                self._open_folders[parent] = os.dup(folder)
             yield folder, name
 
     def _has_moved(self, path: str, folder: int) -> bool:
@@ -212,7 +212,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             os.chmod(part, entry.mode, dir_fd=folder)
 
     def _uncreate(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
-        kept = ""
+        problem = ""
         if digest_at(folder, waiting) is not None:
             if is_same_file(folder, name, waiting):
                 unlink_if_exists(folder, name)
@@ -222,9 +222,9 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             if digest_unless_open(folder, waiting) == entry.result:
                 unlink_if_exists(folder, waiting)
             else:
-                kept = self._recreate(entry, folder, name, waiting)
+                problem = self._recreate(entry, folder, name, waiting)
         unlink_if_exists(folder, waiting + b"-part")
-        return kept
+        return problem
 
     def _recreate(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         try:
@@ -260,7 +260,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         try:
             return self._exchange_back(entry, folder, name, waiting)
         except FileNotFoundError:
-            return self._keep(entry, folder, waiting, gone=True)
+            return self._keep(entry, folder, waiting, is_missing=True)
 
     def _exchange_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
         """Swap until the file taken out is our result: others are newer edits, put back."""
@@ -277,16 +277,18 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return ""
         return self._keep(entry, folder, waiting)
 
-    def _keep(self, entry: JournalEntry, folder: int, waiting: bytes, *, gone: bool = False) -> str:
+    def _keep(
+        self, entry: JournalEntry, folder: int, waiting: bytes, *, is_missing: bool = False
+    ) -> str:
         """Leave the user's newest text in place, and never delete an older one of theirs."""
         if digest_unless_open(folder, waiting) in (entry.ours, entry.result):
             unlink_if_exists(folder, waiting)
-            if gone:
+            if is_missing:
                 return "it was deleted or renamed meanwhile, and left so"
             return "it was edited during the rollback; the edit was kept"
-        above = unescape_path(entry.path).rpartition("/")[0]
-        left = os.path.join(above, os.fsdecode(waiting))  # noqa: PTH118 (relative to the root)
-        return f"it was edited twice; the earlier text is in {left}"
+        parent = unescape_path(entry.path).rpartition("/")[0]
+        leftover = os.path.join(parent, os.fsdecode(waiting))  # noqa: PTH118 (relative to the root)
+        return f"it was edited twice; the earlier text is in {leftover}"
 
 
 def _describe(error: OSError | HostError, path: str) -> str:

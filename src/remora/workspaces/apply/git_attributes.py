@@ -17,8 +17,8 @@ def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, s
     if not paths:
         return
     words = ("check-attr", "-z", "--stdin", *_ASKED)
-    asked = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
-    fields = git_output(root, *words, stdin=asked).split(b"\0")[:-1]
+    query = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
+    fields = git_output(root, *words, stdin=query).split(b"\0")[:-1]
     for at in range(0, len(fields), 3):
         path, name, value = (
             part.decode("utf-8", "surrogateescape") for part in fields[at : at + 3]
@@ -34,5 +34,5 @@ def _runs(root: Path, driver: str) -> bool:
     keys = git_output(root, "config", "--name-only", "--list", succeeds=(0, 1)).decode(
         "utf-8", "replace"
     )
-    wanted = {f"filter.{driver}.clean", f"filter.{driver}.process"}
-    return not wanted.isdisjoint(keys.splitlines())
+    names = {f"filter.{driver}.clean", f"filter.{driver}.process"}
+    return not names.isdisjoint(keys.splitlines())

@@ -29,10 +29,10 @@ def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
     """
     found: list[Hunk] = []
     at_old = at_new = 0
-    for one, other in [*_pairs(old, new, 0, 0), (len(old), len(new))]:
-        if (one, other) != (at_old, at_new):
-            found.append(Hunk(at_old, one, tuple(new[at_new:other])))
-        at_old, at_new = one + 1, other + 1
+    for old_line, new_line in [*_pairs(old, new, 0, 0), (len(old), len(new))]:
+        if (old_line, new_line) != (at_old, at_new):
+            found.append(Hunk(at_old, old_line, tuple(new[at_new:new_line])))
+        at_old, at_new = old_line + 1, new_line + 1
     return _normalized(old, found)
 
 
@@ -42,8 +42,8 @@ def _normalized(old: _Lines, found: list[Hunk]) -> list[Hunk]:
     for hunk in reversed(found):
         moved = _moved_down(old, hunk, done[-1].start if done else len(old))
         while done and moved.end == done[-1].start:
-            below = done.pop()
-            moved = Hunk(moved.start, below.end, moved.lines + below.lines)
+            next_hunk = done.pop()
+            moved = Hunk(moved.start, next_hunk.end, moved.lines + next_hunk.lines)
             moved = _moved_down(old, moved, done[-1].start if done else len(old))
         done.append(moved)
     return done[::-1]
@@ -69,11 +69,14 @@ def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
     Common ends come first, then lines that occur once on both sides; the rest is compared.
     """
     head = _common(zip(old, new, strict=False))
-    old_left, new_left = old[head:], new[head:]
-    tail = _common(zip(reversed(old_left), reversed(new_left), strict=False))
-    old_left, new_left = old_left[: len(old_left) - tail], new_left[: len(new_left) - tail]
+    old_middle, new_middle = old[head:], new[head:]
+    tail = _common(zip(reversed(old_middle), reversed(new_middle), strict=False))
+    old_middle, new_middle = (
+        old_middle[: len(old_middle) - tail],
+        new_middle[: len(new_middle) - tail],
+    )
     found = [(old_at + i, new_at + i) for i in range(head)]
-    found += _middle(old_left, new_left, old_at + head, new_at + head)
+    found += _middle(old_middle, new_middle, old_at + head, new_at + head)
     ends = len(old) - tail, len(new) - tail
     return found + [(old_at + ends[0] + i, new_at + ends[1] + i) for i in range(tail)]
 
@@ -89,11 +92,11 @@ def _middle(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
         return [(old_at + i, new_at + j) for i, j in _compare_lines(old, new)]
     found: list[_Pair] = []
     i = j = 0
-    for one, other in [*anchors, (len(old), len(new))]:
-        found += _pairs(old[i:one], new[j:other], old_at + i, new_at + j)
-        if one < len(old):
-            found.append((old_at + one, new_at + other))
-        i, j = one + 1, other + 1
+    for old_line, new_line in [*anchors, (len(old), len(new))]:
+        found += _pairs(old[i:old_line], new[j:new_line], old_at + i, new_at + j)
+        if old_line < len(old):
+            found.append((old_at + old_line, new_at + new_line))
+        i, j = old_line + 1, new_line + 1
     return found
 
 

@@ -36,16 +36,19 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
     `\n`.
     """
     old = split_lines(base)
-    left, right = diff_hunks(old, split_lines(ours)), diff_hunks(old, split_lines(theirs))
+    our_hunks, their_hunks = (
+        diff_hunks(old, split_lines(ours)),
+        diff_hunks(old, split_lines(theirs)),
+    )
     out: list[bytes] = []
     conflicts: list[LineConflict] = []
     at = 0
-    for start, end, one, other in _regions(left, right):
+    for start, end, our_part, their_part in _regions(our_hunks, their_hunks):
         out += old[at:start]
-        mine, yours = _side(old, start, end, one), _side(old, start, end, other)
-        if not other or mine == yours:
+        mine, yours = _side(old, start, end, our_part), _side(old, start, end, their_part)
+        if not their_part or mine == yours:
             out += mine
-        elif not one:
+        elif not our_part:
             out += yours
         else:
             text = b"".join(mine), b"".join(yours)
@@ -86,10 +89,10 @@ def _regions(left: Sequence[Hunk], right: Sequence[Hunk]) -> Iterator[_Region]:
 
 
 def _gathered(region: list[tuple[Hunk, bool]]) -> _Region:
-    one = [hunk for hunk, is_right in region if not is_right]
-    other = [hunk for hunk, is_right in region if is_right]
-    every = [*one, *other]
-    return min(h.start for h in every), max(h.end for h in every), one, other
+    our_part = [hunk for hunk, is_right in region if not is_right]
+    their_part = [hunk for hunk, is_right in region if is_right]
+    hunks = [*our_part, *their_part]
+    return min(h.start for h in hunks), max(h.end for h in hunks), our_part, their_part
 
 
 def _meet(item: tuple[Hunk, bool], other: tuple[Hunk, bool]) -> bool:

@@ -162,12 +162,12 @@ def _journal(prepared: PreparedChanges, note: Mapping[str, str]) -> Journal:
         )
         for number, write in enumerate(prepared.writes)
     ]
-    above = {
+    folders = {
         "/".join(parts[:count])
         for parts in (write.path.split("/") for write in prepared.writes)
         for count in range(1, len(parts))
     }
-    missing = [escape_path(path) for path in sorted(above) if not (prepared.root / path).exists()]
+    missing = [escape_path(path) for path in sorted(folders) if not (prepared.root / path).exists()]
     return new_journal(prepared.root, entries, missing, note)
 
 

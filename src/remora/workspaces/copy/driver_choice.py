@@ -67,8 +67,8 @@ def _overlay_problem(cache: Path) -> str:
         return "requires Linux"
     try:
         make_private(cache)
-        with tempfile.TemporaryDirectory(prefix="trial-", dir=cache) as made:
-            driver = OverlayDriver(_probe_base(Path(made) / "base"), Path(made) / "layers")
+        with tempfile.TemporaryDirectory(prefix="trial-", dir=cache) as folder:
+            driver = OverlayDriver(_probe_base(Path(folder) / "base"), Path(folder) / "layers")
             try:
                 with driver.open() as workspace:
                     _check_layer(workspace)
@@ -104,14 +104,14 @@ def _check_layer(workspace: Workspace) -> None:
         raise HostError("writing in the layer changed the base")
 
 
-def _run(workspace: Workspace, within: Confinement) -> None:
+def _run(workspace: Workspace, confinement: Confinement) -> None:
     command = Command(
         argv=(sys.executable, "-I", "-S", "-B", "-c", _WORK),
         folder=workspace.tree,
         seconds=_SECONDS,
-        confinement=within,
+        confinement=confinement,
     )
-    ended = run_command(command)
-    if ended.returncode != 0:
-        last_line = ended.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise HostError(f"a command in a layer failed: {last_line or ended.returncode}")
+    result = run_command(command)
+    if result.returncode != 0:
+        last_line = result.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise HostError(f"a command in a layer failed: {last_line or result.returncode}")

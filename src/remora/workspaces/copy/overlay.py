@@ -72,23 +72,23 @@ class OverlayCopy:
             return (entry for entry in entries if entry.name in listed[prefix])
 
         try:
-            seen = scan_tree(self._written, self._known, visible)
+            scan = scan_tree(self._written, self._known, visible)
         except OSError as error:
             raise HostError(f"the workspace cannot be read: {error}") from error
-        self._known = seen.files
-        return CopyState(seen.files, list(self._missing(listed, seen)), seen.unsupported)
+        self._known = scan.files
+        return CopyState(scan.files, list(self._missing(listed, scan)), scan.unsupported)
 
     def reset(self) -> None:
         self._layers.renew(self._home)
         self._known = {}
 
-    def _missing(self, listed: _Names, seen: TreeScan) -> Iterator[str]:
+    def _missing(self, listed: _Names, scan: TreeScan) -> Iterator[str]:
         """Yield files of the base that are missing or replaced by something else."""
-        folders = {*seen.folders, *seen.tool_caches}
+        folders = {*scan.folders, *scan.tool_caches}
         for prefix, there in listed.items():
             for name in self._names.get(prefix, ()):
                 path = prefix + name
-                other = folders if path in self._base.files else seen.files
+                other = folders if path in self._base.files else scan.files
                 if name not in there or path in other:
                     yield from self._below(path)
 
@@ -104,8 +104,8 @@ def _by_folder(files: Iterable[str]) -> _Names:
     """Return the names in each folder of files; folders are empty or end in `/`."""
     found: dict[str, set[str]] = {}
     for path in files:
-        above, slash, name = path.rpartition("/")
-        while name not in found.setdefault(above + slash, set()):
-            found[above + slash].add(name)
-            above, slash, name = above.rpartition("/")
+        parent, slash, name = path.rpartition("/")
+        while name not in found.setdefault(parent + slash, set()):
+            found[parent + slash].add(name)
+            parent, slash, name = parent.rpartition("/")
     return {folder: frozenset(names) for folder, names in found.items()}

@@ -82,30 +82,30 @@ class SlotCopy:
 
     def state(self) -> CopyState:
         """Return all files, and files of the base that are missing here. Raises HostError."""
-        seen = self._scan()
-        return CopyState(seen.files, self._base.files.keys() - seen.files.keys(), seen.unsupported)
+        scan = self._scan()
+        return CopyState(scan.files, self._base.files.keys() - scan.files.keys(), scan.unsupported)
 
     def reset(self) -> None:
         """Restore every file of the base. Raises HostError, OSError or DiskError."""
-        seen = self._scan()
-        for path in self._folders.intersection(seen.closed):
+        scan = self._scan()
+        for path in self._folders.intersection(scan.closed):
             self._restore_rights(path)
-        extra = [path for path in seen.folders if path not in self._folders]
-        extra += [path for path in seen.files if path not in self._base.files]
-        for path in extra + seen.tool_caches + seen.unsupported:
+        extra = [path for path in scan.folders if path not in self._folders]
+        extra += [path for path in scan.files if path not in self._base.files]
+        for path in extra + scan.tool_caches + scan.unsupported:
             self._remove(path)
         for path, known in self._base.files.items():
-            file = seen.files.get(path)
+            file = scan.files.get(path)
             if file is None or not matches_base(known, file):
                 self._restore(path)
 
     def _scan(self) -> TreeScan:
         try:
-            seen = scan_tree(self.tree, self.index)
+            scan = scan_tree(self.tree, self.index)
         except OSError as error:
             raise HostError(f"the workspace cannot be read: {error}") from error
-        self.index = seen.files
-        return seen
+        self.index = scan.files
+        return scan
 
     def _restore(self, path: str) -> None:
         content, mode = self._base.read(path), self._base.files[path].mode
@@ -118,8 +118,8 @@ class SlotCopy:
 
     def _remove(self, path: str) -> None:
         """Remove the entry, unless it was removed with its folder."""
-        above = path.rpartition("/")[0]
-        if above and above not in self._folders:
+        parent = path.rpartition("/")[0]
+        if parent and parent not in self._folders:
             return
         with self._files.open_parent(path) as (folder, name):
             try:
@@ -173,8 +173,8 @@ def _clear(place: Path) -> None:
 def _load(path: Path) -> dict[str, ScannedFile]:
     """Load the scan of a slot; empty if it is unreadable, and all files are hashed."""
     try:
-        names, seen = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
-        return dict(zip(os.fsdecode(names).split("\0"), seen, strict=True))
+        names, files = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
+        return dict(zip(os.fsdecode(names).split("\0"), files, strict=True))
     except (OSError, ValueError):
         return {}
 

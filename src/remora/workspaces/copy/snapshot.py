@@ -53,7 +53,7 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
     committed = committed_files(root, files.commit) if files.commit else {}
     _make_folder(folder)
     source = RootedFiles(root)
-    taken: dict[str, BaseFile] = {}
+    copied: dict[str, BaseFile] = {}
     differing: dict[str, BaseFile | None] = {}
     for path in sorted({*files.paths, *_package_files(root, files.paths)}):
         if is_in_tool_cache(path):
@@ -65,13 +65,13 @@ def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
             continue
         known = committed.get(path)
         same = known is not None and known.matches(content, mode)
-        taken[path] = BaseFile(_sha256(content), known.mode if known and same else mode)
+        copied[path] = BaseFile(_sha256(content), known.mode if known and same else mode)
         if not same:
-            differing[path] = taken[path]
+            differing[path] = copied[path]
         _freeze(folder, path, content, mode)
-    differing.update({path: None for path in committed if path not in taken})
+    differing.update({path: None for path in committed if path not in copied})
     return BaseSnapshot(
-        root=root, folder=folder, files=taken, commit=files.commit, differing=differing
+        root=root, folder=folder, files=copied, commit=files.commit, differing=differing
     )
 
 
@@ -109,9 +109,9 @@ def restore_base(
 def _unchanged_files(
     root: Path, committed: Mapping[str, CommittedFile], differing: Mapping[str, BaseFile | None]
 ) -> Iterator[tuple[str, bytes, CommittedFile]]:
-    wanted = [(path, known) for path, known in committed.items() if path not in differing]
-    contents = read_blobs(root, [known.blob for _, known in wanted])
-    for (path, known), content in zip(wanted, contents, strict=True):
+    unchanged = [(path, known) for path, known in committed.items() if path not in differing]
+    contents = read_blobs(root, [known.blob for _, known in unchanged])
+    for (path, known), content in zip(unchanged, contents, strict=True):
         yield path, content, known
 
 

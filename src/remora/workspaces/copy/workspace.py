@@ -43,18 +43,18 @@ class Workspace:
 
     def snapshot(self) -> dict[str, FileState]:
         """Return every path that differs from the base. Raises HostError for special files."""
-        seen = self._copy.state()
-        if seen.unsupported:
+        state = self._copy.state()
+        if state.unsupported:
             raise HostError(
-                f"{seen.unsupported[0]}: a change cannot contain a link or special file"
+                f"{state.unsupported[0]}: a change cannot contain a link or special file"
             )
         found: dict[str, FileState] = {}
-        for path, file in seen.files.items():
+        for path, file in state.files.items():
             known = self.base.files.get(path)
             changed = not self._is_ignored(path) if known is None else not matches_base(known, file)
             if changed:
                 found[path] = FileState(file.sha256, file.mode)
-        for path in seen.missing:
+        for path in state.missing:
             found[path] = FileState(None, self.base.files[path].mode)
         return dict(sorted(found.items()))
 
@@ -86,14 +86,14 @@ class Workspace:
 
     def _prune(self, path: str) -> None:
         """Remove empty folders above a path: a new file may need the name."""
-        above = path.rpartition("/")[0]
-        while above:
+        parent = path.rpartition("/")[0]
+        while parent:
             try:
-                with self._files.open_parent(above) as (folder, name):
+                with self._files.open_parent(parent) as (folder, name):
                     os.rmdir(name, dir_fd=folder)
             except OSError:
                 return
-            above = above.rpartition("/")[0]
+            parent = parent.rpartition("/")[0]
 
     def _is_ignored(self, path: str) -> bool:
         if self._ignored is None:

@@ -77,8 +77,8 @@ class AliasSearch:
         first = self._entry_names_of(file, scope)
         if self._is_named(search, first, first, (site[0], names)):
             return True
-        every = self._names_as_one_input(file, scope)
-        return self._is_named(search, every, first, (site[0], names))
+        known_names = self._names_as_one_input(file, scope)
+        return self._is_named(search, known_names, first, (site[0], names))
 
     def _names_as_one_input(self, file: IndexedFile, scope: int) -> dict[Name, None]:
         """Return the names, recorded as a single input.

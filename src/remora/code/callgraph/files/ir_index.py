@@ -219,14 +219,14 @@ class IndexedFile:
         """True if `base` may be an annotated parameter at that statement."""
         if not isinstance(base, str):
             return False
-        seen = [s.scope for s in self.lookup(scope, base, at) if s.bind == PARAMETER]
-        params = [param for number in seen for param in self.scopes[number].params]
+        scopes = [s.scope for s in self.lookup(scope, base, at) if s.bind == PARAMETER]
+        params = [param for number in scopes for param in self.scopes[number].params]
         return any(p.name == base and p.annotation is not None for p in params)
 
     def _variable(self, scope: int, at: int, base: Any) -> tuple[int, str] | None:
         if isinstance(base, str):
-            seen = self.lookup(scope, base, at)
-            return (seen[0].scope, base) if seen else None
+            bindings = self.lookup(scope, base, at)
+            return (bindings[0].scope, base) if bindings else None
         if not isinstance(base, int) and base[0] == ATTRIBUTE:
             owner = self.class_of_self(scope, base[1])
             return None if owner is None else (owner, base[2])
@@ -275,17 +275,17 @@ class IndexedFile:
         self, number: int, binds: Sequence[Binding], at: int, *, direct: bool
     ) -> tuple[list[int], bool]:
         scope = self.scopes[number]
-        every = list(range(len(binds)))
+        all_indexes = list(range(len(binds)))
         if scope.kind == COMPREHENSION_SCOPE:
-            return every, True
+            return all_indexes, True
         if not direct and scope.kind == MODULE_SCOPE:
             return self.at_end(binds, number), True
         indexes, sure = self._definitions.at_statement(binds, number, at)
         if not direct:  # a function may run after later binds
-            later = [index for index in every if binds[index].at >= at]
+            later = [index for index in all_indexes if binds[index].at >= at]
             return sorted({*indexes, *later}), sure
         if not indexes and scope.kind != CLASS_SCOPE and not scope.params:
-            return every, False
+            return all_indexes, False
         return indexes, sure
 
     def at_end(self, binds: Sequence[Binding], number: int) -> list[int]:
@@ -300,11 +300,11 @@ class IndexedFile:
             return ()
         return tuple(VisibleBinding(number, name, index) for index in self.at_end(binds, number))
 
-    def definition(self, seen: VisibleBinding) -> int | None:
+    def definition(self, binding: VisibleBinding) -> int | None:
         """Return the scope of the function or class that the binding defines, or None."""
-        if seen.bind == PARAMETER:
+        if binding.bind == PARAMETER:
             return None
-        bind = self.scopes[seen.scope].binds[seen.name][seen.bind]
+        bind = self.scopes[binding.scope].binds[binding.name][binding.bind]
         return int(bind.term) if bind.kind == DEFINITION else None
 
 

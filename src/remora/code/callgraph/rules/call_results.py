@@ -86,11 +86,11 @@ def _returned(ctx: Context, level: int, value: Value, site: tuple[str, int, int]
         if how == INSTANCE_OF_ARGUMENT and term is not None:
             classes |= _argument_classes(ctx, ProgramPoint(0, site[0], call.scope, call.at), term)
     replaced = {base for cls in classes for base in mro_classes(ctx, (CLASS, *cls)) if base != cls}
-    kept = [p for p in returned if p[0][0] not in {INSTANCE, SELF} or p[0][1:] not in replaced]
+    remaining = [p for p in returned if p[0][0] not in {INSTANCE, SELF} or p[0][1:] not in replaced]
     passed = join(
         (*arguments[ARGUMENT_ITSELF], instances_of(join(arguments[INSTANCE_OF_ARGUMENT])))
     )
-    return join((tuple(kept), weaken(passed)))
+    return join((tuple(remaining), weaken(passed)))
 
 
 def _argument_classes(ctx: Context, point: ProgramPoint, term: Any) -> set[Any]:
@@ -163,9 +163,9 @@ def returns(ctx: Context, level: int, path: str, scope: int) -> Values:
     receiver = self_value(ctx, path, scope)
     for at, term in found.results:
         if isinstance(term, str):
-            seen = file.lookup(scope, term, at)
-            binds = [s for s in seen if s.bind != PARAMETER or s.scope != scope]
-            if len(binds) != len(seen):
+            bindings = file.lookup(scope, term, at)
+            binds = [s for s in bindings if s.bind != PARAMETER or s.scope != scope]
+            if len(binds) != len(bindings):
                 is_receiver = bool(receiver) and term == found.params[0].name
                 parts.append(receiver if is_receiver and found.name != "__new__" else EMPTY)
                 parts.extend(ctx.read(("bind", level, path, *s)) for s in binds)

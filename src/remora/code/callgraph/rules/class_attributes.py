@@ -36,8 +36,8 @@ _MAX_PARAMETER_OVERRIDES = 24  # leaves room for other values below the limit of
 def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
     """Rule: the bindings of `name` in the first class of the MRO that has it."""
     for file, number in project_mro(ctx, (CLASS, path, scope)):
-        if seen := file.exported(number, name):
-            return join([binding_values(ctx, level, file, each) for each in seen])
+        if bindings := file.exported(number, name):
+            return join([binding_values(ctx, level, file, each) for each in bindings])
     return EMPTY
 
 
@@ -69,7 +69,7 @@ def accessors(ctx: Context, value: Value, name: str, setting: bool) -> Values:
 def _property_call(
     ctx: Context, file: IndexedFile, number: int, name: str, setting: bool
 ) -> Values:
-    values = [binding_values(ctx, 0, file, seen) for seen in file.exported(number, name)]
+    values = [binding_values(ctx, 0, file, binding) for binding in file.exported(number, name)]
     found = []
     for value, _ in join(values):
         if value[0] == PROPERTY:
@@ -78,9 +78,9 @@ def _property_call(
 
 
 def instance_attribute(
-    ctx: Context, level: int, value: Value, name: str, within: str = ""
+    ctx: Context, level: int, value: Value, name: str, method: str = ""
 ) -> Values:
-    """Return a bound method, property result or stored value; `within` is the calling method."""
+    """Return a bound method, property result or stored value; `method` is the calling method."""
     _, path, scope = value
     if getters := ctx.read(("accessors", value, name, False)):
         results = [ctx.read(("result", level, v[1], v[2])) for v, _ in getters]
@@ -88,7 +88,7 @@ def instance_attribute(
     members = ctx.read(("class_attribute", level, path, scope, name))
     found = [bind_methods(ctx, members, value), ctx.read(("stores", level, path, scope, name))]
     if value[0] == SELF:
-        found.extend(_subclass_attributes(ctx, level, value, name, within))
+        found.extend(_subclass_attributes(ctx, level, value, name, method))
     elif is_abstract(ctx, members):
         subclasses = ctx.read(("derived", path, scope))
         few = len(subclasses) <= _MAX_INSTANCE_OVERRIDES
@@ -108,11 +108,11 @@ def overrides(ctx: Context, level: int, value: Value, name: str) -> Values:
 
 
 def _subclass_attributes(
-    ctx: Context, level: int, value: Value, name: str, within: str
+    ctx: Context, level: int, value: Value, name: str, method: str
 ) -> Iterator[Values]:
     """Yield the attribute of each subclass that `self` may be an instance of."""
     for subclass, _ in ctx.read(("derived", value[1], value[2])):
-        if within and not _is_inherited(ctx, subclass, value, within):
+        if method and not _is_inherited(ctx, subclass, value, method):
             continue
         members = ctx.read(("class_attribute", level, subclass[1], subclass[2], name))
         yield weaken(bind_methods(ctx, members, value))
@@ -138,7 +138,7 @@ def is_abstract(ctx: Context, methods: Values) -> bool:
 
 
 def attribute_of_class(
-    ctx: Context, level: int, value: Value, name: str, within: str = ""
+    ctx: Context, level: int, value: Value, name: str, method: str = ""
 ) -> Values:
     """Return an attribute of a class itself; members of an enum are its instances."""
     members = ctx.read(("class_attribute", level, value[1], value[2], name))
@@ -152,7 +152,7 @@ def attribute_of_class(
         ctx.read(("stores", level, value[1], value[2], name)),
     ]
     if value[0] == OWN_CLASS:
-        found.extend(_subclass_attributes(ctx, level, value, name, within))
+        found.extend(_subclass_attributes(ctx, level, value, name, method))
     values = join(found)
     return values or (exact_value(OPAQUE) if has_external_base(ctx, value) else EMPTY)
 
@@ -163,9 +163,9 @@ def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values
     order = [v for v, _ in ctx.read(("mro", path, scope))][1:]
     for found in order:
         file = ctx.scope_file(found[1], found[2]) if found[0] == CLASS else None
-        seen = file.exported(found[2], name) if file is not None else ()
-        if file is not None and seen:
-            members = join([binding_values(ctx, level, file, each) for each in seen])
+        bindings = file.exported(found[2], name) if file is not None else ()
+        if file is not None and bindings:
+            members = join([binding_values(ctx, level, file, each) for each in bindings])
             return bind_methods(ctx, members, (receiver, path, scope))
     return exact_value(OPAQUE)
 

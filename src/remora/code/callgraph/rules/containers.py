@@ -78,16 +78,16 @@ def _matching_items(container: Container, key: Any) -> list[tuple[Any, Any]]:
     if container.keys is not None:
         pairs = list(zip(container.items, container.keys, strict=True))
         return [p for p in pairs if key is None or p[1] is None or p[1] == key]
-    every = [(term, None) for term in container.items]
-    starred = any(has_tag(term, STAR) for term, _ in every)
+    items = [(term, None) for term in container.items]
+    starred = any(has_tag(term, STAR) for term, _ in items)
     if (
         isinstance(key, int)
         and not container.each
         and not starred
-        and -len(every) <= key < len(every)
+        and -len(items) <= key < len(items)
     ):
-        return [every[key]]
-    return every
+        return [items[key]]
+    return items
 
 
 def _later_items(

@@ -67,24 +67,24 @@ def name_values(ctx: Context, point: ProgramPoint, name: str) -> Values:
     """Return the values of a name: from the file's bindings, its star imports, or the builtins."""
     if (file := ctx.scope_file(point.path, point.scope)) is None:
         return EMPTY
-    if seen := file.lookup(point.scope, name, point.at):
-        return join([_visible_binding(ctx, point, file, each) for each in seen])
+    if bindings := file.lookup(point.scope, name, point.at):
+        return join([_visible_binding(ctx, point, file, each) for each in bindings])
     if starred := star_values(ctx, point.level, file, name):
         return starred
     return exact_value(EXTERNAL, f"builtins.{name}") if name in _BUILTINS else EMPTY
 
 
 def _visible_binding(
-    ctx: Context, point: ProgramPoint, file: IndexedFile, seen: VisibleBinding
+    ctx: Context, point: ProgramPoint, file: IndexedFile, binding: VisibleBinding
 ) -> Values:
-    if seen.bind == PARAMETER:
-        return ctx.read(("param", point.level, point.path, seen.scope, seen.name))
-    return binding_values(ctx, point.level, file, seen)
+    if binding.bind == PARAMETER:
+        return ctx.read(("param", point.level, point.path, binding.scope, binding.name))
+    return binding_values(ctx, point.level, file, binding)
 
 
-def binding_values(ctx: Context, level: int, file: IndexedFile, seen: VisibleBinding) -> Values:
+def binding_values(ctx: Context, level: int, file: IndexedFile, binding: VisibleBinding) -> Values:
     """Return the values of one binding, without a question if it depends on nothing else."""
-    found = file.scopes[seen.scope].binds[seen.name][seen.bind]
+    found = file.scopes[binding.scope].binds[binding.name][binding.bind]
     if found.kind == DEFINITION and found.extra is None:
         is_class = file.scopes[found.term].kind == CLASS_SCOPE
         return exact_value(CLASS if is_class else FUNCTION, file.path, found.term)
@@ -93,7 +93,7 @@ def binding_values(ctx: Context, level: int, file: IndexedFile, seen: VisibleBin
     if found.scope == 0 or found.kind == IMPORT_FROM:
         # module-level code seldom depends on deep call chains
         level = min(level, 1)
-    return ctx.read(("bind", level, file.path, *seen))
+    return ctx.read(("bind", level, file.path, *binding))
 
 
 def star_values(ctx: Context, level: int, file: IndexedFile, name: str) -> Values:
@@ -107,7 +107,7 @@ def star_values(ctx: Context, level: int, file: IndexedFile, name: str) -> Value
 def export(ctx: Context, level: int, path: str, name: str) -> Values:
     if (file := ctx.interface_file(path)) is None:
         return EMPTY
-    found = [binding_values(ctx, level, file, seen) for seen in file.exported(0, name)]
+    found = [binding_values(ctx, level, file, binding) for binding in file.exported(0, name)]
     if not found:
         if (submodule := ctx.submodule((MODULE, path), name)) is not None:
             return ((submodule, 0),)

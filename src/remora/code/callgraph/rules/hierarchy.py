@@ -43,8 +43,8 @@ def bases_of(ctx: Context, path: str, scope: int) -> Values:
         return EMPTY
     found = file.scopes[scope]
     point = ProgramPoint(0, path, found.parent, found.at)
-    every = join([evaluate(ctx, point, _without_subscript(base)) for base in found.bases])
-    return tuple(pair for pair in every if pair[0][0] in {CLASS, EXTERNAL})
+    bases = join([evaluate(ctx, point, _without_subscript(base)) for base in found.bases])
+    return tuple(pair for pair in bases if pair[0][0] in {CLASS, EXTERNAL})
 
 
 def _without_subscript(base: Any) -> Any:

@@ -40,10 +40,10 @@ def member(ctx: Context, level: int, value: Value, name: str) -> Values:
     return EMPTY if found is None else found(ctx, level, value, name)
 
 
-def self_member(ctx: Context, level: int, value: Value, name: str, within: str) -> Values:
+def self_member(ctx: Context, level: int, value: Value, name: str, method: str) -> Values:
     """Rule: `self.name` in a method of the class, or `cls.name`."""
     find = attribute_of_class if value[0] == OWN_CLASS else instance_attribute
-    return find(ctx, level, value, name, within)
+    return find(ctx, level, value, name, method)
 
 
 def annotated_member(ctx: Context, level: int, value: Value, name: str) -> Values:

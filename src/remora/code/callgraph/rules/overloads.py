@@ -74,10 +74,10 @@ def _overloads(file: IndexedFile, number: int) -> list[int]:
     binds = file.scopes[scope.parent].binds.get(scope.name, ()) if scope.parent >= 0 else ()
     if len(binds) < 2:
         return []
-    every = [
+    overloads = [
         file.definition(VisibleBinding(scope.parent, scope.name, i)) for i in range(len(binds))
     ]
-    return [n for n in every if n is not None and "overload" in file.decorator_names(n)]
+    return [n for n in overloads if n is not None and "overload" in file.decorator_names(n)]
 
 
 def _parameter_types(

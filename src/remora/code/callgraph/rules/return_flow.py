@@ -48,10 +48,10 @@ def _from_name(
 ) -> Iterator[ReturnedParameter]:
     scope, at = point
     parameters = {param.name for param in file.scopes[scope].params}
-    for seen in file.lookup(scope, name, at):
-        if seen.scope != scope:
+    for binding in file.lookup(scope, name, at):
+        if binding.scope != scope:
             continue
-        bind = None if seen.bind == PARAMETER else file.scopes[scope].binds[name][seen.bind]
+        bind = None if binding.bind == PARAMETER else file.scopes[scope].binds[name][binding.bind]
         if bind is None or (bind.kind == NARROWED and name in parameters):
             yield name, ARGUMENT_ITSELF
         elif bind.kind == VALUE and bind.scope == scope:

@@ -181,9 +181,11 @@ def _lower_with(builder: IRBuilder, node: ast.With | ast.AsyncWith, enter: str, 
 def _bind_captures(builder: IRBuilder, pattern: ast.pattern, subject: ast.expr, term: Any) -> None:
     for name, kind in _captures(pattern):
         if name is not None:
-            whole = term if getattr(pattern, "name", None) == name and kind is None else None
+            whole_term = term if getattr(pattern, "name", None) == name and kind is None else None
             builder.bind(
-                name, VALUE, whole if kind is None else (INSTANCE, lower_expression(builder, kind))
+                name,
+                VALUE,
+                whole_term if kind is None else (INSTANCE, lower_expression(builder, kind)),
             )
         elif kind is not None:
             instance = (INSTANCE, lower_expression(builder, kind))

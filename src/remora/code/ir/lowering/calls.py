@@ -37,9 +37,9 @@ def lower_call(builder: IRBuilder, node: ast.Call) -> Any:
     return len(calls) - 1
 
 
-def record_decorator_call(builder: IRBuilder, decorator: Any, line: int, made: Any) -> Any:
-    """Record the call of a decorator with the term `made`; return the term of the result."""
-    builder.calls.append(Call(builder.scope_index, builder.statement, line, decorator, (made,)))
+def record_decorator_call(builder: IRBuilder, decorator: Any, line: int, term: Any) -> Any:
+    """Record the call of a decorator with the term `term`; return the term of the result."""
+    builder.calls.append(Call(builder.scope_index, builder.statement, line, decorator, (term,)))
     return len(builder.calls) - 1
 
 
