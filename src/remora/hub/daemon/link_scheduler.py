@@ -21,12 +21,12 @@ from remora.hub.store.link_writer import Beginning, Portion, Unlinked
 
 QUIET_S = 2.0
 """Seconds without a change before a round begins."""
-_RETRY_S, _MOST_RETRY_S = 30.0, 3600.0
+_RETRY_S, _MAX_RETRY_S = 30.0, 3600.0
 """Seconds between attempts after a failure: at first, and at most while nothing changes."""
 _PAUSE_S = 0.05
 _OVERTAKEN_S = 0.5
-_MOST_TOLD = 5
-_MOST_SAID = 2_000  # the end of a traceback
+_MAX_TOLD = 5
+_MAX_SAID = 2_000  # the end of a traceback
 _beginning = msgspec.msgpack.Decoder(Beginning)
 _portion = msgspec.msgpack.Decoder(Portion)
 _log = logging.getLogger("remora.hub")
@@ -188,7 +188,7 @@ class LinkScheduler:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._pause - _RETRY_S):
                 await self._wanted.wait()  # an edit may have fixed it
-        self._pause = min(2 * self._pause, _MOST_RETRY_S)
+        self._pause = min(2 * self._pause, _MAX_RETRY_S)
 
     def _recovered(self) -> None:
         self._trouble, self._pause = "", _RETRY_S
@@ -205,9 +205,9 @@ class LinkScheduler:
 def _summary(failed: list[Unlinked]) -> str:
     """Return which nodes have no links, and why."""
     reasons = "; ".join(
-        f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MOST_TOLD]
+        f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MAX_TOLD]
     )
-    rest = f"; and {len(failed) - _MOST_TOLD} more" if len(failed) > _MOST_TOLD else ""
+    rest = f"; and {len(failed) - _MAX_TOLD} more" if len(failed) > _MAX_TOLD else ""
     return (
         "links are found on request, not in advance, because those of some nodes cannot be found, "
         f"which is a bug: {reasons}{rest}"
@@ -217,7 +217,7 @@ def _summary(failed: list[Unlinked]) -> str:
 async def _last_words(errors: asyncio.StreamReader) -> str:
     """Return the end of a child's standard error, read as it arrives so that the child never waits."""
     output = b""
-    while part := await errors.read(_MOST_SAID):
-        output = (output + part)[-_MOST_SAID:]
+    while part := await errors.read(_MAX_SAID):
+        output = (output + part)[-_MAX_SAID:]
     text = output.decode(errors="replace").strip()
     return f": {text}" if text else ""

@@ -36,7 +36,7 @@ _DECODED = 3 * 512 * 1024
 """Encoded bytes of files that are held decoded, for all threads."""
 _ROOM = 30_000
 """Records of files whose indexes are held, for all threads."""
-_MOST_ANSWERS = 10_000
+_MAX_ANSWERS = 10_000
 """Intermediate results that each thread keeps."""
 _T = TypeVar("_T")
 
@@ -178,7 +178,7 @@ class NewestQueries:
     def _of_newest(self, until: float) -> NodeQueries:
         view, answers = self._view(until), self._answers
         if answers is None or answers.view is not view or answers.generation != view.generation:
-            answers = self._answers = NodeQueries(view, files=self._files, most=_MOST_ANSWERS)
+            answers = self._answers = NodeQueries(view, files=self._files, most=_MAX_ANSWERS)
         return answers
 
     def _view(self, until: float) -> StoredSnapshot:

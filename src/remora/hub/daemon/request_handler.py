@@ -31,7 +31,7 @@ PATIENCE_S = 1.5
 """Seconds that a request waits for files being read; after that its answer is not fresh."""
 _KEYS_PER_EVENT = 2000
 """Keeps an event line well below a subscriber's limit of unread bytes."""
-_MOST_KEPT = 8 << 20
+_MAX_KEPT = 8 << 20
 """Bytes of cached answers and their requests."""
 _KEPT_BESIDE = 600
 """Bytes that each cached answer takes besides: objects and table entries."""
@@ -146,7 +146,7 @@ class RequestHandler:
 
     def _kept_result(self, request: Request) -> Raw | None:
         """Return the cached result of this generation."""
-        if self._kept_in != self._known.generation or self._kept_size > _MOST_KEPT:
+        if self._kept_in != self._known.generation or self._kept_size > _MAX_KEPT:
             self._kept, self._kept_in, self._kept_size = {}, self._known.generation, 0
         return self._kept.get(_subject(request))
 

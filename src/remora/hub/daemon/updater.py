@@ -21,7 +21,7 @@ DEFER_OVER = 64 * 1024
 """Files of more bytes are analysed by the child process: they would take longer than a slice."""
 _SLICE_S = 0.04
 _LONG_SLICE_S = 0.12  # a transaction for a few of a thousand files costs as much as these
-_MOST_AT_ONCE = 512
+_MAX_AT_ONCE = 512
 _MANY = 64
 """With so many waiting files scripts are skipped: the result is the same, in half the time."""
 _TURNS = 8
@@ -178,7 +178,7 @@ class Updater:
             raise
         spent = max(time.perf_counter() - began, 1e-6)
         slice_s = _LONG_SLICE_S if self._many else _SLICE_S
-        self._count = max(1, min(_MOST_AT_ONCE, int(len(taken) * slice_s / spent)))
+        self._count = max(1, min(_MAX_AT_ONCE, int(len(taken) * slice_s / spent)))
         for path in done.deferred:
             self._send_away(path, taken[path])
         self._done(done)

@@ -31,9 +31,9 @@ _LIMITS = Limits(
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOST_KEPT = 2000
-_MOST_EXHAUSTED = 3
-_MOST_EXHAUSTED_TOGETHER = 6
+_MAX_KEPT = 2000
+_MAX_EXHAUSTED = 3
+_MAX_EXHAUSTED_TOGETHER = 6
 _PATIENCE_S = 2.0
 _PATIENCE_PER_RUN_S = 0.008
 
@@ -130,7 +130,7 @@ class _Own:
     def value(self, facts: dict[str, Any], digest: bytes) -> Any:
         """Return the script's value; `digest` covers all its inputs."""
         if digest not in self._values:
-            if len(self._values) >= _MOST_KEPT:
+            if len(self._values) >= _MAX_KEPT:
                 self._values.clear()
             self._values[digest] = self._run(facts)
         return self._values[digest]
@@ -155,7 +155,7 @@ class _Own:
     def _given_up(self) -> str | None:
         """Return why the script is disabled; all bad scripts together share the limit of one."""
         own, together = self._spent, self._together
-        limit = 1 if together.exhausted > _MOST_EXHAUSTED_TOGETHER else _MOST_EXHAUSTED
+        limit = 1 if together.exhausted > _MAX_EXHAUSTED_TOGETHER else _MAX_EXHAUSTED
         if own.exhausted >= limit:
             return f"not run any more: it ran into its limits, {own.exhausted} of {own.runs} times"
         mean = together.seconds / together.runs

@@ -10,8 +10,8 @@ from remora.hub.lookup.not_found import no_node, unknown_node
 from remora.hub.node import AnsweredNode, NodeType
 from remora.ids import split_node_key
 
-_MOST_LISTED = 8
-_MOST_FOUND = 1000
+_MAX_LISTED = 8
+_MAX_FOUND = 1000
 
 
 class FoundNode(NamedTuple):
@@ -70,7 +70,7 @@ async def find_node(name_query: Asked, hub: Hub, aside: Aside) -> FoundNode:
     name, root, folder = name_query
     full_keys = whole_keys(name, root, folder)
     for query in queries(name, full_keys):
-        answer = await hub.search(query, _MOST_FOUND)
+        answer = await hub.search(query, _MAX_FOUND)
         kinds = {n["key"]: n["node_type"] for n in answer["nodes"]} if answer else {}
         meant = _first(full_keys, kinds) or called_so(name, kinds)
         if len(meant) == 1:
@@ -123,6 +123,6 @@ def _first(candidates: Iterable[str], known: Collection[str]) -> list[str]:
 
 
 def _listed(keys: Sequence[str]) -> str:
-    listed = "\n".join(f"  {key.removeprefix('node:')}" for key in keys[:_MOST_LISTED])
-    hidden = len(keys) - _MOST_LISTED
+    listed = "\n".join(f"  {key.removeprefix('node:')}" for key in keys[:_MAX_LISTED])
+    hidden = len(keys) - _MAX_LISTED
     return "name one of them:\n" + listed + (f"\n  and {hidden} more" if hidden > 0 else "")

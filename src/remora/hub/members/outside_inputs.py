@@ -14,7 +14,7 @@ from remora.hub.stamp import Stamp, racy, stamp_of
 _GITFILE = re.compile(rb"gitdir: ([^\n\0]+)\n*")
 _HEAD = re.compile(rb"ref:\s*refs/.*|[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?\s*", re.DOTALL)
 _MOST = 1 << 20
-_MOST_HASHED = 1 << 28
+_MAX_HASHED = 1 << 28
 """Bytes; larger files, such as an index of millions of entries, are compared by stamp only."""
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -57,7 +57,7 @@ class RememberedFile:
     def _read(self, stamp: Stamp | None) -> bytes | None:
         try:
             with open_regular(self._path) as file:
-                if os.fstat(file.fileno()).st_size > _MOST_HASHED:
+                if os.fstat(file.fileno()).st_size > _MAX_HASHED:
                     return repr(stamp).encode()
                 return file_digest(file, "sha256").digest()
         except OSError:

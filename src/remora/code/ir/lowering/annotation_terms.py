@@ -9,7 +9,7 @@ from remora.code.ir.model import ATTRIBUTE, EITHER, GENERIC
 
 _DEEPEST = 12
 _LONGEST = 300
-_MOST_PARTS = 8
+_MAX_PARTS = 8
 # characters of a type; none of them makes the parser warn
 _PLAIN = re.compile(r"(?!.*\b\d+[A-Za-z_])[\w\s.,|\[\]\"']+", re.ASCII)
 
@@ -39,7 +39,7 @@ def _generic(node: ast.Subscript, names: set[str], depth: int) -> Any:
     return (
         GENERIC,
         base,
-        *[annotation_term(part, names, depth) for part in inner.elts[:_MOST_PARTS]],
+        *[annotation_term(part, names, depth) for part in inner.elts[:_MAX_PARTS]],
     )
 
 
