@@ -10,7 +10,7 @@ from remora.files.git import git_output
 
 _READ_AT_ONCE = ("HEAD", "commondir", "config", "config.worktree", "index", "info/exclude")
 _CONFIGS = ("config", "config.worktree")
-_NAMED = re.compile(
+_PATH_SETTING = re.compile(
     rb'^[^#;\n]*?\b(?:path|excludesfile)[ \t]*=[ \t]*"?([^"\n#;]+)', re.IGNORECASE | re.MULTILINE
 )
 _MAX_BYTES = 1 << 20
@@ -57,19 +57,19 @@ def _check_named(configs: list[Path], top: Path) -> None:
         if config in checked or not config.is_file():
             continue
         checked.add(config)
-        for path in _named(config, top):
+        for path in _named_files(config, top):
             _check(path)
             waiting.append(path)
 
 
-def _named(config: Path, top: Path) -> Iterator[Path]:
+def _named_files(config: Path, top: Path) -> Iterator[Path]:
     """Yield files that a configuration names: included ones beside it, others below `top`."""
     try:
         with config.open("rb") as file:
             text = file.read(_MAX_BYTES)
     except OSError:
         return
-    for found in _NAMED.findall(text):
+    for found in _PATH_SETTING.findall(text):
         name = os.fsdecode(found.strip())
         if "\0" not in name:
             path = Path.home() / name[2:] if name.startswith("~/") else Path(name)

@@ -44,7 +44,7 @@ class GitIgnores:
             return IgnoreAnswer(set(), None)
         # `./`: a name that begins with a colon would be taken for a pathspec
         query = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
-        fields = self._exchange(self._running(), query, _FIELDS * len(paths)).split(b"\0")
+        fields = self._exchange(self._running_process(), query, _FIELDS * len(paths)).split(b"\0")
         answered = (len(fields) - 1) // _FIELDS
         rules = zip(paths[:answered], fields[2::_FIELDS], strict=False)
         ignored = {path for path, rule in rules if rule and not rule.startswith(b"!")}
@@ -59,7 +59,7 @@ class GitIgnores:
             process.kill()
             process.communicate()
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running_process(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             check_not_stalled(self._root)
             try:

@@ -90,7 +90,7 @@ class _MadeByTools:
         self._folders: dict[str, bool] = {"": False}
 
     def contains(self, path: str) -> bool:
-        for folder in _unknown(path, self._folders):
+        for folder in _unknown_folders(path, self._folders):
             parent = self._folders[folder.rpartition("/")[0]]
             self._folders[folder] = parent or is_dependency_folder(self._root, folder)
         return self._folders[path.rpartition("/")[0]]
@@ -118,14 +118,14 @@ class _Kinds:
         return "symbolic link" if st.S_ISLNK(mode) else "not a regular file"
 
     def _is_below_folders(self, path: str) -> bool:
-        for folder in _unknown(path, self._folders):
+        for folder in _unknown_folders(path, self._folders):
             parent = self._folders[folder.rpartition("/")[0]]
             mode = os.lstat(f"{self._root}/{folder}").st_mode
             self._folders[folder] = parent and st.S_ISDIR(mode)
         return self._folders[path.rpartition("/")[0]]
 
 
-def _unknown(path: str, known: Container[str]) -> list[str]:
+def _unknown_folders(path: str, known: Container[str]) -> list[str]:
     """Return the folders above a path that are not in `known`, topmost first."""
     found: list[str] = []
     folder = path.rpartition("/")[0]

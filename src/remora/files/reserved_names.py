@@ -28,14 +28,14 @@ def reserved(path: str) -> Kind | None:
 
 
 def _kind(part: str) -> Kind | None:
-    name = part.casefold() if part.isascii() and part.isprintable() else _folded(part)
+    name = part.casefold() if part.isascii() and part.isprintable() else _fold_name(part)
     name = name.partition(":")[0].strip().rstrip(". ")
     if name in RESERVED_FOLDERS or _SHORT_NAMES.fullmatch(name):
         return "records"
     return "settings" if name in _SETTINGS or _SHORT_SETTINGS.fullmatch(name) else None
 
 
-def _folded(part: str) -> str:
+def _fold_name(part: str) -> str:
     """Return a name without invisible characters, in lower-case ASCII if possible."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", part).casefold())
     visible = (c for c in plain if c not in _FILLERS and unicodedata.category(c) not in _HIDDEN)

@@ -69,10 +69,10 @@ def included_files(root: Path, include: Sequence[str]) -> Iterator[str]:
             fixed += 1
         start = "".join(part + "/" for part in folders[:fixed])
         glob = glob_regex(pattern)
-        yield from (path for path in _everything(root, start) if glob.fullmatch(path))
+        yield from (path for path in _walk_all(root, start) if glob.fullmatch(path))
 
 
-def _everything(root: Path, start: str) -> Iterator[str]:
+def _walk_all(root: Path, start: str) -> Iterator[str]:
     waiting = [start]
     while waiting:
         prefix = waiting.pop()

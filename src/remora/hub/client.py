@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 DEADLINE = 0.05
-_OF_SOCKET = 0.6
+_DAEMON_SHARE = 0.6
 """The daemon's share of the deadline; the rest is for the fallbacks."""
-_UNHURRIED_S = 5.0
+_LAZY_IMPORT_S = 5.0
 """From this deadline on the analysis is imported on demand, else at once."""
-_PATIENT_S = 60.0
+_ASK_AGAIN_S = 60.0
 """From this deadline on a busy daemon is asked again."""
 _AGAIN_S = 1.0
-_TRIED_S = 8.0
+_TRIED_LONG_S = 8.0
 """A daemon that was busy for so long tried to answer: a fallback would take longer still."""
 
 
@@ -73,7 +73,7 @@ class HubClient:
         places = places or _places(self.root, db, socket)
         self._daemon = DaemonSource(self.root, places, named=socket is not None)
         self._db, self._files = places and places.db, files
-        self._opened = None if deadline >= _UNHURRIED_S else self._open_fallbacks()
+        self._opened = None if deadline >= _LAZY_IMPORT_S else self._open_fallbacks()
         # one thread: the fallbacks are not thread-safe
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="remora-hub")
 
@@ -138,8 +138,8 @@ class HubClient:
     async def prepare(self, seconds: float) -> None:
         """Warm up the fallbacks for at most `seconds`."""
         budget = Budget(seconds)
-        if not await self.is_served(budget.left * _OF_SOCKET):
-            await self._aside(self._prepare_fallbacks, budget)
+        if not await self.is_served(budget.left * _DAEMON_SHARE):
+            await self._run_in_thread(self._prepare_fallbacks, budget)
 
     def close(self) -> None:
         """Close the database; later requests get no answer."""
@@ -191,11 +191,13 @@ class HubClient:
     async def _ask(self, request: Request) -> SourceAnswer | NotFound | None:
         """Return the answer of the best source in time."""
         budget = Budget(self.deadline)
-        answer = await self._from_daemon(request, budget.left * _OF_SOCKET)
+        answer = await self._from_daemon(request, budget.left * _DAEMON_SHARE)
         if isinstance(answer, SourceAnswer | NotFound):
             return answer
         links = answer is None or not _has_tried(answer)
-        return await self._aside(lambda: self._fallbacks.ask(request, budget, links=links), budget)
+        return await self._run_in_thread(
+            lambda: self._fallbacks.ask(request, budget, links=links), budget
+        )
 
     async def _from_daemon(
         self, request: Request, seconds: float
@@ -211,10 +213,10 @@ class HubClient:
             return None
 
     def _may_ask_again(self, answer: SourceAnswer | NotFound | Busy | None) -> bool:
-        is_patient = self.deadline >= _PATIENT_S
+        is_patient = self.deadline >= _ASK_AGAIN_S
         return isinstance(answer, Busy) and not _has_tried(answer) and is_patient
 
-    async def _aside(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
+    async def _run_in_thread(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
         """Run work in the thread until the deadline; a late thread ends by itself and is ignored."""
         loop = asyncio.get_running_loop()
         try:
@@ -229,7 +231,7 @@ class HubClient:
 
 
 def _has_tried(daemon: Busy) -> bool:
-    return daemon.after > _TRIED_S
+    return daemon.after > _TRIED_LONG_S
 
 
 def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPaths | None:

@@ -82,7 +82,7 @@ class Reader:
             finally:
                 os.close(file)
             if after == stamp and len(data) == stamp.size:
-                return Content(data, stamp if _proves(stamp, began) else None)
+                return Content(data, stamp if _is_reliable(stamp, began) else None)
         return Content(data, None)
 
     def close(self) -> None:
@@ -121,7 +121,7 @@ def _open(root: int, path: bytes, flags: int) -> int:
     return open_by_parts(root, path, flags | os.O_NOFOLLOW)
 
 
-def _proves(stamp: Stamp, now_ns: int) -> bool:
+def _is_reliable(stamp: Stamp, now_ns: int) -> bool:
     """True if every write after `now_ns`, when the file was read, changes the Stamp."""
     if stamp.ctime_ns % _COARSE_NS == 0:  # perhaps a file system with timestamps in seconds
         return not racy(stamp, now_ns)

@@ -14,7 +14,7 @@ from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import MemorySnapshot, Snapshot
 from remora.ids import MODULE, node_key
 
-_OWN = (
+_COMPARED_FIELDS = (
     "node_name",
     "node_type",
     "signature",
@@ -54,7 +54,10 @@ def verify(root: Path, members: Members, view: Snapshot) -> Verified:
     """Compare without writing. Raises DiskError if the root or the database cannot be read."""
     cold = MemorySnapshot(read_all(root, members.sweep(), limit=members.file_limit))
     keys = sorted({*view.keys(), *cold.keys()})
-    found = [*_files(view, cold), *(each for key in keys for each in _own(key, view, cold))]
+    found = [
+        *_files(view, cold),
+        *(each for key in keys for each in _node_differences(key, view, cold)),
+    ]
     found += _links(keys, view, cold)
     found.sort(key=lambda difference: (difference.key, difference.field))
     return Verified(not found, len(keys), tuple(found))
@@ -75,12 +78,12 @@ def _files(view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
             yield Difference(node_key(path, MODULE), "mentions", path in mentioning, path in truly)
 
 
-def _own(key: str, view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
+def _node_differences(key: str, view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
     stored, now = view.node(key), cold.node(key)
     if stored is None or now is None:
         yield Difference(key, "key", stored and key, now and key)
         return
-    for field in _OWN:
+    for field in _COMPARED_FIELDS:
         yield from _different(key, field, getattr(stored.facts, field), getattr(now.facts, field))
     yield from _different(key, "file_hash", stored.file_hash, now.file_hash)
     yield from _different(key, "partial", stored.partial, now.partial)
@@ -90,17 +93,17 @@ def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Diff
     """Yield differences in precomputed links, if all are stored."""
     if (links := view.links()) is None:
         return
-    now: _Cold | None = None
+    now: _FreshLinks | None = None
     for key in keys:
         stored_links = links.callers(key), links.callees(key), links.importers(key)
         if None in stored_links:
             return
-        now = now or _Cold(cold)
+        now = now or _FreshLinks(cold)
         for field, stored in zip(("callers", "callees", "importers"), stored_links, strict=True):
             yield from _different(key, field, stored, getattr(now, field)(key))
 
 
-class _Cold:
+class _FreshLinks:
     """Links of all nodes, each computed once, at its source."""
 
     def __init__(self, view: Snapshot) -> None:
@@ -117,12 +120,12 @@ class _Cold:
         return self._forward[key].calls if key in self._forward else ()
 
     def callers(self, key: str) -> tuple[Edge, ...]:
-        return self._to("call", key)
+        return self._reverse_edges("call", key)
 
     def importers(self, key: str) -> tuple[Edge, ...]:
-        return self._to("import", key)
+        return self._reverse_edges("import", key)
 
-    def _to(self, kind: str, key: str) -> tuple[Edge, ...]:
+    def _reverse_edges(self, kind: str, key: str) -> tuple[Edge, ...]:
         found = self._backward.get((kind, key), ())
         return tuple(sorted(found, key=lambda edge: (TIERS.index(edge.tier), edge.key)))
 

@@ -74,23 +74,23 @@ class Seen(Protocol):
 
 def observed_callers(seen: Seen, key: str) -> tuple[Edge, ...]:
     """Return calls to the node by unchanged callers; the node itself may be gone."""
-    return _sorted(_edge(seen, call, call.caller) for call in seen.calls_to(key))
+    return _sort_edges(_edge(seen, call, call.caller) for call in seen.calls_to(key))
 
 
 def observed_callees(seen: Seen, key: str) -> tuple[Edge, ...]:
     """Return calls by the node if it is unchanged; callees may be gone."""
-    return _sorted(_edge(seen, call, call.callee) for call in seen.calls_from(key))
+    return _sort_edges(_edge(seen, call, call.callee) for call in seen.calls_from(key))
 
 
 def observed_tests(seen: Seen, key: str) -> tuple[Related, ...]:
     """Return tests that entered the node and are unchanged."""
     tests = seen.tests_of(key)
-    still = (test.id for test in tests if _still(seen, test.test, test.anchor) is not None)
+    still = (test.id for test in tests if _unchanged_node(seen, test.test, test.anchor) is not None)
     return tuple(Related(id=each, tier="observed") for each in sorted(set(still)))
 
 
 def _edge(seen: Seen, call: ObservedCall, end: str) -> Edge | None:
-    if (caller := _still(seen, call.caller, call.anchor)) is None:
+    if (caller := _unchanged_node(seen, call.caller, call.anchor)) is None:
         return None
     last = caller.line_start + caller.line_count - 1
     return Edge(
@@ -98,11 +98,11 @@ def _edge(seen: Seen, call: ObservedCall, end: str) -> Edge | None:
     )
 
 
-def _still(seen: Seen, key: str, anchor: str) -> NodeFacts | None:
+def _unchanged_node(seen: Seen, key: str, anchor: str) -> NodeFacts | None:
     node = seen.node(key)
     return node.facts if node is not None and anchor_of(node.facts) == anchor else None
 
 
-def _sorted(edges: Iterable[Edge | None]) -> tuple[Edge, ...]:
+def _sort_edges(edges: Iterable[Edge | None]) -> tuple[Edge, ...]:
     there = (edge for edge in edges if edge is not None)
     return tuple(sorted(there, key=lambda edge: edge.key))

@@ -61,73 +61,73 @@ Depth = Annotated[int, Meta(ge=1)]
 Limit = Annotated[int, Meta(ge=0)]
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+class _RequestBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
     """Common fields of requests: `id` may be any value and is returned as written."""
 
     id: Raw = _NULL
 
 
-class GetContext(_Asked, frozen=True, tag="get_context"):
+class GetContext(_RequestBase, frozen=True, tag="get_context"):
     """Facts of nodes by key; unknown ones are left out of the answer."""
 
     nodes: tuple[str, ...]
 
 
-class GetNode(_Asked, frozen=True, tag="get_node"):
+class GetNode(_RequestBase, frozen=True, tag="get_node"):
     """The NodeState of one node."""
 
     node: str
 
 
-class Callers(_Asked, frozen=True, tag="callers"):
+class Callers(_RequestBase, frozen=True, tag="callers"):
     """Callers of a node; `depth` 1 is direct callers."""
 
     node: str
     depth: Depth = 1
 
 
-class Callees(_Asked, frozen=True, tag="callees"):
+class Callees(_RequestBase, frozen=True, tag="callees"):
     """Callees of a node."""
 
     node: str
     depth: Depth = 1
 
 
-class Tests(_Asked, frozen=True, tag="tests"):
+class Tests(_RequestBase, frozen=True, tag="tests"):
     """Tests that exercise a node."""
 
     node: str
     depth: Depth = 1
 
 
-class Search(_Asked, frozen=True, tag="search"):
+class Search(_RequestBase, frozen=True, tag="search"):
     """Nodes whose key or signature holds `query`."""
 
     query: str
     limit: Limit = 50
 
 
-class ChangedSince(_Asked, frozen=True, tag="changed_since"):
+class ChangedSince(_RequestBase, frozen=True, tag="changed_since"):
     """Keys of nodes that changed after a generation."""
 
     generation: int
 
 
-class Subscribe(_Asked, frozen=True, tag="subscribe"):
+class Subscribe(_RequestBase, frozen=True, tag="subscribe"):
     """Send a line on this connection for each generation."""
 
 
-class Invalidate(_Asked, frozen=True, tag="invalidate"):
+class Invalidate(_RequestBase, frozen=True, tag="invalidate"):
     """Read a file again: `path` is root-relative, as spelled in keys, or absolute."""
 
     path: str
 
 
-class Status(_Asked, frozen=True, tag="status"):
+class Status(_RequestBase, frozen=True, tag="status"):
     """Status of the daemon, as `remora hub status --json` prints it."""
 
 
-class Health(_Asked, frozen=True, tag="health"):
+class Health(_RequestBase, frozen=True, tag="health"):
     """Check that the daemon answers."""
 
 
@@ -248,14 +248,14 @@ def decode_request(line: bytes) -> Request:
         # undecoded parts must be UTF-8 too: the id is returned as it came
         return _request.decode(str(line, "utf-8"))
     except msgspec.ValidationError as error:
-        raise _what_is_wrong(line, str(error)) from None
+        raise _refusal(line, str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Refused("bad_json", f"not JSON: {error}") from None
     except RecursionError:
         raise Refused("bad_request", "nested too deeply") from None
 
 
-def _what_is_wrong(line: bytes, message: str) -> Refused:
+def _refusal(line: bytes, message: str) -> Refused:
     """Return the error of an invalid request, even if the decoder stopped early."""
     try:
         fields = _anything.decode(line)

@@ -126,50 +126,56 @@ class RulesEngine:
     def actions(self, change: FileChange, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
         """Return the actions in execution order; none if no fact can differ."""
         if change.now is None:
-            return _deleted(change.path, known)
+            return _actions_for_deleted(change.path, known)
         if change.kind == "renamed" and change.before is not None:
             moved = RenameFile(change.before, change.path)
-            return moved, *_moved(change.path, change.now, known)
+            return moved, *_actions_for_moved(change.path, change.now, known)
         if known is None:
-            return _everything(change.path, change.now)
-        return _modified(change.path, change.now, known)
+            return _all_actions(change.path, change.now)
+        return _actions_for_modified(change.path, change.now, known)
 
 
-def _deleted(path: str, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
+def _actions_for_deleted(path: str, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
     if known is None:
         return ()
     removed = tuple(known.nodes)
-    return DeleteFileNodes(path), *_affected(path, called=removed, tested=removed)
+    return DeleteFileNodes(path), *_link_actions(path, called=removed, tested=removed)
 
 
-def _moved(path: str, now: Fingerprints, known: Fingerprints | None) -> tuple[UpdateAction, ...]:
+def _actions_for_moved(
+    path: str, now: Fingerprints, known: Fingerprints | None
+) -> tuple[UpdateAction, ...]:
     """Return the actions for a new path: it determines relative imports and keys."""
     if known is None:
-        return _everything(path, now)
-    heads, bodies = _differing(now, known)
+        return _all_actions(path, now)
+    heads, bodies = _differing_nodes(now, known)
     own = (*_extract(path, heads), ScanImports(path), *_complexity(path, bodies))
-    return *own, *_affected(path, called=now.nodes, tested=now.nodes)
+    return *own, *_link_actions(path, called=now.nodes, tested=now.nodes)
 
 
-def _everything(path: str, now: Fingerprints) -> tuple[UpdateAction, ...]:
+def _all_actions(path: str, now: Fingerprints) -> tuple[UpdateAction, ...]:
     nodes = tuple(now.nodes)
     own = (*_extract(path, nodes), ScanImports(path), *_complexity(path, nodes))
-    return *own, *_affected(path, called=nodes, tested=nodes)
+    return *own, *_link_actions(path, called=nodes, tested=nodes)
 
 
-def _modified(path: str, now: Fingerprints, known: Fingerprints) -> tuple[UpdateAction, ...]:
+def _actions_for_modified(
+    path: str, now: Fingerprints, known: Fingerprints
+) -> tuple[UpdateAction, ...]:
     if now.partial != known.partial:
-        return _everything(path, now)  # it got or lost a syntax error
+        return _all_actions(path, now)  # it got or lost a syntax error
     if now.file_hash == known.file_hash:
         return ()
-    heads, bodies = _differing(now, known)
+    heads, bodies = _differing_nodes(now, known)
     imports: tuple[UpdateAction, ...] = (ScanImports(path),) if now.imports != known.imports else ()
     own = (*_extract(path, heads), *imports, *_complexity(path, bodies))
     removed = [name for name in known.nodes if name not in now.nodes]
-    return *own, *_affected(path, called=(*heads, *removed), tested=bodies)
+    return *own, *_link_actions(path, called=(*heads, *removed), tested=bodies)
 
 
-def _differing(now: Fingerprints, known: Fingerprints) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _differing_nodes(
+    now: Fingerprints, known: Fingerprints
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the nodes with a new or changed head, and those with a new or changed body."""
     before = known.nodes.get
     pairs = [(name, node, before(name)) for name, node in now.nodes.items()]
@@ -188,7 +194,7 @@ def _complexity(path: str, nodes: tuple[str, ...]) -> tuple[UpdateAction, ...]:
     return (ComputeComplexity(path, defined),) if defined else ()
 
 
-def _affected(
+def _link_actions(
     path: str, *, called: Iterable[str], tested: Iterable[str]
 ) -> tuple[UpdateAction, ...]:
     """Return actions for affected nodes: their links, computed on demand, may differ now."""

@@ -50,10 +50,10 @@ def to_packet_value(value: Any) -> Any:
     Integers within ±2^53 are kept; any other number becomes its `repr`, lone surrogates text,
     nesting beyond 64 levels `TOO_DEEP`, a container inside itself `CYCLE`, other objects `repr`.
     """
-    return _plain(value, ())
+    return _to_plain(value, ())
 
 
-def _plain(value: Any, ancestors: tuple[int, ...]) -> Any:
+def _to_plain(value: Any, ancestors: tuple[int, ...]) -> Any:
     """`ancestors`: ids of the containers around `value`, outermost first."""
     kind = type(value)
     if kind is str and value.isascii():
@@ -66,8 +66,8 @@ def _plain(value: Any, ancestors: tuple[int, ...]) -> Any:
         return TOO_DEEP
     ancestors = (*ancestors, id(value))
     if isinstance(value, (list, tuple)):
-        return [_plain(v, ancestors) for v in value]
-    return {to_packet_key(k): _plain(v, ancestors) for k, v in value.items()}
+        return [_to_plain(v, ancestors) for v in value]
+    return {to_packet_key(k): _to_plain(v, ancestors) for k, v in value.items()}
 
 
 def to_packet_key(key: Any) -> str:

@@ -70,7 +70,7 @@ def diagnostics(items: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         one_line(item, SUMMARY_LIMIT)
         if isinstance(item, str)
-        else _cut(to_packet_value(item), SUMMARY_LIMIT)
+        else _cut_value(to_packet_value(item), SUMMARY_LIMIT)
         for item in items[:MAX_DIAGNOSTICS]
     )
 
@@ -82,7 +82,7 @@ def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
 
 def knowledge_value(value: Any) -> Any:
     """Return the packet value, text or canonical JSON cut at the limit."""
-    return _cut(to_packet_value(value), VALUE_LIMIT)
+    return _cut_value(to_packet_value(value), VALUE_LIMIT)
 
 
 def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
@@ -128,7 +128,7 @@ def _capped_action(action: NewAction) -> NewAction:
     return new_action(action.tool, action.args, action.summary, action.outcome)
 
 
-def _cut(value: Any, limit: int) -> Any:
+def _cut_value(value: Any, limit: int) -> Any:
     text = canonical(value).decode()
     if len(text) <= limit:
         return value

@@ -41,7 +41,7 @@ def encode_value(value: Any) -> Any:
     A mapping whose only key looks like a mark gets one more `$` before it. Tuples become lists,
     subclasses of text and numbers their base types. Total: never raises.
     """
-    return _stored(value, ())
+    return _encode(value, ())
 
 
 def encoded_sha256(value: Any) -> str:
@@ -84,7 +84,7 @@ def _all_stored_unchanged(values: Sequence[Any], depth: int) -> bool:
     return True
 
 
-def _stored(value: Any, ancestors: tuple[int, ...]) -> Any:
+def _encode(value: Any, ancestors: tuple[int, ...]) -> Any:
     """`ancestors`: ids of the containers around `value`, outermost first."""
     kind = type(value)
     if kind is str and value.isascii():
@@ -97,8 +97,8 @@ def _stored(value: Any, ancestors: tuple[int, ...]) -> Any:
         return {"$deep": _nodes(value, ancestors)}
     ancestors = (*ancestors, id(value))
     if isinstance(value, (list, tuple)):
-        return [_stored(v, ancestors) for v in value]
-    return {k: _stored(v, ancestors) for k, v in _with_safe_keys(value).items()}
+        return [_encode(v, ancestors) for v in value]
+    return {k: _encode(v, ancestors) for k, v in _with_safe_keys(value).items()}
 
 
 def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:

@@ -31,7 +31,7 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
     """Return the packet after `delta`; total, and O(1) in the length of the stream."""
     if delta is None or delta == _EMPTY:
         return packet
-    changed = _replaced(delta)
+    changed = _replaced_fields(delta)
     turn = changed.get("turn", packet.turn)
     if delta.add_action is not UNSET:
         changed["recent_actions"] = _with_action(packet.recent_actions, delta.add_action, turn)
@@ -43,7 +43,7 @@ def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
     if delta.hub_context is not UNSET or delta.hub_freshness is not UNSET:
         changed["hub_context"], changed["hub_freshness"] = _with_hub(packet, delta)
     if delta.extensions is not UNSET:
-        changed["extensions"] = _merged(packet.extensions, delta.extensions)
+        changed["extensions"] = _merge_extensions(packet.extensions, delta.extensions)
     return replace(packet, **changed)
 
 
@@ -73,7 +73,7 @@ def first_packet(event: Event | None) -> DecisionPacket:
     return apply(start.packet, event.packet_delta)
 
 
-def _replaced(delta: PacketDelta) -> dict[str, Any]:
+def _replaced_fields(delta: PacketDelta) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     if delta.turn is not UNSET:
         changed["turn"] = delta.turn
@@ -89,7 +89,7 @@ def _replaced(delta: PacketDelta) -> dict[str, Any]:
 
 
 def _with_action(actions: tuple[Action, ...], new: NewAction, turn: int) -> tuple[Action, ...]:
-    if actions and _same(actions[-1], new):
+    if actions and _is_same_action(actions[-1], new):
         return (*actions[:-1], replace(actions[-1], turn=turn, count=actions[-1].count + 1))
     action = Action(
         turn=turn, tool=new.tool, args=new.args, summary=new.summary, outcome=new.outcome
@@ -97,7 +97,7 @@ def _with_action(actions: tuple[Action, ...], new: NewAction, turn: int) -> tupl
     return (*actions, action)[-MAX_ACTIONS:]
 
 
-def _same(action: Action, new: NewAction) -> bool:
+def _is_same_action(action: Action, new: NewAction) -> bool:
     return (action.tool, action.summary, action.outcome) == (
         new.tool,
         new.summary,
@@ -149,7 +149,7 @@ def _set_nodes(nodes: dict[str, Any], new: dict[str, Any]) -> None:
             nodes[node] = value
 
 
-def _merged(extensions: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+def _merge_extensions(extensions: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     merged = dict(extensions)
     for key, value in new.items():
         if value is None:

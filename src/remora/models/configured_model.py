@@ -22,7 +22,7 @@ def open_configured_model(
 ) -> "ConfiguredModel":
     """Probe the server and return its model. Raises ModelError (unreachable), ConfigError."""
     limits = request_limits(settings)
-    connection, facts = _probed(base_url, settings, api_key)
+    connection, facts = _probe(base_url, settings, api_key)
     return ConfiguredModel(connection, facts, key=api_key, limits=limits, exact=settings.exact)
 
 
@@ -30,7 +30,7 @@ def configured_model_facts(
     base_url: str, settings: ModelSettings, api_key: str | None
 ) -> dict[str, Any]:
     """Return what a probe of the server finds, as keys of `model status --json`."""
-    connection, facts = _probed(base_url, settings, api_key)
+    connection, facts = _probe(base_url, settings, api_key)
     connection.close()
     return {
         "name": facts.name,
@@ -94,7 +94,7 @@ class ConfiguredModel:
         self._connection.close()
 
 
-def _probed(
+def _probe(
     base_url: str, settings: ModelSettings, api_key: str | None
 ) -> tuple[ServerConnection, ServerFacts]:
     limits = RequestLimits(timeout_s=min(_PROBE_S, settings.timeout_s), retries=settings.retries)

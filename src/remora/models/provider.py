@@ -49,7 +49,7 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
 def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
     """Return the status of the configured model, with a `problem` if unusable. Starts nothing."""
     base_url = _configured_address(settings)
-    address = None if base_url is None else _shown(base_url)
+    address = None if base_url is None else _display_address(base_url)
     state = weights.check(cache)
     document: dict[str, Any] = {
         "provider": "embedded" if base_url is None else "openai",
@@ -99,7 +99,7 @@ def _missing(cache: Path) -> str | None:
     return "`remora model pull` adds the embedded model, `--model URL` uses a server"
 
 
-def _shown(base_url: str) -> str:
+def _display_address(base_url: str) -> str:
     from remora.models.client.server_address import parse_address
 
     return parse_address(base_url).shown

@@ -39,15 +39,15 @@ def to_json_value(value: Any, *, limit: int) -> Any:
     `repr`, lone surrogates `\udXXX`. Anything else raises NotJsonError. A shared object counts each
     time. Raises TooLargeError.
     """
-    return _plain(value, SizeBudget(limit), 0)
+    return _to_json(value, SizeBudget(limit), 0)
 
 
 def charge(value: Any, budget: SizeBudget) -> None:
     """Charge a result of `to_json_value` to a budget. Raises TooLargeError."""
-    _plain(value, budget, 0)
+    _to_json(value, budget, 0)
 
 
-def _plain(value: Any, budget: SizeBudget, depth: int) -> Any:
+def _to_json(value: Any, budget: SizeBudget, depth: int) -> Any:
     if depth > _DEPTH:
         raise NotJsonError(f"nested deeper than {_DEPTH} levels")
     if isinstance(value, str):
@@ -78,7 +78,7 @@ def _mapping(value: dict[Any, Any], budget: SizeBudget, depth: int) -> dict[str,
     for key, item in value.items():
         name = escape_surrogates(key) if isinstance(key, str) else _key(key)
         budget.spend(json_size(name) + 2)
-        result[name] = _plain(item, budget, depth + 1)
+        result[name] = _to_json(item, budget, depth + 1)
     return result
 
 
@@ -90,7 +90,7 @@ def _key(key: object) -> str:
 
 def _sequence(value: Any, budget: SizeBudget, depth: int) -> list[Any]:
     budget.spend(2 + len(value))
-    items = [_plain(item, budget, depth + 1) for item in value]
+    items = [_to_json(item, budget, depth + 1) for item in value]
     if isinstance(value, set | frozenset):
         items.sort(key=msgspec.json.encode)
     return items

@@ -20,7 +20,7 @@ _PLAIN = {
     '"""': re.compile(r'(?:[^\\"]|\\.|"(?!""))*(?:""")?', re.DOTALL),
 }
 _TEXT = re.compile(r"[^\\{}\n'\"]+")
-_NAMED = re.compile(r"\\N\{[^}]*\}")
+_NAMED_ESCAPE = re.compile(r"\\N\{[^}]*\}")
 
 
 class Statement(NamedTuple):
@@ -99,7 +99,7 @@ def _formatted_end(source: str, at: int, quote: str, nested: int, *, raw: bool) 
 
 def _text_end(source: str, at: int, *, raw: bool) -> int:
     """Return the end of a piece of literal text in an f-string."""
-    named = None if raw else _NAMED.match(source, at)
+    named = None if raw else _NAMED_ESCAPE.match(source, at)
     text = named or _TEXT.match(source, at)
     if text:
         return text.end()

@@ -75,9 +75,9 @@ def resolve_paths(confinement: Confinement, folder: Path) -> ResolvedPaths:
     views = {view for view, _, _ in map(split_view, map(str, named)) if view}
     if len(views) > 1:
         raise HostError("a command can use only one workspace")
-    scratch = _real(confinement.scratch, links)
-    write = _outermost(_real(confinement.write, links), ())
-    read = [*_system()[1], *_real((folder, *confinement.read), links)]
+    scratch = _real_paths(confinement.scratch, links)
+    write = _outermost(_real_paths(confinement.write, links), ())
+    read = [*_system()[1], *_real_paths((folder, *confinement.read), links)]
     covered = _outermost(scratch, ())
     outermost = _outermost(read, (*write, *covered))
     visible = (*outermost, *write, *covered)
@@ -93,10 +93,10 @@ def resolve_paths(confinement: Confinement, folder: Path) -> ResolvedPaths:
 @functools.cache
 def _system() -> tuple[dict[str, str], tuple[str, ...]]:
     links: dict[str, str] = {}
-    return links, tuple(_real(map(Path, _SYSTEM), links))
+    return links, tuple(_real_paths(map(Path, _SYSTEM), links))
 
 
-def _real(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
+def _real_paths(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
     """Return the real paths of those that exist; add links on the way to `links`."""
     found: list[str] = []
     for path in paths:

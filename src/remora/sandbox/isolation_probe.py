@@ -30,7 +30,7 @@ def main(words: list[str]) -> None:
             ("signals", lambda: os.kill(int(process), 0)),
             ("sees processes", lambda: os.stat(f"/proc/{process}/stat")),
         ]
-    could = [name for name, attempt in tries if _works(attempt)]
+    could = [name for name, attempt in tries if _succeeds(attempt)]
     _write_into(f"{inside}/a", os.O_WRONLY | os.O_CREAT)
     os.mkdir(f"{inside}/b")
     os.rename(f"{inside}/a", f"{inside}/b/a")
@@ -38,7 +38,7 @@ def main(words: list[str]) -> None:
     print(", ".join(could) or "held")  # noqa: T201
 
 
-def _works(attempt: Callable[[], object]) -> bool:
+def _succeeds(attempt: Callable[[], object]) -> bool:
     try:
         attempt()
     except OSError:

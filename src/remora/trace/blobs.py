@@ -141,7 +141,7 @@ def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
 def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
     """Return the payload with references resolved, None if unknown. Raises StreamDamaged."""
     try:
-        return payload(_resolved(event, store))
+        return payload(_resolve_event(event, store))
     except (ValueError, RecursionError) as error:
         raise invalid_event(event) from error
 
@@ -154,10 +154,10 @@ def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
     """
     if len(memoryview(event.data)) > MAX_LIGHT_DATA or may_contain_reference(event.data):
         event = _without_values(event)
-    return payload(_resolved(event, store))
+    return payload(_resolve_event(event, store))
 
 
-def _resolved(event: Event, store: ObjectStore) -> Event:
+def _resolve_event(event: Event, store: ObjectStore) -> Event:
     if not may_contain_reference(event.data):
         return event
     data = resolve(msgspec.json.decode(event.data), store)

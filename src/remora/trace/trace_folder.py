@@ -67,11 +67,11 @@ class TraceFolder:
 
     def find_agent(self, agent_id: str) -> Path | None:
         """Return an agent's existing stream, plain or compressed; None for an invalid ID."""
-        return _found(self.traces, agent_id)
+        return _existing_path(self.traces, agent_id)
 
     def find_run(self, run_id: str) -> Path | None:
         """Return the path of a run's existing stream, plain or compressed, or None."""
-        return _found(self.runs, run_id)
+        return _existing_path(self.runs, run_id)
 
     def existing_agent(self, agent_id: str) -> Path:
         """Return the path of an agent's stream. Raises NotFound with the nearest IDs."""
@@ -96,7 +96,7 @@ class TraceFolder:
         return stream_paths(self.runs)
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
-        raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest(folder, kind, name))
+        raise NotFound(f"no {kind} {name!r} in {self.path}", hint=_nearest_ids(folder, kind, name))
 
 
 def stream_id(path: Path) -> str:
@@ -136,7 +136,7 @@ def stream_paths(folder: Path) -> Iterator[Path]:
     yield from (found[name] for name in sorted(found))
 
 
-def _found(folder: Path, name: str) -> Path | None:
+def _existing_path(folder: Path, name: str) -> Path | None:
     paths = (
         (folder / f"{name}{suffix}" for suffix in (STREAM_SUFFIX, COMPRESSED_SUFFIX))
         if is_id(name)
@@ -145,7 +145,7 @@ def _found(folder: Path, name: str) -> Path | None:
     return next((path for path in paths if os.path.lexists(path)), None)
 
 
-def _nearest(folder: Path, kind: str, name: str) -> str:
+def _nearest_ids(folder: Path, kind: str, name: str) -> str:
     import difflib
 
     known = [stream_id(path) for path in stream_paths(folder)]

@@ -44,7 +44,7 @@ class RootedFiles:
                 _regular(rel, os.fstat(handle))
                 content = file.read(limit + 1)
         if len(content) > limit:
-            raise HostError(f"{_shortened(rel)}: larger than {limit} bytes")
+            raise HostError(f"{_shorten(rel)}: larger than {limit} bytes")
         return content
 
     def write_bytes(self, rel: str, data: bytes, *, mode: int | None = None) -> None:
@@ -209,7 +209,7 @@ def open_by_parts(root: int, rel: bytes, flags: int) -> int:
     return handle
 
 
-def _shortened(rel: str) -> str:
+def _shorten(rel: str) -> str:
     return rel if len(rel) <= _MAX_SHOWN else rel[: _MAX_SHOWN - 1] + "…"
 
 
@@ -230,19 +230,19 @@ def _problem(rel: str) -> str:
 
 def _parts(rel: str) -> list[str]:
     if problem := _problem(rel):
-        raise HostError(f"{_shortened(rel)!r}: {problem}")
+        raise HostError(f"{_shorten(rel)!r}: {problem}")
     try:
         os.fsencode(rel)
     except UnicodeEncodeError as error:
-        raise HostError(f"{_shortened(rel)!r}: invalid file name") from error
+        raise HostError(f"{_shorten(rel)!r}: invalid file name") from error
     return [part for part in rel.split("/") if part not in ("", ".")]
 
 
 def _regular(rel: str, status: os.stat_result) -> os.stat_result:
     if st.S_ISLNK(status.st_mode):
-        raise HostError(f"{_shortened(rel)}: is a symbolic link; links are never followed")
+        raise HostError(f"{_shorten(rel)}: is a symbolic link; links are never followed")
     if not st.S_ISREG(status.st_mode):
-        raise HostError(f"{_shortened(rel)}: is not a regular file")
+        raise HostError(f"{_shorten(rel)}: is not a regular file")
     return status
 
 
@@ -251,11 +251,11 @@ def _host_errors(rel: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise HostError(f"{_shortened(rel)}: no such file") from error
+        raise HostError(f"{_shorten(rel)}: no such file") from error
     except FileExistsError as error:
-        raise HostError(f"{_shortened(rel)}: already exists") from error
+        raise HostError(f"{_shorten(rel)}: already exists") from error
     except OSError as error:
         if error.errno in _LINKED:
             detail = "part of the path is a symbolic link or not a folder"
-            raise HostError(f"{_shortened(rel)}: {detail}") from error
-        raise HostError(f"{_shortened(rel)}: {error.strerror}") from error
+            raise HostError(f"{_shorten(rel)}: {detail}") from error
+        raise HostError(f"{_shorten(rel)}: {error.strerror}") from error

@@ -152,7 +152,7 @@ def test_who_has_a_minute_waits_for_a_daemon_that_is_busy(
 def test_who_is_busy_because_it_tried_is_not_asked_again_and_nobody_else_tries(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.hub.client._TRIED_S", 0.0)
+    monkeypatch.setattr("remora.hub.client._TRIED_LONG_S", 0.0)
     house.index()
     asked_for = []
 
@@ -174,8 +174,8 @@ def test_who_is_busy_because_it_tried_is_not_asked_again_and_nobody_else_tries(
 def test_what_the_daemon_tried_for_one_is_no_reason_to_tell_another_less(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remora.hub.client._TRIED_S", 0.0)
-    monkeypatch.setattr("remora.hub.client._OF_SOCKET", 0.05)
+    monkeypatch.setattr("remora.hub.client._TRIED_LONG_S", 0.0)
+    monkeypatch.setattr("remora.hub.client._DAEMON_SHARE", 0.05)
     house.index()
 
     def says(asked: dict[str, Any]) -> bytes | None:

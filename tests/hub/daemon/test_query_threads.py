@@ -164,7 +164,7 @@ def test_an_answer_that_takes_too_long_is_not_waited_for(
 def test_an_answer_that_nobody_waits_for_any_more_is_given_up(
     store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(query_threads, "GIVEN_UP_S", 0.05)
+    monkeypatch.setattr(query_threads, "GIVE_UP_S", 0.05)
 
     def for_ever(answers: NodeQueries) -> int:
         while True:
@@ -174,7 +174,7 @@ def test_an_answer_that_nobody_waits_for_any_more_is_given_up(
         asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
         with pytest.raises(Refused, match="takes more than"):
             await asking.ask(for_ever)
-        monkeypatch.setattr(query_threads, "GIVEN_UP_S", 20)
+        monkeypatch.setattr(query_threads, "GIVE_UP_S", 20)
         assert await asking.ask(generation) == store.generation
         asking.close()
 

@@ -122,7 +122,7 @@ def test_a_killed_pull_leaves_nothing_under_the_name(gguf: Path, tmp_path: Path)
     os.mkfifo(fifo)
     code = (
         "import sys; from pathlib import Path; from remora.models.embedded import weights as w;"
-        "w._opened = w.contextmanager(lambda p: (yield open(p, 'rb')));"
+        "w._open_weights = w.contextmanager(lambda p: (yield open(p, 'rb')));"
         "w.pull(Path(sys.argv[1]), from_file=Path(sys.argv[2]))"
     )
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(fifo)])

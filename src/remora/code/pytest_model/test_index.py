@@ -30,10 +30,10 @@ class FoundTests:
             return
         owner, _, name = qualname.rpartition(".")
         if not owner:
-            self._note(rank, depth, file.path, qualname)
+            self._add_place(rank, depth, file.path, qualname)
             return
         for path, runs in self._project.classes_running(file.path, owner, name):
-            self._note(rank, depth, path, f"{runs}.{name}")
+            self._add_place(rank, depth, path, f"{runs}.{name}")
 
     def add_served(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
         """Add all tests of the class, file or folder that a setup function or fixture serves."""
@@ -41,7 +41,7 @@ class FoundTests:
         if owner:
             for test_file, test in self._project.tests_set_up_by(file.path, owner, name):
                 if not self._used_names or test_file.uses_any(test, self._used_names):
-                    self._note(rank, depth, test_file.path, test)
+                    self._add_place(rank, depth, test_file.path, test)
             return
         for path in self._program.paths() if is_conftest(file.path) else [file.path]:
             served_file = self._project.file(path) if _can_use(path, file.path) else None
@@ -61,7 +61,7 @@ class FoundTests:
             for user in user_file.fixture_users(fixture):
                 yield user_file, user
 
-    def _note(self, rank: int, depth: int, path: str, qualname: str) -> None:
+    def _add_place(self, rank: int, depth: int, path: str, qualname: str) -> None:
         place = rank, depth
         self.places[path, qualname] = min(place, self.places.get((path, qualname), place))
 

@@ -129,7 +129,7 @@ def _exception_drift(
         return frozenset(), frozenset()
     raised = raised_exceptions(code)
     never = _never_raised(found.raises, raised)
-    return never if never and not may_propagate(code) else frozenset(), _unlisted(
+    return never if never and not may_propagate(code) else frozenset(), _undocumented(
         found.raises, raised
     )
 
@@ -143,7 +143,7 @@ def _never_raised(documented: frozenset[str], raised: RaisedExceptions) -> froze
     )
 
 
-def _unlisted(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
+def _undocumented(documented: frozenset[str], raised: RaisedExceptions) -> frozenset[str]:
     if raised.caught or not all(name[:1].isupper() for name in documented):
         return frozenset()
     candidates = [name for name in raised.names - RARELY_DOCUMENTED if is_builtin_exception(name)]

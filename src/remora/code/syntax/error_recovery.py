@@ -43,12 +43,12 @@ class _Recovery:
         done: list[tuple[_Piece, list[ast.stmt]]] = []
         for each in self._pieces(first, end, strings=strings):
             piece = each
-            found = self._parsed(*piece)
+            found = self._parse_rows(*piece)
             if isinstance(found, str) and done and self._remove_misplaced(piece, done[-1][0]):
                 piece = _Piece(done.pop()[0].first, piece.end)
-                found = self._parsed(*piece)
+                found = self._parse_rows(*piece)
             if isinstance(found, str):
-                found = self._recovered(piece, depth + 1, strings=strings)
+                found = self._recover_piece(piece, depth + 1, strings=strings)
             done.append((piece, found))
         return [statement for _, statements in done for statement in statements]
 
@@ -69,7 +69,7 @@ class _Recovery:
         if start is not None:
             yield _Piece(start, end)
 
-    def _parsed(self, first: int, end: int, tail: str = "") -> list[ast.stmt] | str:
+    def _parse_rows(self, first: int, end: int, tail: str = "") -> list[ast.stmt] | str:
         """Return the statements of some rows, at their positions, or the syntax error."""
         lines = self.rows.lines[first:end]
         nested = lines[0][:1].isspace()
@@ -101,7 +101,7 @@ class _Recovery:
         following = {rows.indents[inner] for inner in range(*piece) if rows.header(inner)}
         if following & {rows.indents[inner] for inner in range(*before) if rows.header(inner)}:
             return True
-        if not isinstance(self._parsed(before.first, piece.end), str):
+        if not isinstance(self._parse_rows(before.first, piece.end), str):
             return True
         rows.lines[row], rows.indents[row] = line, indent
         return False
@@ -120,7 +120,7 @@ class _Recovery:
         indent = self.rows.indents[row]
         return self.rows.header(row) is not None and (margin is None or 0 <= indent <= margin)
 
-    def _recovered(self, piece: _Piece, depth: int, *, strings: bool) -> list[ast.stmt]:
+    def _recover_piece(self, piece: _Piece, depth: int, *, strings: bool) -> list[ast.stmt]:
         if depth > _MAX_DEPTH:
             return [self._placeholder(piece)]
         head, margin = self._definition_row(piece), self.rows.indents[piece.first]
@@ -156,7 +156,7 @@ class _Recovery:
         for row in range(head, min(end, head + _MAX_HEADER_ROWS)):
             if ":" not in self.rows.lines[row]:
                 continue
-            found = self._parsed(head, row + 1, tail=f"{margin} pass")
+            found = self._parse_rows(head, row + 1, tail=f"{margin} pass")
             if not isinstance(found, str) and isinstance(found[0], DefinitionNode):
                 return found[0], row + 1
         return self._name_only(head), head + 1
@@ -176,7 +176,7 @@ class _Recovery:
             return []
         line = self.rows.lines[first]
         margin = line[: len(line) - len(line.lstrip())]
-        found = self._parsed(first, head, tail=f"{margin}class _: pass")
+        found = self._parse_rows(first, head, tail=f"{margin}class _: pass")
         decorated = found[0]
         return decorated.decorator_list if isinstance(decorated, ast.ClassDef) else []
 

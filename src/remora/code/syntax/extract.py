@@ -25,15 +25,15 @@ _MAX_CACHED_BYTES = 256 * 1024
 
 def parse_module(path: str, source: bytes) -> Module | Unreadable:
     """Return the nodes of the file at `path` (relative, POSIX), cached. Never raises or warns."""
-    return _cached(path, source) if len(source) <= _MAX_CACHED_BYTES else _parsed(path, source)
+    return _parse_cached(path, source) if len(source) <= _MAX_CACHED_BYTES else _parse(path, source)
 
 
 @lru_cache(maxsize=_MAX_CACHED_FILES)
-def _cached(path: str, source: bytes) -> Module | Unreadable:
-    return _parsed(path, source)
+def _parse_cached(path: str, source: bytes) -> Module | Unreadable:
+    return _parse(path, source)
 
 
-def _parsed(path: str, source: bytes) -> Module | Unreadable:
+def _parse(path: str, source: bytes) -> Module | Unreadable:
     try:
         return _read(path, source)
     except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others

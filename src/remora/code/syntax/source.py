@@ -13,7 +13,7 @@ import msgspec
 
 # catch_warnings changes process-wide state, which two threads could leave changed
 _WARNINGS_LOCK = threading.Lock()
-_ROOMY = 100_000
+_SMALL_SOURCE = 100_000
 """Characters whose tree fits into any memory."""
 _TWO_LINES = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n)?){2}")
 _NEWLINE, _RETURN = b"\n\r"
@@ -177,7 +177,7 @@ def _parse(text: str) -> ast.Module:
         raise _RefusedError(error.msg, error.lineno) from error
     except (RecursionError, MemoryError, SystemError) as error:
         # CPython has a fixed stack for parser and tree; the error type depends on the shape
-        enough = "" if len(text) <= _ROOMY else ", or larger than memory allows"
+        enough = "" if len(text) <= _SMALL_SOURCE else ", or larger than memory allows"
         raise _RefusedError(f"nested too deeply for Python's parser{enough}") from error
     except ValueError as error:
         raise _RefusedError(str(error)) from error

@@ -16,7 +16,7 @@ from remora.hub.process.spawn import FOLDER, command
 
 LIMIT_S = 120.0
 """Seconds for one file."""
-_GIVEN_UP = "the analysis of this file took too long or too much memory"
+_GAVE_UP = "the analysis of this file took too long or too much memory"
 MEMORY_LIMIT = 2 << 30
 """Bytes of address space of the child: a file that needs more is recorded as not analysed."""
 _IDLE_S = 3.0
@@ -52,12 +52,12 @@ class AnalysisPool:
                 await self._kill()
                 _log.warning("%r could not be analysed: %s", path, type(error).__name__)
                 digest = sha256(source).hexdigest()
-                return facts_without_nodes(path, digest, _GIVEN_UP)
+                return facts_without_nodes(path, digest, _GAVE_UP)
             except asyncio.CancelledError:
                 await self._kill()
                 raise
             finally:
-                self._end = asyncio.get_running_loop().call_later(_IDLE_S, self._let_go)
+                self._end = asyncio.get_running_loop().call_later(_IDLE_S, self._release_child)
 
     async def close(self) -> None:
         if self._end is not None:
@@ -65,7 +65,7 @@ class AnalysisPool:
         await self._kill()
 
     async def _ask(self, path: str, source: bytes) -> FileFacts:
-        child = await self._running()
+        child = await self._running_child()
         assert child.stdin is not None
         assert child.stdout is not None
         child.stdin.write(framed(msgspec.msgpack.encode((os.fsencode(path), source))))
@@ -77,7 +77,7 @@ class AnalysisPool:
             await asyncio.sleep(0)
         return msgspec.structs.replace(facts, nodes=tuple(nodes))
 
-    async def _running(self) -> asyncio.subprocess.Process:
+    async def _running_child(self) -> asyncio.subprocess.Process:
         if self._child is None or self._child.returncode is not None:
             self._child = await asyncio.create_subprocess_exec(
                 *command("remora.hub.daemon.analysis_child:main", str(self._memory)),
@@ -90,7 +90,7 @@ class AnalysisPool:
             )
         return self._child
 
-    def _let_go(self) -> None:
+    def _release_child(self) -> None:
         """Close the child's input, which ends it; the next file starts another."""
         child, self._child = self._child, None
         if child is not None and child.stdin is not None:

@@ -95,8 +95,8 @@ class Daemon:
             ready(self._known.status())
             return await self._outcome
         finally:
-            await self._goodbye(tasks)
-            self._give_back(parts.store)
+            await self._shut_down(tasks)
+            self._rebuild_damaged(parts.store)
 
     def _compose(self, parts: Parts) -> None:
         places = self._places
@@ -201,7 +201,7 @@ class Daemon:
             self._collect_observations()
             self._watch_again(now)
             self._release_memory()
-            self._judge()
+            self._check_health()
 
     def _release_memory(self) -> None:
         """Return memory to the system once, after the initial scan."""
@@ -263,7 +263,7 @@ class Daemon:
                 write_addresses(self._places.addresses, addresses)
                 self._written = addresses
 
-    def _judge(self) -> None:
+    def _check_health(self) -> None:
         """End the daemon if it is unhealthy or idle for too long."""
         verdict = self._health.verdict(time.monotonic(), settled=self._updater.ready)
         if verdict is not None:
@@ -285,7 +285,7 @@ class Daemon:
         self._damaged = True
         self._end("restart")
 
-    def _give_back(self, store: HubStore) -> None:
+    def _rebuild_damaged(self, store: HubStore) -> None:
         if self._damaged:
             with suppress(RemoraError):  # the next start finds the damage again
                 store.rebuild()
@@ -297,7 +297,7 @@ class Daemon:
             _log.error("a task of the daemon failed", exc_info=error)
             self._end("restart")
 
-    async def _goodbye(self, tasks: list[asyncio.Task[None]]) -> None:
+    async def _shut_down(self, tasks: list[asyncio.Task[None]]) -> None:
         """Accept no more requests, answer the open ones, and remove what was created."""
         for server in self._servers:
             server.close()

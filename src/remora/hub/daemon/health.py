@@ -39,7 +39,7 @@ class HealthCheck:
         self._look_for_root(now)
         if self._gone is not None and now - self._gone > ROOT_GONE_S:
             return "stopped", f"{self._root} is gone"
-        used = self._used(now)
+        used = self._used_memory(now)
         if used is None or used <= self._limit:
             self._over, self._memory_note = None, ""
             return None
@@ -53,7 +53,7 @@ class HealthCheck:
             return None
         return "restart", self._memory_note
 
-    def _used(self, now: float) -> int | None:
+    def _used_memory(self, now: float) -> int | None:
         """Return memory in use, after free memory was released."""
         used = memory_mb()
         if used is None or used <= self._limit:

@@ -26,7 +26,7 @@ MOST_MB = 600
 """MiB of resident memory up to which it continues with the next file."""
 ROOM_MB = 150
 """MiB that it may use beyond the project's files."""
-_LARGEST = 4 << 30  # bytes of address space: a file that needs more cannot be linked
+_ADDRESS_SPACE = 4 << 30  # bytes of address space: a file that needs more cannot be linked
 
 
 def main() -> int:
@@ -35,7 +35,7 @@ def main() -> int:
     os.nice(19)
     tune_gc()
     with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (_LARGEST, _LARGEST))
+        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     try:
         about = begin_round(Path(sys.argv[1]))
         messages.write(framed(msgspec.msgpack.encode(about.beginning)))

@@ -25,8 +25,8 @@ _RETRY_S, _MAX_RETRY_S = 30.0, 3600.0
 """Seconds between attempts after a failure: at first, and at most while nothing changes."""
 _PAUSE_S = 0.05
 _OVERTAKEN_S = 0.5
-_MAX_TOLD = 5
-_MAX_SAID = 2_000  # the end of a traceback
+_MAX_LISTED = 5
+_MAX_STDERR = 2_000  # the end of a traceback
 _beginning = msgspec.msgpack.Decoder(Beginning)
 _portion = msgspec.msgpack.Decoder(Portion)
 _log = logging.getLogger("remora.hub")
@@ -58,7 +58,7 @@ class LinkScheduler:
         self._damaged = damaged
         self._wanted = asyncio.Event()
         self._child: asyncio.subprocess.Process | None = None
-        self._last_words: asyncio.Task[str]
+        self._stderr_tail: asyncio.Task[str]
         self._changed_at = time.monotonic()
         self._trouble = ""
         self._pause = _RETRY_S
@@ -78,13 +78,13 @@ class LinkScheduler:
         """Run rounds until cancelled, which ends the child."""
         while True:
             await self._wanted.wait()
-            await self._quiet()
+            await self._wait_for_quiet()
             self._wanted.clear()
             try:
-                if not await self._stored(lambda: self._store.links().complete()):
+                if not await self._write_in_thread(lambda: self._store.links().complete()):
                     self._wanted.set()
                     await self._round()
-                self._recovered()
+                self._clear_trouble()
             except HubDamaged:
                 self._damaged()
                 return
@@ -92,27 +92,27 @@ class LinkScheduler:
                 await self._wait_after(error)
                 self._wanted.set()
 
-    async def _quiet(self) -> None:
+    async def _wait_for_quiet(self) -> None:
         """Wait until everything is read and nothing has changed for a while."""
-        while not self._updater.ready or self._updater.pending or self._left() > 0:  # noqa: ASYNC110
-            await asyncio.sleep(max(self._left(), _PAUSE_S))
+        while not self._updater.ready or self._updater.pending or self._remaining_quiet() > 0:  # noqa: ASYNC110
+            await asyncio.sleep(max(self._remaining_quiet(), _PAUSE_S))
 
-    def _left(self) -> float:
+    def _remaining_quiet(self) -> float:
         return self._changed_at + self._quiet_s - time.monotonic()
 
     async def _round(self) -> None:
         """Run one round; its child, which may hold much memory, is ended in any case."""
-        child = self._child = await self._started()
+        child = self._child = await self._start_child()
         try:
-            await self._store_what_it_finds(child)
+            await self._store_results(child)
         finally:
             await self._kill()
 
-    async def _store_what_it_finds(self, child: asyncio.subprocess.Process) -> None:
+    async def _store_results(self, child: asyncio.subprocess.Process) -> None:
         """Store what the child finds; it holds for the state in which the round began."""
         assert child.stdin is not None
         beginning = _beginning.decode(await self._next(child))
-        if not await self._stored(lambda: self._store.links().begin(beginning)):
+        if not await self._write_in_thread(lambda: self._store.links().begin(beginning)):
             await asyncio.sleep(_OVERTAKEN_S)
             return
         child.stdin.write(framed(link_child.GO))
@@ -120,20 +120,20 @@ class LinkScheduler:
         failed: list[Unlinked] = []
         while body := await self._next(child):
             portion = _portion.decode(body)
-            if not await self._stored(partial(self._put, beginning.base, portion)):
+            if not await self._write_in_thread(partial(self._put_portion, beginning.base, portion)):
                 return
             failed += portion.failed
             if portion.links:
-                self._recovered()
+                self._clear_trouble()
         if failed:
             raise _EndedError(_summary(failed))
-        if await self._stored(lambda: self._store.links().end(beginning.base)):
+        if await self._write_in_thread(lambda: self._store.links().end(beginning.base)):
             _log.info("the links of all nodes are stored")
 
-    def _put(self, base: int, portion: Portion) -> bool:
+    def _put_portion(self, base: int, portion: Portion) -> bool:
         return self._store.links().put(base, portion)
 
-    async def _started(self) -> asyncio.subprocess.Process:
+    async def _start_child(self) -> asyncio.subprocess.Process:
         child = await asyncio.create_subprocess_exec(
             *command("remora.hub.daemon.link_child:main", str(self._db)),
             stdin=asyncio.subprocess.PIPE,
@@ -144,7 +144,7 @@ class LinkScheduler:
             start_new_session=True,  # Ctrl-C is for the daemon
         )
         assert child.stderr is not None
-        self._last_words = asyncio.create_task(_last_words(child.stderr))
+        self._stderr_tail = asyncio.create_task(_stderr_tail(child.stderr))
         return child
 
     async def _next(self, child: asyncio.subprocess.Process) -> bytes:
@@ -159,7 +159,7 @@ class LinkScheduler:
                 raise HubDamaged(f"{self._db}: links are damaged") from None
             if code == link_child.FULL:
                 return b""
-            output = await self._last_words
+            output = await self._stderr_tail
             raise _EndedError(
                 f"precomputing links failed: the child ended with {code}{output}"
             ) from None
@@ -167,7 +167,7 @@ class LinkScheduler:
             await asyncio.sleep(_PAUSE_S)
         return body
 
-    async def _stored(self, write: Callable[[], _T]) -> _T:
+    async def _write_in_thread(self, write: Callable[[], _T]) -> _T:
         """Write in another thread, so that this one can answer."""
         async with self._updater.storing:
             work = asyncio.ensure_future(asyncio.to_thread(write))
@@ -190,7 +190,7 @@ class LinkScheduler:
                 await self._wanted.wait()  # an edit may have fixed it
         self._pause = min(2 * self._pause, _MAX_RETRY_S)
 
-    def _recovered(self) -> None:
+    def _clear_trouble(self) -> None:
         self._trouble, self._pause = "", _RETRY_S
 
     async def _kill(self) -> None:
@@ -198,26 +198,26 @@ class LinkScheduler:
         if child is not None:
             with suppress(ProcessLookupError):
                 child.kill()
-            await self._last_words
+            await self._stderr_tail
             await child.communicate()  # an unread pipe stays open
 
 
 def _summary(failed: list[Unlinked]) -> str:
     """Return which nodes have no links, and why."""
     reasons = "; ".join(
-        f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MAX_TOLD]
+        f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MAX_LISTED]
     )
-    rest = f"; and {len(failed) - _MAX_TOLD} more" if len(failed) > _MAX_TOLD else ""
+    rest = f"; and {len(failed) - _MAX_LISTED} more" if len(failed) > _MAX_LISTED else ""
     return (
         "links are found on request, not in advance, because those of some nodes cannot be found, "
         f"which is a bug: {reasons}{rest}"
     )
 
 
-async def _last_words(errors: asyncio.StreamReader) -> str:
+async def _stderr_tail(errors: asyncio.StreamReader) -> str:
     """Return the end of a child's standard error, read as it arrives so that the child never waits."""
     output = b""
-    while part := await errors.read(_MAX_SAID):
-        output = (output + part)[-_MAX_SAID:]
+    while part := await errors.read(_MAX_STDERR):
+        output = (output + part)[-_MAX_STDERR:]
     text = output.decode(errors="replace").strip()
     return f": {text}" if text else ""

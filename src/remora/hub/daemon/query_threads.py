@@ -25,7 +25,7 @@ THREAD_NAME = "remora-hub-lane"
 MAX_THREADS = 3
 ANSWER_LIMIT_S = 10.0
 """Seconds to wait for an answer; its thread continues and takes no other question meanwhile."""
-GIVEN_UP_S = 20.0
+GIVE_UP_S = 20.0
 """Seconds after which it stops; the same question asked meanwhile gets the same answer."""
 _PATIENCE_S = 1.0
 _TRIES = 3
@@ -34,7 +34,7 @@ _TRIES = 3
 # library that is 110 MB of 250. With more room a first question takes half as long there.
 _DECODED = 3 * 512 * 1024
 """Encoded bytes of files that are held decoded, for all threads."""
-_ROOM = 30_000
+_MAX_INDEX_RECORDS = 30_000
 """Records of files whose indexes are held, for all threads."""
 _MAX_ANSWERS = 10_000
 """Intermediate results that each thread keeps."""
@@ -50,7 +50,7 @@ class ReadFiles(NamedTuple):
     @classmethod
     def empty(cls) -> Self:
         """Return empty caches."""
-        return cls(IrCache(_DECODED), FileCache(_ROOM))
+        return cls(IrCache(_DECODED), FileCache(_MAX_INDEX_RECORDS))
 
 
 class QueryThreads:
@@ -61,7 +61,7 @@ class QueryThreads:
         self._read = read
         self._free: asyncio.LifoQueue[_QueryThread] = asyncio.LifoQueue()
         self._all: list[_QueryThread] = []
-        self._going: dict[Hashable, asyncio.Future[Any]] = {}
+        self._running: dict[Hashable, asyncio.Future[Any]] = {}
 
     async def ask(self, question: Callable[[NodeQueries], _T], same: Hashable = None) -> _T:
         """Return the result of `question` over the newest state.
@@ -69,7 +69,9 @@ class QueryThreads:
         Questions with an equal `same` share one computation. Raises the errors of `question`, and
         Refused if too many others are being answered.
         """
-        work: asyncio.Future[_T] = self._going.get(same) or await self._begun(question, same)
+        work: asyncio.Future[_T] = self._running.get(same) or await self._start_question(
+            question, same
+        )
         done, _ = await asyncio.wait({work}, timeout=ANSWER_LIMIT_S)
         if not done:
             raise Refused("busy", f"the answer takes more than {ANSWER_LIMIT_S:.0f} s")
@@ -80,24 +82,24 @@ class QueryThreads:
         for thread in self._all:
             thread.executor.shutdown(wait=False, cancel_futures=True)
 
-    async def _begun(
+    async def _start_question(
         self, question: Callable[[NodeQueries], _T], same: Hashable
     ) -> "asyncio.Future[_T]":
         thread = await self._free_thread()
-        if same in self._going:  # by another that waited for a thread as well
+        if same in self._running:  # by another that waited for a thread as well
             self._free.put_nowait(thread)
-            return self._going[same]
+            return self._running[same]
         work = asyncio.get_running_loop().run_in_executor(
             thread.executor, thread.queries.ask, question
         )
         if same is not None:
-            self._going[same] = work
-            work.add_done_callback(lambda _: self._going.pop(same))
+            self._running[same] = work
+            work.add_done_callback(lambda _: self._running.pop(same))
         # the client may be gone: the thread is free only when its work ends
-        work.add_done_callback(lambda done: self._freed(thread, done))
+        work.add_done_callback(lambda done: self._free_thread_after(thread, done))
         return work
 
-    def _freed(self, thread: "_QueryThread", done: "asyncio.Future[_T]") -> None:
+    def _free_thread_after(self, thread: "_QueryThread", done: "asyncio.Future[_T]") -> None:
         self._free.put_nowait(thread)
         if not done.cancelled():
             done.exception()  # retrieved here, so that asyncio does not log it
@@ -132,21 +134,21 @@ class NewestQueries:
 
         Raises its errors, and Refused if that takes far too long.
         """
-        until = time.monotonic() + GIVEN_UP_S
+        until = time.monotonic() + GIVE_UP_S
         try:
             for _ in range(_TRIES - 1):
                 with suppress(_TornError):
-                    found, consistent = self._made(question, until)
+                    found, consistent = self._answer_consistently(question, until)
                     if consistent:
                         return found
-            return self._made(question, until)[0]
+            return self._answer_consistently(question, until)[0]
         except (Refused, NotFound):
             raise
         except _TornError:
             raise Refused("busy", "files keep changing") from None
         except OutOfTimeError:  # links may be incomplete, and others need the memory
             self.close()
-            raise Refused("busy", f"the answer takes more than {GIVEN_UP_S:.0f} s") from None
+            raise Refused("busy", f"the answer takes more than {GIVE_UP_S:.0f} s") from None
         except (
             Exception
         ):  # the view or its links may be incomplete: the next question gets new ones
@@ -155,16 +157,18 @@ class NewestQueries:
 
     def read(self, question: Callable[[NodeQueries], _T]) -> _T:
         """Ask within one read transaction, for questions that only read."""
-        with self._view(time.monotonic() + GIVEN_UP_S).one_moment():
+        with self._view(time.monotonic() + GIVE_UP_S).one_moment():
             return self.ask(question)
 
-    def _made(self, question: Callable[[NodeQueries], _T], until: float) -> tuple[_T, bool]:
+    def _answer_consistently(
+        self, question: Callable[[NodeQueries], _T], until: float
+    ) -> tuple[_T, bool]:
         """Return the result of `question`, and True if it is of one state.
 
         Raises _TornError if it fails because the state changed: numbers of one file are invalid in
         another.
         """
-        answers = self._of_newest(until)
+        answers = self._newest_queries(until)
         try:
             found = question(answers)
         except (RemoraError, Refused, OutOfTimeError):
@@ -175,7 +179,7 @@ class NewestQueries:
             raise
         return found, answers.generation == answers.view.generation
 
-    def _of_newest(self, until: float) -> NodeQueries:
+    def _newest_queries(self, until: float) -> NodeQueries:
         view, answers = self._view(until), self._answers
         if answers is None or answers.view is not view or answers.generation != view.generation:
             answers = self._answers = NodeQueries(view, files=self._files, most=_MAX_ANSWERS)

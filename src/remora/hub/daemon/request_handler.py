@@ -31,12 +31,12 @@ PATIENCE_S = 1.5
 """Seconds that a request waits for files being read; after that its answer is not fresh."""
 _KEYS_PER_EVENT = 2000
 """Keeps an event line well below a subscriber's limit of unread bytes."""
-_MAX_KEPT = 8 << 20
+_MAX_CACHED = 8 << 20
 """Bytes of cached answers and their requests."""
-_KEPT_BESIDE = 600
+_CACHE_OVERHEAD = 600
 """Bytes that each cached answer takes besides: objects and table entries."""
 
-_SAID = {
+_REQUEST_FIELDS = {
     kind: tuple(name for name in kind.__struct_fields__ if name != "id") for kind in TYPES.values()
 }
 
@@ -114,12 +114,12 @@ class RequestHandler:
             raise Refused("busy", "the initial scan is not finished")
         self._updater.see()
         ticket = self._updater.pending.ticket()
-        line = self._at_once(request) if self._updater.pending.reached(ticket) else None
-        return self._later(request, ticket) if line is None else line
+        line = self._answer_now(request) if self._updater.pending.reached(ticket) else None
+        return self._answer_later(request, ticket) if line is None else line
 
-    def _at_once(self, request: Request) -> bytes | None:
+    def _answer_now(self, request: Request) -> bytes | None:
         """Return a cached answer, or one that only needs a read: faster than switching threads."""
-        if (cached := self._kept_result(request)) is not None:
+        if (cached := self._cached_result(request)) is not None:
             return self._line(request, cached)
         if not isinstance(request, Callers | Callees) or request.depth > 1:
             return None
@@ -135,22 +135,22 @@ class RequestHandler:
             raise Refused("unknown_node", error.message) from None
         except DiskError:  # the answer computed later reports the error
             return None
-        return None if found is None else self._cached(request, *found)
+        return None if found is None else self._cache_answer(request, *found)
 
-    def _cached(self, request: Request, generation: int, result: Raw) -> bytes:
+    def _cache_answer(self, request: Request, generation: int, result: Raw) -> bytes:
         """Cache an answer of the newest state, and return its line."""
         if generation == self._kept_in == self._known.generation:
             self._kept[_subject(request)] = result
-            self._kept_size += len(bytes(result)) + len(bytes(encoded(request))) + _KEPT_BESIDE
+            self._kept_size += len(bytes(result)) + len(bytes(encoded(request))) + _CACHE_OVERHEAD
         return answer_line(request, generation, result)
 
-    def _kept_result(self, request: Request) -> Raw | None:
+    def _cached_result(self, request: Request) -> Raw | None:
         """Return the cached result of this generation."""
-        if self._kept_in != self._known.generation or self._kept_size > _MAX_KEPT:
+        if self._kept_in != self._known.generation or self._kept_size > _MAX_CACHED:
             self._kept, self._kept_in, self._kept_size = {}, self._known.generation, 0
         return self._kept.get(_subject(request))
 
-    async def _later(self, request: Request, ticket: int) -> bytes:
+    async def _answer_later(self, request: Request, ticket: int) -> bytes:
         fresh = await self._updater.caught_up(ticket, PATIENCE_S)
         with _refusals(self._damaged):
             if isinstance(request, ChangedSince):
@@ -164,7 +164,7 @@ class RequestHandler:
             same = (self._known.generation, fresh, _subject(request))
             generation, result, cached = await self._threads.ask(ask, same)
         if cached:
-            return self._cached(request, generation, result)
+            return self._cache_answer(request, generation, result)
         return answer_line(request, generation, result)
 
     def _line(self, request: Request, result: Any) -> bytes:
@@ -199,7 +199,7 @@ class RequestHandler:
 
 def _subject(request: Request) -> tuple[Any, ...]:
     """Return the request without its id."""
-    return (type(request), *(getattr(request, name) for name in _SAID[type(request)]))
+    return (type(request), *(getattr(request, name) for name in _REQUEST_FIELDS[type(request)]))
 
 
 @contextmanager

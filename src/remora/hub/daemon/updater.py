@@ -76,7 +76,7 @@ class Updater:
         # inotify events are queued when a change returns; other watchers have to prove it
         settled = watcher.kind == "inotify" or watcher.settled(_SETTLE_S)
         changes = watcher.drain()
-        self.pending.add(self._gone_first(changes.paths))
+        self.pending.add(self._removed_first(changes.paths))
         if not (settled and changes.complete and watcher.healthy):
             self.pending.want_sweep()
         if self.pending:
@@ -116,13 +116,13 @@ class Updater:
                 self._many = False
                 self._wake.clear()
                 await self._wake.wait()
-                await self._calm()
+                await self._pause_for_edits()
             try:
                 async with self.storing:
                     self._step()
-                self._recovered()
+                self._log_recovery()
             except Exception as error:  # noqa: BLE001 (answers must go on)
-                self._troubled(_described(error))
+                self._log_trouble(_describe_error(error))
                 self._has_moved()
                 await asyncio.sleep(_RETRY_S)
             self._has_moved()
@@ -137,14 +137,14 @@ class Updater:
         await self._analysis.close()
         self.watcher.close()
 
-    async def _calm(self) -> None:
+    async def _pause_for_edits(self) -> None:
         """Pause briefly unless a request waits: a file is often emptied, then written."""
         self._urgent.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CALM_S):
                 await self._urgent.wait()
 
-    def _gone_first(self, paths: Collection[str]) -> Collection[str]:
+    def _removed_first(self, paths: Collection[str]) -> Collection[str]:
         """Sort removed paths first: a moved node is recognised by what was removed before."""
         if len(paths) < 2:
             return paths
@@ -206,11 +206,11 @@ class Updater:
             before.cancel()
         errand = self.pending.send_away(path, number, time.monotonic())
         task = asyncio.get_running_loop().create_task(
-            self._errand(path, content.data, number, errand)
+            self._analyse_in_child(path, content.data, number, errand)
         )
         self._away[path] = file_hash, task
 
-    async def _errand(self, path: str, source: bytes, number: int, errand: int) -> None:
+    async def _analyse_in_child(self, path: str, source: bytes, number: int, errand: int) -> None:
         facts = await self._analysis.analyse(path, source)
         del self._away[path]
         try:
@@ -218,7 +218,7 @@ class Updater:
                 # storing 100,000 nodes takes seconds: not in the thread that answers
                 self._done(await asyncio.to_thread(self._supply, path, facts))
         except (RemoraError, OSError) as error:
-            self._troubled(str(error))
+            self._log_trouble(str(error))
             self.pending.put_back({path: number})
             self._wake.set()
         self.pending.came_back(path, errand)
@@ -245,18 +245,18 @@ class Updater:
             self.ready, self._source = True, "file_change"
             _log.info("every file has been read")
 
-    def _troubled(self, trouble: str) -> None:
+    def _log_trouble(self, trouble: str) -> None:
         if trouble != self._trouble:
             self._trouble = trouble
             _log.warning("%s", trouble)
 
-    def _recovered(self) -> None:
+    def _log_recovery(self) -> None:
         if self._trouble:
             _log.info("recovered: %s", self._trouble)
             self._trouble = ""
 
 
-def _described(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Return one line about an error; a bug is logged with its traceback."""
     if isinstance(error, RemoraError | OSError):
         return str(error)

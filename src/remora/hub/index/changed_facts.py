@@ -50,7 +50,7 @@ class ScriptedAnalysis:
         if not known.nodes:
             return facts
         self._taken.extend(actions)
-        if facts.partial or _widest(actions) > self._most_nodes:
+        if facts.partial or _most_nodes_of_action(actions) > self._most_nodes:
             return facts
         try:
             return carried_out(actions, facts, facts)
@@ -70,7 +70,7 @@ class ScriptedAnalysis:
         return self._engine.actions(change, fingerprints(known) if known.nodes else None)
 
 
-def _widest(actions: Iterable[UpdateAction]) -> int:
+def _most_nodes_of_action(actions: Iterable[UpdateAction]) -> int:
     own = (ExtractSignatures, ComputeComplexity)
     return max((len(action.nodes) for action in actions if isinstance(action, own)), default=0)
 
@@ -80,24 +80,24 @@ def carried_out(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFac
     hosts = _Hosts(facts)
     nodes = {node.qualname: node for node in into.nodes}
     for action in actions:
-        for name, changes in _reported(action, hosts):
+        for name, changes in _run_script(action, hosts):
             nodes[name] = msgspec.structs.replace(nodes[name], **changes)
     return msgspec.structs.replace(into, nodes=tuple(nodes.values()))
 
 
-def _reported(action: UpdateAction, hosts: "_Hosts") -> Iterator[tuple[str, dict[str, Any]]]:
+def _run_script(action: UpdateAction, hosts: "_Hosts") -> Iterator[tuple[str, dict[str, Any]]]:
     """Return names of nodes with the facts reported by the action's script."""
     if isinstance(action, ScanImports):
         yield MODULE, {"imports": script_runner.scan_imports({"imports": hosts.imports})}
     elif isinstance(action, ExtractSignatures):
         heads = script_runner.extract_signatures(action.nodes, {"definitions": hosts.definitions})
-        yield from map(_named, heads)
+        yield from map(_by_qualname, heads)
     elif isinstance(action, ComputeComplexity):
         measured = script_runner.compute_complexity(action.nodes, {"branches": hosts.branches})
-        yield from map(_named, measured)
+        yield from map(_by_qualname, measured)
 
 
-def _named(found: Head | Measured) -> tuple[str, dict[str, Any]]:
+def _by_qualname(found: Head | Measured) -> tuple[str, dict[str, Any]]:
     changes = msgspec.structs.asdict(found)
     return changes.pop("qualname"), changes
 
@@ -108,17 +108,17 @@ class _Hosts:
 
     def definitions(self, nodes: list[str]) -> list[dict[str, Any]]:
         """Return the heads of nodes by qualname, including the module's."""
-        return [_picked(self._nodes[name], Head) for name in nodes]
+        return [_pick_fields(self._nodes[name], Head) for name in nodes]
 
     def branches(self, nodes: list[str]) -> list[dict[str, Any]]:
         """Return the complexity of functions and classes."""
-        return [_picked(self._nodes[name], Measured) for name in nodes]
+        return [_pick_fields(self._nodes[name], Measured) for name in nodes]
 
     def imports(self) -> list[str]:
         """Return what the module imports, by absolute names."""
         return list(self._nodes[MODULE].imports or ())
 
 
-def _picked(node: NodeFacts, kind: type[Head | Measured]) -> dict[str, Any]:
+def _pick_fields(node: NodeFacts, kind: type[Head | Measured]) -> dict[str, Any]:
     facts: dict[str, Any] = msgspec.to_builtins(node)
     return {name: facts[name] for name in kind.__struct_fields__}

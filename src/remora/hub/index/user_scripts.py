@@ -49,7 +49,7 @@ class UserScripts:
         self._files = RootedFiles(root)
         self._folder = root / FOLDER
         self._stamps: tuple[tuple[object, ...], ...] = ()
-        self._scripts: list[_Own] = []
+        self._scripts: list[_UserScript] = []
         self._state = ""
 
     def state(self) -> str:
@@ -57,8 +57,10 @@ class UserScripts:
         stamps = self._stamped()
         if stamps != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
-            together = _Spent()
-            self._scripts = [_Own(Path(name).stem, source, together) for name, source in read]
+            together = _Usage()
+            self._scripts = [
+                _UserScript(Path(name).stem, source, together) for name, source in read
+            ]
             listing = repr([(own.name, own.sha256) for own in self._scripts])
             self._state = hashlib.sha256(listing.encode()).hexdigest() if self._scripts else ""
             self._stamps = stamps
@@ -97,7 +99,7 @@ class UserScripts:
             return refused
 
 
-class _Spent:
+class _Usage:
     """Run time and exhausted limits, of one script or all together."""
 
     def __init__(self) -> None:
@@ -116,14 +118,14 @@ class _Spent:
         return self.seconds > _PATIENCE_S + _PATIENCE_PER_RUN_S * self.runs
 
 
-class _Own:
+class _UserScript:
     """One script, with its cached values and costs."""
 
-    def __init__(self, name: str, source: bytes | HostError, together: _Spent) -> None:
+    def __init__(self, name: str, source: bytes | HostError, together: _Usage) -> None:
         self.name = name
         self.sha256 = hashlib.sha256(source if isinstance(source, bytes) else b"").hexdigest()
-        self._script = _loaded(name, source)
-        self._spent = _Spent()
+        self._script = _load_script(name, source)
+        self._spent = _Usage()
         self._together = together
         self._values: dict[bytes, Any] = {}
 
@@ -137,7 +139,7 @@ class _Own:
 
     def _run(self, facts: dict[str, Any]) -> Any:
         if isinstance(self._script, str):
-            return _failed(self._script)
+            return _error_value(self._script)
         began = time.monotonic()
         takes = [spec.name for spec in self._script.inputs]
         inputs = {"node": facts} if "node" in takes else {}
@@ -145,14 +147,14 @@ class _Own:
         exhausted = run.error is not None and run.error.kind in ("limit", "crashed")
         for spent in (self._spent, self._together):
             spent.add(time.monotonic() - began, exhausted=exhausted)
-        self._script = self._given_up() or self._script
+        self._script = self._why_disabled() or self._script
         if run.error is not None:
-            return _failed(run.error.message)
+            return _error_value(run.error.message)
         if len(msgspec.json.encode(run.value)) > VALUE_BYTES:
-            return _failed(f"the result is larger than {VALUE_BYTES} bytes")
+            return _error_value(f"the result is larger than {VALUE_BYTES} bytes")
         return run.value
 
-    def _given_up(self) -> str | None:
+    def _why_disabled(self) -> str | None:
         """Return why the script is disabled; all bad scripts together share the limit of one."""
         own, together = self._spent, self._together
         limit = 1 if together.exhausted > _MAX_EXHAUSTED_TOGETHER else _MAX_EXHAUSTED
@@ -164,7 +166,7 @@ class _Own:
         return None
 
 
-def _loaded(name: str, source: bytes | HostError) -> Script | str:
+def _load_script(name: str, source: bytes | HostError) -> Script | str:
     """Return the script, or the load error."""
     if isinstance(source, HostError):
         return source.message
@@ -176,5 +178,5 @@ def _loaded(name: str, source: bytes | HostError) -> Script | str:
         return wrong.message
 
 
-def _failed(message: str) -> dict[str, str]:
+def _error_value(message: str) -> dict[str, str]:
     return {"error": one_line(message)}

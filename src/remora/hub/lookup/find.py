@@ -74,16 +74,20 @@ async def find_node(name_query: Asked, hub: Hub, aside: Aside) -> FoundNode:
         kinds = {n["key"]: n["node_type"] for n in answer["nodes"]} if answer else {}
         meant = _first(full_keys, kinds) or called_so(name, kinds)
         if len(meant) == 1:
-            return FoundNode(meant[0], kinds[meant[0]], _further(meant[0], kinds))
+            return FoundNode(meant[0], kinds[meant[0]], _further_definitions(meant[0], kinds))
         if meant:
-            raise UsageError(f"several nodes are called {name}", hint=_listed(meant))
+            raise UsageError(f"several nodes are called {name}", hint=_list_keys(meant))
     # a search ignores unprintable names, and needs a daemon or an index
     if there := _first(full_keys, await hub.get_context(full_keys)):
         return FoundNode(there[0])
-    if (elsewhere := await aside(lambda current: _elsewhere(name_query, current))) is not None:
+    if (
+        elsewhere := await aside(lambda current: _find_outside_search(name_query, current))
+    ) is not None:
         return FoundNode(elsewhere)
     is_answered = await hub.search(name, 1) is not None
-    raise await aside(lambda current: _unknown(name_query, current, is_answered=is_answered))
+    raise await aside(
+        lambda current: _unknown_name_error(name_query, current, is_answered=is_answered)
+    )
 
 
 def unanswered() -> OutsideError:
@@ -95,7 +99,7 @@ def unanswered() -> OutsideError:
     )
 
 
-def _elsewhere(query: Asked, current: Current) -> str | None:
+def _find_outside_search(query: Asked, current: Current) -> str | None:
     """Return the key for a line of a file, or for an imported name."""
     if (place := line_named(query.name)) is not None:
         keys = whole_keys(place.path, query.root, query.folder)
@@ -103,7 +107,7 @@ def _elsewhere(query: Asked, current: Current) -> str | None:
     return None if ":" in query.name or "/" in query.name else current.imported(query.name)
 
 
-def _unknown(query: Asked, current: Current, *, is_answered: bool) -> Exception:
+def _unknown_name_error(query: Asked, current: Current, *, is_answered: bool) -> Exception:
     name, root, folder = query
     keys = current.keys()
     paths = {split_node_key(key)[0] for key in keys}
@@ -111,7 +115,7 @@ def _unknown(query: Asked, current: Current, *, is_answered: bool) -> Exception:
     return wrong or (unknown_node(name, keys) if is_answered else unanswered())
 
 
-def _further(key: str, known: Iterable[str]) -> tuple[str, ...]:
+def _further_definitions(key: str, known: Iterable[str]) -> tuple[str, ...]:
     numbered = [each for each in known if each.startswith(f"{key}#")]
     further = [each for each in numbered if each.rpartition("#")[2].isdigit()]
     return tuple(sorted(further, key=lambda each: int(each.rpartition("#")[2])))
@@ -122,7 +126,7 @@ def _first(candidates: Iterable[str], known: Collection[str]) -> list[str]:
     return [key for key in candidates if key in known][:1]
 
 
-def _listed(keys: Sequence[str]) -> str:
+def _list_keys(keys: Sequence[str]) -> str:
     listed = "\n".join(f"  {key.removeprefix('node:')}" for key in keys[:_MAX_LISTED])
     hidden = len(keys) - _MAX_LISTED
     return "name one of them:\n" + listed + (f"\n  and {hidden} more" if hidden > 0 else "")

@@ -39,7 +39,7 @@ def line_named(name: str) -> AtLine | None:
 def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
     """Return the keys that `name` may spell, likeliest first, also as a path in `folder`."""
     path, qualname = parted(name)
-    relative = _below(path, root, folder)
+    relative = _path_below_root(path, root, folder)
     paths = [path, escape_path(path)] if relative is None else [path, escape_path(path), relative]
     if path.startswith(("./", "../")):
         paths.reverse()
@@ -61,10 +61,10 @@ def called_so(name: str, keys: Iterable[str]) -> list[str]:
     path, _, qualname = plain.rpartition(":")
     if path:
         near = [key for key in known if f"/{split_node_key(key)[0]}".endswith(f"/{path}")]
-        return _named(near, qualname) or [key for key in near if key.endswith(f".{qualname}")]
-    dotted = {key: _dotted(key) for key in known}
+        return _keys_named(near, qualname) or [key for key in near if key.endswith(f".{qualname}")]
+    dotted = {key: _dotted_name(key) for key in known}
     tried = (
-        _named(known, plain),
+        _keys_named(known, plain),
         [key for key in known if dotted[key] in (plain, _SOURCES + plain)],
         [key for key in known if dotted[key].endswith(f".{plain}")],
     )
@@ -77,7 +77,7 @@ def parted(name: str) -> tuple[str, str]:
     return (path, qualname) if path else (qualname, MODULE)
 
 
-def _below(path: str, root: Path, folder: Path) -> str | None:
+def _path_below_root(path: str, root: Path, folder: Path) -> str | None:
     """Return a path typed in `folder` as spelled in keys; None outside the root."""
     try:
         typed = os.path.abspath(folder / path)  # noqa: PTH100 (the path may be missing, or a link)
@@ -89,11 +89,11 @@ def _below(path: str, root: Path, folder: Path) -> str | None:
     return None
 
 
-def _named(keys: Iterable[str], qualname: str) -> list[str]:
+def _keys_named(keys: Iterable[str], qualname: str) -> list[str]:
     return [key for key in keys if split_node_key(key)[1] == qualname]
 
 
-def _dotted(key: str) -> str:
+def _dotted_name(key: str) -> str:
     """Return the dotted name of a node."""
     path, qualname = split_node_key(key)
     module = path.removesuffix(".py").replace("/", ".").removesuffix(_PACKAGE)

@@ -12,9 +12,9 @@ from remora.hub.lookup.names import parted
 from remora.ids import escape_path, split_node_key
 
 _PYTHON = (".py", ".pyi")
-_ENOUGH = 2000
-_SHOWN, _LOOKED_AT = 3, 9
-_ASIDE = {"tests", "test", "examples", "example", "docs", "bench", "benchmarks"}
+_POOL_SIZE = 2000
+_MAX_LISTED, _LOOKED_AT = 3, 9
+_TEST_FOLDERS = {"tests", "test", "examples", "example", "docs", "bench", "benchmarks"}
 
 
 def no_node(
@@ -33,14 +33,14 @@ def no_node(
     is_source = path.endswith(_PYTHON) and found.is_file() and found.is_relative_to(root)
     if is_source and found.stat().st_size > limit:
         return NotFound(f"{path} is {too_large(limit)}", hint="raise that limit in remora.yaml")
-    return _unfit(path, found, root, paths)
+    return _path_problem(path, found, root, paths)
 
 
 def _missing(path: str, place: Path, root: Path, paths: Collection[str]) -> RemoraError | None:
     if "/" not in path and not path.endswith(_PYTHON):
         return None
     if not place.is_relative_to(root):
-        return _outside(path, root)
+        return _outside_error(path, root)
     if not path.endswith(_PYTHON) or any(f"/{known}".endswith(f"/{path}") for known in paths):
         return None
     named = path.rpartition("/")[2]
@@ -52,11 +52,11 @@ def _missing(path: str, place: Path, root: Path, paths: Collection[str]) -> Remo
     return NotFound(f"there is no file {path}", hint=hint)
 
 
-def _unfit(path: str, place: Path, root: Path, paths: Collection[str]) -> RemoraError | None:
+def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) -> RemoraError | None:
     """Return the error for a path that exists."""
     real = Path(os.path.realpath(place))
     if not (place.is_relative_to(root) or real.is_relative_to(root)):
-        return _outside(path, root)
+        return _outside_error(path, root)
     if place.is_dir():
         word = place.name or path
         return NotFound(
@@ -79,7 +79,7 @@ def _unfit(path: str, place: Path, root: Path, paths: Collection[str]) -> Remora
     return None
 
 
-def _outside(path: str, root: Path) -> NotFound:
+def _outside_error(path: str, root: Path) -> NotFound:
     return NotFound(
         f"{path} is outside the root, {root}", hint="`--root DIR` asks about another project"
     )
@@ -87,32 +87,32 @@ def _outside(path: str, root: Path) -> NotFound:
 
 def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
     """Return the error for a name or key that is not among `keys`."""
-    near = _nearest(name, near_pool(name, keys))
+    near = _nearest_keys(name, near_pool(name, keys))
     listed = ", ".join(key.removeprefix("node:") for key in near)
     hint = f"did you mean {listed}?" if near else "`remora hub search WORD` looks for nodes"
     return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
 
 
-def _nearest(name: str, pool: Iterable[str]) -> list[str]:
+def _nearest_keys(name: str, pool: Iterable[str]) -> list[str]:
     """Return the nearest keys; tests and examples last unless the name says test or example."""
     near = nearest(name, pool, _LOOKED_AT)
-    wants_aside = any(word in name.casefold() for word in ("test", "example"))
-    return sorted(near, key=lambda key: not wants_aside and _is_aside(key))[:_SHOWN]
+    wants_tests = any(word in name.casefold() for word in ("test", "example"))
+    return sorted(near, key=lambda key: not wants_tests and _is_test_or_example(key))[:_MAX_LISTED]
 
 
-def _is_aside(key: str) -> bool:
-    return not _ASIDE.isdisjoint(split_node_key(key)[0].split("/")[:-1])
+def _is_test_or_example(key: str) -> bool:
+    return not _TEST_FOLDERS.isdisjoint(split_node_key(key)[0].split("/")[:-1])
 
 
 def near_pool(name: str, keys: Iterable[str]) -> list[str]:
     """Return all keys if few, else those sharing most letter pairs: comparing is slow."""
     known = list(keys)
-    if len(known) <= _ENOUGH:
+    if len(known) <= _POOL_SIZE:
         return known
-    pairs = _pairs(name)
-    return heapq.nlargest(_ENOUGH, known, key=lambda key: len(pairs & _pairs(key)))
+    pairs = _letter_pairs(name)
+    return heapq.nlargest(_POOL_SIZE, known, key=lambda key: len(pairs & _letter_pairs(key)))
 
 
-def _pairs(key: str) -> set[str]:
+def _letter_pairs(key: str) -> set[str]:
     last = key[max(key.rfind("."), key.rfind(":")) + 1 :].casefold()
     return {last[at : at + 2] for at in range(len(last) - 1)}

@@ -16,7 +16,7 @@ from remora.hub.members.outside_inputs import RememberedFile, dot_git, is_reposi
 _AGAIN_S = 30.0
 _LONG_S = 2.0
 _AGAIN_TIMES = 30
-_OF_OTHERS = frozenset({".git", "pyvenv.cfg"})
+_FOREIGN_MARKS = frozenset({".git", "pyvenv.cfg"})
 
 
 class Reindexed(NamedTuple):
@@ -147,7 +147,7 @@ class GitRules:
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
         if folder == "":
             return None
-        if not _OF_OTHERS.intersection(marks):
+        if not _FOREIGN_MARKS.intersection(marks):
             return True if folder in self._submodules else None
         is_environment = "pyvenv.cfg" in marks and is_dependency_folder(self._root, folder)
         own = folder not in self.around and ".git" in marks

@@ -11,9 +11,9 @@ from remora.hub.members.exclusion_rules import Rules, open_rules
 from remora.hub.members.folder_listing import MARKS, look, with_ancestors
 from remora.hub.members.outside_inputs import RememberedFile
 
-_MOST = 500_000
+_MAX_DECISIONS = 500_000
 """Paths: about a hundred megabytes."""
-_LARGEST = 100 << 20
+_MAX_BYTES = 100 << 20
 """Bytes of an ignore file: the same limit as git's."""
 
 
@@ -65,14 +65,14 @@ class IgnoreCache:
         # rules were never asked about a tracked path
         matters = index.submodules
         for path in index.added:
-            matters = self._known.pop(path, False) or self._is_in_what_is_out(path) or matters
+            matters = self._known.pop(path, False) or self._is_in_excluded_folder(path) or matters
         for path in index.removed:
             self._known.pop(path, None)
             there = look(self._top, path) is not None
-            matters = there or self._is_in_what_is_out(path) or matters
+            matters = there or self._is_in_excluded_folder(path) or matters
         return matters
 
-    def _is_in_what_is_out(self, path: str) -> bool:
+    def _is_in_excluded_folder(self, path: str) -> bool:
         folders = with_ancestors(path.rpartition("/")[0])
         return any(self._known.get(folder + "/", False) for folder in folders)
 
@@ -86,7 +86,7 @@ class IgnoreCache:
 
     def trim(self) -> None:
         """Drop the decisions when there are too many."""
-        if len(self._known) > _MOST:
+        if len(self._known) > _MAX_DECISIONS:
             self._known.clear()
 
     def settle(self) -> None:
@@ -128,8 +128,8 @@ class IgnoreCache:
 
     def learn(self, folders: Iterable[str], files: Iterable[str]) -> None:
         """Query the rules for unknown paths. Raises RulesChanged if git cannot be used any more."""
-        new_folders = self._unnamed(folders, "/")
-        new_files = self._unnamed(files, "")
+        new_folders = self._undecided(folders, "/")
+        new_files = self._undecided(files, "")
         if not new_folders and not new_files:
             return
         try:
@@ -150,7 +150,7 @@ class IgnoreCache:
         if self._rules is not None:
             self._rules.rest()
 
-    def _unnamed(self, paths: Iterable[str], end: str) -> list[str]:
+    def _undecided(self, paths: Iterable[str], end: str) -> list[str]:
         """Return the paths without a decision that their names alone do not exclude."""
         unknown: list[str] = []
         for path in paths:
@@ -182,7 +182,7 @@ def _check_ignore_file(path: Path) -> None:
     about = look(str(path.parent), path.name)
     if about is None or st.S_IFMT(about.st_mode) in {st.S_IFLNK, st.S_IFDIR}:
         return
-    if not st.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
+    if not st.S_ISREG(about.st_mode) or about.st_size > _MAX_BYTES:
         raise OutsideError(
             f"{path} is not a regular file: git would never finish reading it", hint="remove it"
         )

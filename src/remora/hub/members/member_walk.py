@@ -45,7 +45,7 @@ class Walker:
             level = self._open(starts)
             while level:
                 listings = [self._enter(folder, found, before) for folder in level]
-                level = self._take([listing for listing in listings if listing], found)
+                level = self._add_level([listing for listing in listings if listing], found)
         finally:
             self._verdicts.rest()
         for folder in self._verdicts.tracked.keys() - found.listed:
@@ -91,7 +91,7 @@ class Walker:
         found.listed.add(folder)
         return listing
 
-    def _take(self, listings: list[Listing], found: WalkResult) -> list[str]:
+    def _add_level(self, listings: list[Listing], found: WalkResult) -> list[str]:
         """Add the files of one level, and return the folders of the next."""
         verdicts = self._verdicts
         verdicts.learn(

@@ -96,7 +96,7 @@ class Members:
                 if self._verdicts.indexed():
                     self.version += 1
                 if not self._surveyed:
-                    self._whole(None)
+                    self._walk_all(None)
                 return ask()
             except RulesChanged:
                 self.forget()
@@ -107,12 +107,12 @@ class Members:
 
     def _survey(self, starts: list[str], before: Before | None) -> WalkResult:
         if starts == [""]:
-            return self._whole(before)
+            return self._walk_all(before)
         found = self._surveyor.within(starts, before)
         self._restless.update(found.restless)
         return found
 
-    def _whole(self, before: Before | None) -> WalkResult:
+    def _walk_all(self, before: Before | None) -> WalkResult:
         self._verdicts.trim()
         doors, self._verdicts.doors = self._verdicts.doors, {}
         found = self._surveyor.within([""], before)

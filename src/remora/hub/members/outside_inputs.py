@@ -13,7 +13,7 @@ from remora.hub.stamp import Stamp, racy, stamp_of
 
 _GITFILE = re.compile(rb"gitdir: ([^\n\0]+)\n*")
 _HEAD = re.compile(rb"ref:\s*refs/.*|[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?\s*", re.DOTALL)
-_MOST = 1 << 20
+_MAX_READ = 1 << 20
 _MAX_HASHED = 1 << 28
 """Bytes; larger files, such as an index of millions of entries, are compared by stamp only."""
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -72,7 +72,7 @@ def is_repository(folder: Path) -> bool:
         if not st.S_ISREG(mode):
             return _is_git_folder(git)
         with open_regular(git) as file:
-            named = _GITFILE.fullmatch(file.read(_MOST))
+            named = _GITFILE.fullmatch(file.read(_MAX_READ))
     except FileNotFoundError:
         return False
     except OSError:  # it exists but cannot be read
@@ -83,7 +83,7 @@ def is_repository(folder: Path) -> bool:
 def _is_git_folder(git: Path) -> bool:
     try:
         with open_regular(git / "commondir") as file:
-            shared = git / os.fsdecode(file.read(_MOST).rstrip(b"\n"))
+            shared = git / os.fsdecode(file.read(_MAX_READ).rstrip(b"\n"))
     except OSError:
         shared = git
     if "\0" in str(shared):  # not a valid path

@@ -87,7 +87,7 @@ def read_records(folder: Path, view: Snapshot) -> ReadResult:
             tests[found.id, found.node] = found
         ran |= process.ran()
     observation = Observation(
-        calls=tuple(_called(view, pair, lines) for pair, lines in sorted(calls.items())),
+        calls=tuple(_observed_call(view, pair, lines) for pair, lines in sorted(calls.items())),
         tests=tuple(tests[pair] for pair in sorted(tests)),
         ran=tuple(sorted(ran)),
     )
@@ -105,12 +105,12 @@ def recorded_paths(folder: Path) -> frozenset[str]:
     for path in recordings(folder):
         if path.stat().st_size <= _FILE_LIMIT:
             with path.open("rb") as lines:
-                records = (_decoded(line) for line in lines if line.startswith(b'["file"'))
+                records = (_decode_record(line) for line in lines if line.startswith(b'["file"'))
                 found.update(record.path for record in records if isinstance(record, _File))
     return frozenset(found)
 
 
-def _decoded(line: bytes) -> _File | _Code | _Call | _Test | None:
+def _decode_record(line: bytes) -> _File | _Code | _Call | _Test | None:
     """Decode a record; None if it is invalid."""
     try:
         return _KINDS[line[2:6].decode("ascii", "replace")].decode(line)
@@ -118,7 +118,7 @@ def _decoded(line: bytes) -> _File | _Code | _Call | _Test | None:
         return None
 
 
-def _called(view: Snapshot, pair: tuple[str, str], lines: Iterable[int]) -> ObservedCall:
+def _observed_call(view: Snapshot, pair: tuple[str, str], lines: Iterable[int]) -> ObservedCall:
     caller, callee = pair
     facts = _facts(view, caller)
     last = facts.line_start + facts.line_count - 1
@@ -170,7 +170,7 @@ class _Process:
     def tests(self) -> Iterator[ObservedTest]:
         """Yield a record per node that a test entered, except the test function."""
         for test in self._tests:
-            own = self._own(test)
+            own = self._test_node(test)
             if own is None or not test.done:
                 continue
             for node in filter(None, map(self._nodes.get, test.entered)):
@@ -181,9 +181,9 @@ class _Process:
 
     def ran(self) -> set[str]:
         """Return the ids of completed tests that are nodes."""
-        return {_id(test) for test in self._tests if test.done and self._own(test)}
+        return {_id(test) for test in self._tests if test.done and self._test_node(test)}
 
-    def _own(self, test: _Test) -> NodeFacts | None:
+    def _test_node(self, test: _Test) -> NodeFacts | None:
         """Return the node of a test function, which its class may inherit."""
         name = _names(test)[-1] if test.names else ""
         direct = self._view.node(node_key(escape_path(test.path), ".".join(_names(test))))
@@ -200,7 +200,7 @@ class _Process:
                 if line.startswith(b'["full"]'):
                     self.complete = False
                     continue
-                if (record := _decoded(line)) is None:
+                if (record := _decode_record(line)) is None:
                     self.complete = False
                 else:
                     yield record
@@ -219,19 +219,19 @@ class _Process:
             self._nodes[record.number] = nodes[0]
             return
         inner = record.name.startswith("<")
-        found = _around(nodes, record) if inner else _defined(nodes, record)
+        found = _enclosing_node(nodes, record) if inner else _node_defined_at(nodes, record)
         if found is not None:
             self._nodes[record.number] = found
             if inner:
                 self._inner.add(record.number)
 
 
-def _defined(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
+def _node_defined_at(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
     fits = (node for node in nodes if node.line_start == code.line)
     return next((node for node in fits if node.node_name == code.name), None)
 
 
-def _around(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
+def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None:
     """Return the node around a lambda or comprehension, by its qualified name."""
     holding = [n for n in nodes if n.line_start <= code.line < n.line_start + n.line_count]
     if code.qualname is None:

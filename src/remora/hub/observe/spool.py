@@ -12,7 +12,7 @@ from remora.errors import DiskError
 from remora.hub.observed_links import Observation
 
 _LIMIT = 1 << 28
-_KEPT = 64
+_MAX_WAITING = 64
 _decoder = msgspec.msgpack.Decoder(Observation)
 
 
@@ -42,7 +42,7 @@ def collect(folder: Path, record: Callable[[Observation], object]) -> int:
     waiting = sorted(folder.glob("*.msgpack")) if folder.is_dir() else []
     count = 0
     for path in waiting:
-        observation = _read(path) if path in waiting[-_KEPT:] else None
+        observation = _read(path) if path in waiting[-_MAX_WAITING:] else None
         if observation is not None:
             record(observation)
             count += 1

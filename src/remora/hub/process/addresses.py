@@ -10,7 +10,7 @@ import msgspec
 from remora.errors import DiskError
 
 _TOKEN_BYTES = 32
-_MOST = 1 << 16
+_MAX_READ = 1 << 16
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ def read_addresses(path: Path) -> Addresses | None:
         with os.fdopen(file, "rb") as stream:
             if os.fstat(file).st_uid != os.geteuid():
                 return None
-            return msgspec.json.decode(stream.read(_MOST), type=Addresses)
+            return msgspec.json.decode(stream.read(_MAX_READ), type=Addresses)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -63,20 +63,20 @@ def stop(places: HubPaths) -> int | None:
     if pid <= 0:
         raise OutsideError("the daemon's process id is unknown", hint=f"look at {places.lock}")
     for number, seconds in ((signal.SIGTERM, _STOP_S), (signal.SIGKILL, _KILL_S)):
-        if _ended(places, pid, number, seconds):
+        if _end_process(places, pid, number, seconds):
             remove(places.addresses, places.token)
             return pid
     raise OutsideError(f"the hub (process {pid}) does not end", hint="end that process yourself")
 
 
-def _ended(places: HubPaths, pid: int, number: int, seconds: float) -> bool:
+def _end_process(places: HubPaths, pid: int, number: int, seconds: float) -> bool:
     """Signal the process that holds the lock; True if it ended within so many seconds."""
     handle = None
     try:
         handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
         if owner(places.lock) == pid:
             os.kill(pid, number)  # the lock's owner is alive, so the process id is not reused
-        return _gone_within(places, pid, handle, seconds)
+        return _wait_for_end(places, pid, handle, seconds)
     except ProcessLookupError:
         return True
     except PermissionError as error:
@@ -86,7 +86,7 @@ def _ended(places: HubPaths, pid: int, number: int, seconds: float) -> bool:
             os.close(handle)
 
 
-def _gone_within(places: HubPaths, pid: int, handle: int | None, seconds: float) -> bool:
+def _wait_for_end(places: HubPaths, pid: int, handle: int | None, seconds: float) -> bool:
     if handle is not None:
         return bool(select.select([handle], [], [], seconds)[0])
     until = time.monotonic() + seconds
@@ -102,7 +102,7 @@ def _address(places: HubPaths) -> Path:
 
 def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
     """Return the status without a daemon, or of one that does not answer: it starts, or hangs."""
-    files, nodes, generation = _stored(places.db)
+    files, nodes, generation = _stored_counts(places.db)
     return StatusResult(
         running=pid is not None,
         pid=pid,
@@ -119,7 +119,7 @@ def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
     )
 
 
-def _stored(db: Path) -> tuple[int | None, int | None, int | None]:
+def _stored_counts(db: Path) -> tuple[int | None, int | None, int | None]:
     from remora.hub.store.reader import open_snapshot  # imports the database code
 
     if (view := open_snapshot(db)) is None:

@@ -12,7 +12,7 @@ from remora.hub.process.addresses import Addresses
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.store.owner_lock import lock_of
 
-_MOST = 1 << 16
+_MAX_READ = 1 << 16
 _LOCK = re.compile(rb"\d{1,20}(?: remora hub\n)?")
 _TOKEN = re.compile(rb"[A-Za-z0-9_-]{43}\n")
 _LOG = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ ")
@@ -32,7 +32,7 @@ def foreign_file(places: HubPaths) -> Path | None:
     ):
         if _is_foreign(path, is_ours):
             return path
-    return places.marker if _is_no_folder(places.marker) else None
+    return places.marker if _is_not_folder(places.marker) else None
 
 
 def _is_foreign(path: Path, is_ours: Callable[[bytes], object]) -> bool:
@@ -45,7 +45,7 @@ def _is_foreign(path: Path, is_ours: Callable[[bytes], object]) -> bool:
     with os.fdopen(file, "rb") as stream:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             return True
-        content = stream.read(_MOST)
+        content = stream.read(_MAX_READ)
     return bool(content) and not is_ours(content)
 
 
@@ -57,5 +57,5 @@ def _is_addresses(content: bytes) -> bool:
     return True
 
 
-def _is_no_folder(path: Path) -> bool:
+def _is_not_folder(path: Path) -> bool:
     return os.path.lexists(path) and (path.is_symlink() or not path.is_dir())

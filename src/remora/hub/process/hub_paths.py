@@ -42,12 +42,14 @@ def hub_paths(
     return HubPaths(
         root=root,
         db=base,
-        lock=_beside(base, ".daemon"),
-        socket=_own_socket(folders, root, base) if socket is None else _checked(socket.absolute()),
-        addresses=_beside(base, ".addresses"),
-        token=_beside(base, ".token"),
-        log=_beside(base, ".log"),
-        marker=_beside(base, ".marker"),
+        lock=_with_suffix(base, ".daemon"),
+        socket=_own_socket(folders, root, base)
+        if socket is None
+        else _check_socket(socket.absolute()),
+        addresses=_with_suffix(base, ".addresses"),
+        token=_with_suffix(base, ".token"),
+        log=_with_suffix(base, ".log"),
+        marker=_with_suffix(base, ".marker"),
     )
 
 
@@ -56,7 +58,7 @@ def shown(path: Path) -> str:
     return os.fsencode(path).decode(errors="replace")
 
 
-def _beside(db: Path, suffix: str) -> Path:
+def _with_suffix(db: Path, suffix: str) -> Path:
     return db.with_name(db.name + suffix)
 
 
@@ -78,7 +80,7 @@ def _own_socket(folders: UserFolders, root: Path, db: Path) -> Path:
     return _SHORT / f"remora-{os.getuid()}" / name
 
 
-def _checked(socket: Path) -> Path:
+def _check_socket(socket: Path) -> Path:
     if len(os.fsencode(socket)) > SOCKET_LIMIT:
         raise UsageError(
             f"{socket} is too long for a socket (maximum {SOCKET_LIMIT} bytes)",

@@ -7,7 +7,7 @@ from pathlib import Path
 _PACKAGES = Path(__file__).resolve().parents[3]
 _PASSED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE")
 _PASSED_BEGINNINGS = ("LC_", "XDG_", "REMORA_")
-_KEPT_BACK = ("REMORA_API_KEY", "REMORA_SIGNING_KEY")
+_SECRETS = ("REMORA_API_KEY", "REMORA_SIGNING_KEY")
 FOLDER = "/"
 """Folder of such a process: relative paths in its environment lead nowhere from there."""
 
@@ -27,7 +27,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environ.items()
-        if (name in _PASSED or name.startswith(_PASSED_BEGINNINGS)) and name not in _KEPT_BACK
+        if (name in _PASSED or name.startswith(_PASSED_BEGINNINGS)) and name not in _SECRETS
     }
 
 

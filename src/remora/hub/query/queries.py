@@ -19,14 +19,14 @@ from remora.hub.query.snapshots import OutOfTimeError, Snapshot, StoredNode
 from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
-_KEPT = 512  # maximum cached nodes: one takes 2 KB or more
+_MAX_CACHED = 512  # maximum cached nodes: one takes 2 KB or more
 TESTS_S = 5.0
 """Maximum seconds to find tests beside other facts: observed callers must not be lost."""
-_OF_TESTS = 0.7
+_TESTS_SHARE = 0.7
 """Their share of the time for the whole request."""
 
 
-class _Linking:
+class _LinkCaches:
     """The linker with its caches."""
 
     def __init__(self, view: Snapshot, files: FileCache | None, max_answers: int) -> None:
@@ -61,7 +61,7 @@ class NodeQueries:
         """Generation of the state: newer changes may or may not be included."""
         self.fresh = fresh
         self.partial_links = partial_links
-        self._linking = _Linking(view, files, most)
+        self._linking = _LinkCaches(view, files, most)
         self._tests_until: float | None = None
         """Time limit for finding tests; None: no time is left in this request."""
         self._kept: dict[str, NodeState] = {}
@@ -93,11 +93,11 @@ class NodeQueries:
 
     def callers(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return callers in up to `depth` steps, nearest first, then by tier. Raises NotFound."""
-        return self._answer(key, "callers", lambda: _reached(self._callers, key, depth))
+        return self._answer(key, "callers", lambda: _reachable(self._callers, key, depth))
 
     def callees(self, key: str, depth: int = 1) -> dict[str, Any]:
         """Return callees in up to `depth` steps; code outside the project is not followed."""
-        return self._answer(key, "callees", lambda: _reached(self._callees, key, depth))
+        return self._answer(key, "callees", lambda: _reachable(self._callees, key, depth))
 
     def tests(self, key: str, depth: int = 1) -> dict[str, Any]:
         """The tests of the node and of its callers in up to `depth` - 1 steps."""
@@ -122,7 +122,7 @@ class NodeQueries:
     ) -> dict[str, Any]:
         if self.view.node(key) is None:
             raise unknown_node(key, self.view.keys())
-        found = None if self.partial_links else [_plain(link) for link in links()]
+        found = None if self.partial_links else [_as_json(link) for link in links()]
         return {
             "node": key,
             name: found,
@@ -132,20 +132,20 @@ class NodeQueries:
 
     def _begin(self) -> None:
         now = time.monotonic()
-        self._tests_until = now + min(TESTS_S, _OF_TESTS * max(0.0, self.view.deadline - now))
+        self._tests_until = now + min(TESTS_S, _TESTS_SHARE * max(0.0, self.view.deadline - now))
 
     def _state(self, key: str) -> NodeState | None:
         if (state := self._kept.get(key)) is None:
             if (stored := self.view.node(key)) is None:
                 return None
-            if len(self._kept) >= _KEPT:
+            if len(self._kept) >= _MAX_CACHED:
                 self._kept.clear()
-            state = self._put_together(key, stored)
+            state = self._assemble(key, stored)
             if self.partial_links or state.related_tests is not None:
                 self._kept[key] = state
         return state
 
-    def _put_together(self, key: str, stored: StoredNode) -> NodeState:
+    def _assemble(self, key: str, stored: StoredNode) -> NodeState:
         facts = msgspec.structs.asdict(stored.facts)
         del facts["qualname"]
         linked = not self.partial_links
@@ -167,15 +167,15 @@ class NodeQueries:
         observed = observed_callers(self.view, key)
         known = None if self._linking.known is None else self._linking.known.callers(key)
         static = self._linking.linker.callers(key) if known is None else known
-        return _with_observed(static, self._standing(observed))
+        return _with_observed(static, self._existing_links(observed))
 
     def _callees(self, key: str) -> tuple[Edge, ...]:
         observed = observed_callees(self.view, key)
         known = None if self._linking.known is None else self._linking.known.callees(key)
         static = self._linking.linker.callees(key) if known is None else known
-        return _with_observed(static, self._standing(observed))
+        return _with_observed(static, self._existing_links(observed))
 
-    def _standing(self, observed: Iterable[Edge]) -> Iterator[Edge]:
+    def _existing_links(self, observed: Iterable[Edge]) -> Iterator[Edge]:
         """Return the observed links whose nodes still exist."""
         return (
             edge
@@ -188,7 +188,7 @@ class NodeQueries:
         if self._tests_until is None:
             return None
         try:
-            with _hurried(self.view, self._tests_until):
+            with _with_deadline(self.view, self._tests_until):
                 return self._tests(key)
         except OutOfTimeError:
             self._linking.renew()
@@ -199,13 +199,13 @@ class NodeQueries:
         return _surest((*self._linking.related.of(key), *observed_tests(self.view, key)))
 
     def _tests_within(self, key: str, depth: int) -> tuple[Related, ...]:
-        callers = _reached(self._callers, key, depth - 1) if depth > 1 else ()
+        callers = _reachable(self._callers, key, depth - 1) if depth > 1 else ()
         targets = dict.fromkeys((key, *(edge.key for edge in callers)))
         return _surest(test for node in targets for test in self._tests(node))
 
 
 @contextmanager
-def _hurried(view: Snapshot, until: float) -> Iterator[None]:
+def _with_deadline(view: Snapshot, until: float) -> Iterator[None]:
     """Set a nearer deadline for the view."""
     before = view.deadline
     view.deadline = min(before, until)
@@ -215,7 +215,7 @@ def _hurried(view: Snapshot, until: float) -> Iterator[None]:
         view.deadline = before
 
 
-def _plain(link: Edge | Related) -> dict[str, Any]:
+def _as_json(link: Edge | Related) -> dict[str, Any]:
     """Return a link for JSON."""
     if isinstance(link, Related):
         return {"id": link.id, "tier": link.tier}
@@ -240,7 +240,7 @@ def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
     return tuple(sorted(best.values(), key=lambda test: TIER_RANK[test.tier]))
 
 
-def _reached(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
+def _reachable(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
     """Return nodes within `depth` steps, with the link that reached each first; maybe `start`."""
     reached: dict[str, Edge] = {}
     visited = {start}

@@ -171,12 +171,12 @@ class OverlaidSnapshot:
         if split_node_key(key)[0] not in self._changed:
             return self.base.node(key)
         node = self._new.node(key)
-        return None if node is None else self._carried(node)
+        return None if node is None else self._with_stored_values(node)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
         if path not in self._changed:
             return self.base.nodes(path)
-        return tuple(self._carried(node) for node in self._new.nodes(path))
+        return tuple(self._with_stored_values(node) for node in self._new.nodes(path))
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
         return search_keys(self, query, limit)
@@ -199,7 +199,7 @@ class OverlaidSnapshot:
         """Return the links of the snapshot below, if no file differs."""
         return None if self._changed else self.base.links()
 
-    def _carried(self, node: StoredNode) -> StoredNode:
+    def _with_stored_values(self, node: StoredNode) -> StoredNode:
         if (before := self.base.node(node.facts.key)) is None:
             return node
         now = msgspec.structs.replace(node, uid=before.uid)

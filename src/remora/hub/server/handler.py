@@ -27,10 +27,10 @@ def answer_body(handler: Handler, body: bytes) -> tuple[Request | None, bytes | 
         answer = handler.answer(request)
     except Exception as error:  # noqa: BLE001 (one request must not end the daemon)
         return request, _error_answer(request, error)
-    return request, answer if isinstance(answer, bytes) else _awaited(request, answer)
+    return request, answer if isinstance(answer, bytes) else _await_answer(request, answer)
 
 
-async def _awaited(request: Request, answer: Awaitable[bytes]) -> bytes:
+async def _await_answer(request: Request, answer: Awaitable[bytes]) -> bytes:
     try:
         return await answer
     except Exception as error:  # noqa: BLE001 (one request must not end the daemon)

@@ -102,7 +102,7 @@ class HttpConnection(asyncio.Protocol):
         except h11.RemoteProtocolError:
             self.transport.close()
             return
-        self._pump()
+        self._answer_complete()
         if self._full:  # else input would be buffered without limit
             self.transport.pause_reading()
 
@@ -110,7 +110,7 @@ class HttpConnection(asyncio.Protocol):
         """Answer the requests received so far."""
         if not self._discarding and self._unsubscribe is None:
             self._http.receive_data(b"")
-            self._pump()
+            self._answer_complete()
         return self._task is not None
 
     def pause_writing(self) -> None:
@@ -119,9 +119,9 @@ class HttpConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._full = False
         self.last_active = self._loop.time()
-        self._pump()
+        self._answer_complete()
 
-    def _pump(self) -> None:
+    def _answer_complete(self) -> None:
         """Answer complete requests, one after the other."""
         while self._free() and not self.transport.is_closing():
             try:
@@ -196,7 +196,7 @@ class HttpConnection(asyncio.Protocol):
         self._task = None
         self.last_active = self._loop.time()
         self._respond(200, line)
-        self._pump()
+        self._answer_complete()
 
     def _respond(self, status: int, line: bytes, *headers: tuple[str, str]) -> None:
         length = ("Content-Length", str(len(line)))

@@ -22,9 +22,9 @@ class Listener:
         self.path = path
         try:
             _private_folder(path.parent)
-            self._lock = _locked(path)
+            self._lock = _lock_socket(path)
             try:
-                self.socket = _bound(path)
+                self.socket = _bind_socket(path)
             except BaseException:
                 os.close(self._lock)
                 raise
@@ -72,7 +72,7 @@ def _lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
-def _locked(path: Path) -> int:
+def _lock_socket(path: Path) -> int:
     """Return a descriptor that holds the lock of a socket's path."""
     while True:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -102,7 +102,7 @@ def _check_empty(lock: int, path: Path) -> None:
         )
 
 
-def _bound(path: Path) -> socket.socket:
+def _bind_socket(path: Path) -> socket.socket:
     """Bind under the lock: an existing socket has no listener."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):

@@ -53,12 +53,12 @@ class UnixConnection(asyncio.Protocol):
 
     def overdue(self, now: float) -> bool:
         """True if a line is unfinished, or an answer unread, for too long."""
-        if self._ended and self._hung_up():
+        if self._ended and self._is_gone():
             return True
         waiting = self._full or (self._buffer and self.task is None)
         return bool(waiting) and now - self.last_active > PATIENCE_S
 
-    def _hung_up(self) -> bool:
+    def _is_gone(self) -> bool:
         """True if a client that closed its sending side is gone."""
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), 0)
@@ -93,14 +93,14 @@ class UnixConnection(asyncio.Protocol):
         self._buffer += data
         if (self.task is not None or self._full) and len(self._buffer) > MAX_BYTES:
             self._transport.pause_reading()  # until all received requests are answered
-        self._pump()
+        self._answer_lines()
 
     def eof_received(self) -> bool:
         """Answer the requests received so far; the last line needs no newline."""
         self._ended = True
         if self._buffer:
             self._buffer += b"\n"
-        self._pump()
+        self._answer_lines()
         return not self._transport.is_closing()
 
     def pause_writing(self) -> None:
@@ -109,7 +109,7 @@ class UnixConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._full = False
         self.last_active = self._loop.time()
-        self._pump()
+        self._answer_lines()
 
     def abort(self) -> None:
         self._transport.abort()
@@ -117,7 +117,7 @@ class UnixConnection(asyncio.Protocol):
     def close(self) -> None:
         self._transport.close()
 
-    def _pump(self) -> None:
+    def _answer_lines(self) -> None:
         """Answer lines in order until one is slow, the client stops reading, or others wait."""
         lines = self._lines()
         for _ in range(_AT_ONCE):
@@ -127,14 +127,14 @@ class UnixConnection(asyncio.Protocol):
                 self._line_missing()
                 return
             if line.strip():
-                self._take(line)
+                self._answer_line(line)
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._pump_again)
 
     def _pump_again(self) -> None:
         self._scheduled = False
-        self._pump()
+        self._answer_lines()
 
     def _lines(self) -> Iterator[bytes]:
         while (end := self._buffer.find(b"\n", self._scanned)) >= 0:
@@ -153,7 +153,7 @@ class UnixConnection(asyncio.Protocol):
         else:
             self._transport.resume_reading()
 
-    def _take(self, line: bytes) -> None:
+    def _answer_line(self, line: bytes) -> None:
         if len(line) > MAX_BYTES:
             self._too_large(complete=True)
             return
@@ -169,7 +169,7 @@ class UnixConnection(asyncio.Protocol):
         self._transport.write(await answer)
         self.task = None
         self.last_active = self._loop.time()
-        self._pump()
+        self._answer_lines()
 
     def _send_event(self, line: bytes) -> None:
         if self._transport.get_write_buffer_size() + len(line) > WRITE_LIMIT:

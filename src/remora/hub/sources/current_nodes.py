@@ -26,31 +26,31 @@ class CurrentNodes:
         self._members = Members(root, files.exclude, file_limit=files.limit)
 
     def keys(self) -> Sequence[str]:
-        return self._asked(lambda view: tuple(view.keys())) or ()
+        return self._ask(lambda view: tuple(view.keys())) or ()
 
     def constructor(self, key: str) -> str | None:
         from remora.code.callgraph.linker import Linker  # imports the linker
 
-        return self._asked(lambda view: Linker(view).constructor(key))
+        return self._ask(lambda view: Linker(view).constructor(key))
 
     def imported(self, dotted: str) -> str | None:
         from remora.code.callgraph.linker import Linker
 
-        return self._asked(lambda view: Linker(view).resolve_export(dotted))
+        return self._ask(lambda view: Linker(view).resolve_export(dotted))
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
-        return self._asked(lambda view: _at_line(view, paths, line))
+        return self._ask(lambda view: _at_line(view, paths, line))
 
-    def _asked(self, question: Callable[[Snapshot], _T | None]) -> _T | None:
+    def _ask(self, question: Callable[[Snapshot], _T | None]) -> _T | None:
         view = None if self._db is None else open_snapshot(self._db)
         if view is None:
             return None
         try:
-            return question(OverlaidSnapshot(view, self._changed(view)))
+            return question(OverlaidSnapshot(view, self._changed_files(view)))
         finally:
             view.close()
 
-    def _changed(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
+    def _changed_files(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
         """Return the files that differ from the stored state, by spelled path."""
         began = time.time_ns()
         now, rows = self._members.sweep(), view.files()

@@ -38,7 +38,7 @@ class DaemonSource:
             try:
                 if (answer := await self._answer(place, request)) is None:
                     continue
-                if _usable(answer):
+                if _is_usable(answer):
                     return _decoded_answer(request, answer)
                 if answer.error is not None and answer.error.code == "busy":
                     busy = Busy(time.monotonic() - began)
@@ -55,7 +55,7 @@ class DaemonSource:
         return tuple(dict.fromkeys((usual if found is None else Path(found.socket), usual)))
 
     async def _answer(self, place: Path, request: Request) -> Answer | None:
-        if not _owned(place):
+        if not _is_ours(place):
             return None
         reader, writer = await asyncio.open_unix_connection(place, limit=MOST_ANSWERED)
         try:
@@ -65,7 +65,7 @@ class DaemonSource:
             writer.write(b"".join(map(protocol.request_line, (Health(), Status(), request))))
             health = protocol.decode_answer(await reader.readline())
             status = protocol.decode_answer(await reader.readline())
-            if not (_speaks(health) and self._is_of_root(status)):
+            if not (_is_compatible(health) and self._is_of_root(status)):
                 return None
             answer = protocol.decode_answer(await reader.readline())
         finally:
@@ -78,18 +78,18 @@ class DaemonSource:
         return bool(found.get("root", self._root) == self._root)
 
 
-def _owned(place: Path) -> bool:
+def _is_ours(place: Path) -> bool:
     return place.lstat().st_uid == os.geteuid()
 
 
-def _speaks(health: Answer) -> bool:
+def _is_compatible(health: Answer) -> bool:
     if not health.ok:
         return False
     found = msgspec.json.decode(health.result, type=dict[str, Any])
     return bool(found.get("protocol") == protocol.PROTOCOL)
 
 
-def _usable(answer: Answer) -> bool:
+def _is_usable(answer: Answer) -> bool:
     """True if an answer is a result, or says that the node does not exist."""
     return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
@@ -97,10 +97,10 @@ def _usable(answer: Answer) -> bool:
 def _decoded_answer(request: Request, answer: Answer) -> SourceAnswer | NotFound:
     if answer.error is not None:
         return NotFound(answer.error.message)
-    return SourceAnswer(_decoded(request, answer.result), answer.generation, "socket")
+    return SourceAnswer(_decode_result(request, answer.result), answer.generation, "socket")
 
 
-def _decoded(request: Request, result: msgspec.Raw) -> Any:
+def _decode_result(request: Request, result: msgspec.Raw) -> Any:
     if isinstance(request, GetContext):
         return protocol.decode_context(result)
     if isinstance(request, GetNode):

@@ -27,7 +27,7 @@ LINKS_S = 8.0
 """Maximum seconds to find links, even with more time: then a full computation pays."""
 
 
-class _Instead(Enum):
+class _Skipped(Enum):
     """Outcome of looking at a file without new facts."""
 
     AS_STORED = "as stored"
@@ -68,10 +68,10 @@ class DatabaseSource:
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """Return the answer; None without a database or out of time. Raises NotFound."""
-        if (view := self._opened()) is None:
+        if (view := self._open_view()) is None:
             return None
         try:
-            return self._asked(view, request, budget)
+            return self._answer(view, request, budget)
         except DiskError:
             self.close()
             return None
@@ -84,12 +84,14 @@ class DatabaseSource:
             self._kept = None  # incomplete links
             raise
 
-    def _asked(self, view: StoredSnapshot, request: Request, budget: Budget) -> SourceAnswer | None:
+    def _answer(
+        self, view: StoredSnapshot, request: Request, budget: Budget
+    ) -> SourceAnswer | None:
         generation = view.generation
         rows = self._index(view, generation)
         if not budget.affords(len(rows) * SECONDS_PER_FILE):
             return None
-        if (changed := self._changed(rows, budget)) is None:
+        if (changed := self._changed_files(rows, budget)) is None:
             return None
         unknown, result = None, None
         try:
@@ -114,12 +116,12 @@ class DatabaseSource:
             self._view = None
         self._rows, self._kept = (-1, {}), None
 
-    def _opened(self) -> StoredSnapshot | None:
+    def _open_view(self) -> StoredSnapshot | None:
         if self._view is None and self._db is not None:
             self._view = open_snapshot(self._db)
         return self._view
 
-    def _changed(
+    def _changed_files(
         self, rows: Mapping[str, FileRow], budget: Budget
     ) -> dict[str, FileFacts | None] | None:
         """Return the changed files by spelled path; None if that takes too long."""
@@ -133,18 +135,18 @@ class DatabaseSource:
                 row = rows.get(path)
                 if row is not None and row.stamp == stamp and not racy(stamp, began):
                     continue
-                if (facts := self._facts(reader, path, row, budget)) is _Instead.TOO_LONG:
+                if (facts := self._facts(reader, path, row, budget)) is _Skipped.TOO_LONG:
                     return None
                 if isinstance(facts, FileFacts):
                     self._analysed[facts.path] = facts  # also if there is no time for the rest
-                if facts is not _Instead.AS_STORED:
+                if facts is not _Skipped.AS_STORED:
                     found[escape_path(path)] = facts
         self._analysed = {path: facts for path, facts in found.items() if facts is not None}
         return found
 
     def _facts(
         self, reader: Reader, path: str, row: FileRow | None, budget: Budget
-    ) -> FileFacts | _Instead | None:
+    ) -> FileFacts | _Skipped | None:
         """Return a file's facts if they differ from the stored ones; None if it is unreadable."""
         try:
             content = reader.read(path)
@@ -152,12 +154,12 @@ class DatabaseSource:
             return None
         digest = content.file_hash
         if row is not None and row.file_hash == digest:
-            return _Instead.AS_STORED
+            return _Skipped.AS_STORED
         known = self._analysed.get(escape_path(path))
         if known is not None and known.file_hash == digest:
             return known
         if not budget.affords(len(content.data) * SECONDS_PER_BYTE):
-            return _Instead.TOO_LONG
+            return _Skipped.TOO_LONG
         return facts_of(path, content)
 
     def _answers(

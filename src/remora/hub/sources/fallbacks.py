@@ -11,7 +11,7 @@ from remora.hub.sources.database_source import DatabaseSource
 from remora.hub.sources.file_source import FileSource
 from remora.hub.sources.source_answer import Budget, SourceAnswer
 
-_OF_STORED = 0.6
+_DATABASE_SHARE = 0.6
 """The database's share of the time; the rest is for the requested file."""
 
 
@@ -27,7 +27,7 @@ class FallbackSources:
         self, request: Request, budget: Budget, *, links: bool = True
     ) -> SourceAnswer | NotFound | None:
         """Return the first answer in time, with links if asked; NotFound is one. Never raises."""
-        share = Budget(budget.left * _OF_STORED)
+        share = Budget(budget.left * _DATABASE_SHARE)
         for source, time in ((self._stored, share), (self._file, budget)):
             if source is self._stored and not links:
                 continue

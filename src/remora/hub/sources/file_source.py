@@ -16,7 +16,7 @@ from remora.ids import split_node_key, unescape_path
 
 SECONDS_PER_BYTE = 1e-6
 """Maximum seconds to read and analyse a byte, measured on a slow machine and doubled."""
-_LONGEST_KEPT = 256 * 1024
+_MAX_CACHED = 256 * 1024
 
 
 class FileSource:
@@ -46,7 +46,7 @@ class FileSource:
                 if not budget.affords(size * SECONDS_PER_BYTE):
                     return None
                 # the stamp varies between calls and says nothing of the content
-                cacheable = size <= _LONGEST_KEPT
+                cacheable = size <= _MAX_CACHED
                 facts = (_facts if cacheable else facts_of)(path, content._replace(stamp=None))
                 found[facts.path] = facts
         answers = NodeQueries(MemorySnapshot(found), partial_links=True)

@@ -20,7 +20,7 @@ class IgnoreFiles:
         """True if one that affects raw `paths` came, went or changed since the last call."""
         started = time.time_ns()
         moved = False
-        for folder in {place for path in paths for place in _above(path)}:
+        for folder in {place for path in paths for place in _ancestors(path)}:
             now = _stamp(self._root / folder / ".gitignore")
             if folder in self._known:
                 moved |= self._known[folder] != now
@@ -33,7 +33,7 @@ class IgnoreFiles:
         return moved
 
 
-def _above(path: str) -> list[str]:
+def _ancestors(path: str) -> list[str]:
     parts = path.split("/")[:-1]
     return ["/".join(parts[:end]) for end in range(len(parts) + 1)]
 

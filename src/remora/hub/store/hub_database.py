@@ -50,7 +50,7 @@ def open_writing(path: Path, generation: int) -> sqlite3.Connection:
         _mend_head(path, generation)
         connection = _connect(path, "rw")
         try:
-            if not _usable(connection):
+            if not _is_usable(connection):
                 reset(connection, generation)
             _prepare(connection)
         except BaseException:
@@ -103,7 +103,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     )
 
 
-def _usable(connection: sqlite3.Connection) -> bool:
+def _is_usable(connection: sqlite3.Connection) -> bool:
     """True if the tables are valid and of this version. Raises sqlite3.Error."""
     try:
         (size,) = connection.execute("PRAGMA page_size").fetchone()

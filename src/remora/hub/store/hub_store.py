@@ -79,7 +79,7 @@ class HubStore:
 
     def apply(self, batch: Batch) -> Applied:
         """Store a batch in one transaction; without changes nothing is written."""
-        rebuilt = self._mended()
+        rebuilt = self._rebuild_if_damaged()
         try:
             with sqlite_errors(self._db):
                 return self._applied(batch, rebuilt=rebuilt)
@@ -131,7 +131,7 @@ class HubStore:
                 with transaction(self._connection):
                     news.write(self._connection)
                     log_changes(self._connection, self._generation + 1, keys)
-                    self._advance()
+                    self._write_generation()
                 self._generation += 1
         return Applied(generation=self._generation, changed=keys)
 
@@ -139,7 +139,7 @@ class HubStore:
         """Remove files (raw paths) and expired records; return the number of removed nodes."""
         if not self.check():
             return 0
-        paths = [path for path in map(escape_path, gone) if self._knows(path)]
+        paths = [path for path in map(escape_path, gone) if self._is_stored(path)]
         nodes = sum(len(self.view().nodes(path)) for path in paths)
         self.apply(Batch(gone=tuple(paths), source="manual"))
         with sqlite_errors(self._db), transaction(self._connection):
@@ -204,7 +204,7 @@ class HubStore:
         self._rows = dict(view.files())
         self._unwritten.clear()
 
-    def _mended(self) -> bool:
+    def _rebuild_if_damaged(self) -> bool:
         """Rebuild the database if it is damaged or was replaced; True if it was."""
         if self._held.is_elsewhere():
             self._held.reopen()
@@ -217,7 +217,7 @@ class HubStore:
 
     def _applied(self, batch: Batch, *, rebuilt: bool) -> Applied:
         paths = (*(update.facts.path for update in batch.updates), *batch.gone)
-        before = {path: self._before.of(path) for path in paths if self._knows(path)}
+        before = {path: self._before.of(path) for path in paths if self._is_stored(path)}
         changed = differences(batch, before)
         keys: tuple[str, ...] = ()
         if changed:
@@ -237,7 +237,7 @@ class HubStore:
         self._remember(batch, {each.path for each in changed})
         return Applied(generation=self._generation, changed=keys, rebuilt=rebuilt)
 
-    def _knows(self, path: str) -> bool:
+    def _is_stored(self, path: str) -> bool:
         return unescape_path(path) in self._rows
 
     def _write_stamps(self) -> list[str]:
@@ -249,7 +249,7 @@ class HubStore:
         )
         return paths
 
-    def _advance(self) -> None:
+    def _write_generation(self) -> None:
         self._connection.execute(
             "UPDATE meta SET value = ? WHERE name = 'generation'", (self._generation + 1,)
         )

@@ -26,7 +26,7 @@ _COPIED = {
     )
 }
 """SQL that copies the linker's tables into memory."""
-_DECODED = 24 * 1024 * 1024
+_CACHE_BYTES = 24 * 1024 * 1024
 """Encoded bytes of cached IR: with a fifth of that, half the time is spent decoding."""
 
 
@@ -79,7 +79,7 @@ def _in_memory(connection: sqlite3.Connection) -> StoredSnapshot:
     copy = blank(0)
     for read, write in _COPIED.items():
         copy.executemany(write, connection.execute(read))
-    return StoredSnapshot(copy, Path(":memory:"), SharedState([], IrCache(_DECODED)))
+    return StoredSnapshot(copy, Path(":memory:"), SharedState([], IrCache(_CACHE_BYTES)))
 
 
 def encode_reads(reads: int) -> bytes:

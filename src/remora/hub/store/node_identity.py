@@ -54,7 +54,7 @@ class _Match:
         for key in sorted(self._old.keys() & self._new.keys()):
             old, new = self._old[key], self._new[key]
             if old.node_type == new.node_type and (not same_body or old.body_hash == new.body_hash):
-                self._take(new, old)
+                self._match(new, old)
 
     def bodies(self, others: Others) -> None:
         groups = self._groups()
@@ -66,7 +66,7 @@ class _Match:
             return
         counts = others(frozenset(unique))
         for body, (olds, news) in unique.items():
-            old, new = self._untaken(olds)[0], self._unfound(news)[0]
+            old, new = self._unmatched_old(olds)[0], self._unmatched_new(news)[0]
             if not counts.get(body):
                 self._take_unless_both_stay(new, old)
 
@@ -84,7 +84,7 @@ class _Match:
             before = min(votes[path].items(), key=lambda vote: (-vote[1], vote[0]))[0]
             candidate = self._old.get(node_key(before, qualname))
             if candidate is not None and candidate.node_type == self._new[key].node_type:
-                self._take(self._new[key], candidate)
+                self._match(self._new[key], candidate)
 
     def _groups(self) -> dict[str, tuple[list[Identity], list[NewNode]]]:
         """Group the unmatched old and new nodes by body."""
@@ -97,20 +97,20 @@ class _Match:
         return {body: group for body, group in groups.items() if group[0]}
 
     def _is_one_of_a_kind(self, group: tuple[list[Identity], list[NewNode]]) -> bool:
-        olds, news = self._untaken(group[0]), self._unfound(group[1])
+        olds, news = self._unmatched_old(group[0]), self._unmatched_new(group[1])
         return len(olds) == len(news) == 1 and olds[0].node_type == news[0].node_type
 
-    def _untaken(self, olds: list[Identity]) -> list[Identity]:
+    def _unmatched_old(self, olds: list[Identity]) -> list[Identity]:
         return [old for old in olds if old.key in self._old]
 
-    def _unfound(self, news: list[NewNode]) -> list[NewNode]:
+    def _unmatched_new(self, news: list[NewNode]) -> list[NewNode]:
         return [new for new in news if new.key in self._new]
 
     def _take_unless_both_stay(self, new: NewNode, old: Identity) -> None:
         if not (new.key in self._staying and old.key in self._staying):
-            self._take(new, old)
+            self._match(new, old)
 
-    def _take(self, new: NewNode, old: Identity) -> None:
+    def _match(self, new: NewNode, old: Identity) -> None:
         self.found[new.key] = old
         del self._new[new.key], self._old[old.key]
 
@@ -124,11 +124,11 @@ def _by_name(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNod
         if (group := named.get((_name(old.key), old.node_type))) is not None:
             group[0].append(old)
     for these, those in named.values():
-        yield from (_alike if len(these) * len(those) <= _FEW else _in_order)(these, those)
+        yield from (_most_similar if len(these) * len(those) <= _FEW else _in_order)(these, those)
 
 
-def _alike(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
-    pairs = [(_likeness(old.key, new.key), new, old) for old in olds for new in news]
+def _most_similar(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
+    pairs = [(_similarity(old.key, new.key), new, old) for old in olds for new in news]
     pairs.sort(key=lambda pair: (*(-part for part in pair[0]), pair[1].key, pair[2].key))
     used: set[str] = set()
     for _, new, old in pairs:
@@ -154,19 +154,19 @@ def _name(key: str) -> str:
     return qualname.rpartition(".")[2].partition("#")[0]
 
 
-def _likeness(old_path: str, new_path: str) -> tuple[int, int, int]:
+def _similarity(old_path: str, new_path: str) -> tuple[int, int, int]:
     """Return a similarity: same path and scope; shared path parts from the end, from the start."""
     path, qualname = split_node_key(old_path)
     other_path, other_qualname = split_node_key(new_path)
     parts, other_parts = path.split("/"), other_path.split("/")
     return (
         (path == other_path) + (qualname == other_qualname),
-        _shared(parts[::-1], other_parts[::-1]),
-        _shared(parts, other_parts),
+        _shared_prefix(parts[::-1], other_parts[::-1]),
+        _shared_prefix(parts, other_parts),
     )
 
 
-def _shared(parts: list[str], other: list[str]) -> int:
+def _shared_prefix(parts: list[str], other: list[str]) -> int:
     count = 0
     for a, b in zip(parts, other, strict=False):
         if a != b:

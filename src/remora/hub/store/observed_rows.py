@@ -43,7 +43,7 @@ def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
     ran = set(observation.ran)
     stored = {row[:2] for row in now}
     removed = {row for row in known - now if row[1] in ran and row[:2] not in stored}
-    calls = (_joined(connection, call) for call in _merged(observation.calls))
+    calls = (_merged_row(connection, call) for call in _merge_calls(observation.calls))
     return News(
         calls=tuple(row for row in calls if row is not None),
         tests=tuple(sorted(now - known)),
@@ -51,7 +51,7 @@ def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
     )
 
 
-def _merged(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
+def _merge_calls(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
     """Merge the lines of equal pairs."""
     pairs: dict[tuple[str, str], ObservedCall] = {}
     for call in calls:
@@ -63,7 +63,7 @@ def _merged(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
     return pairs.values()
 
 
-def _joined(connection: sqlite3.Connection, call: ObservedCall) -> Row | None:
+def _merged_row(connection: sqlite3.Connection, call: ObservedCall) -> Row | None:
     """Return the row merged with the stored lines; None if it is stored already."""
     known: Row | None = connection.execute(
         "SELECT * FROM observed_calls WHERE caller = ? AND callee = ?", (call.caller, call.callee)

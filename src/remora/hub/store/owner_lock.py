@@ -27,7 +27,7 @@ class OwnerLock:
             make_private(path.parent)
             self._file = os.open(path, _FILE, 0o600)
             try:
-                self._place = _place(self._hold())
+                self._place = _place(self._lock_file())
             except BaseException:
                 os.close(self._file)
                 raise
@@ -45,11 +45,11 @@ class OwnerLock:
         """Release the lock. The file stays: a waiting process may have it open."""
         os.close(self._file)
 
-    def _hold(self) -> os.stat_result:
+    def _lock_file(self) -> os.stat_result:
         status = os.fstat(self._file)
         if not stat.S_ISREG(status.st_mode):
             raise IsADirectoryError(f"{self._path} is not a regular file")
-        self._take()
+        self._acquire()
         written = os.pread(self._file, _LONGEST, 0)
         if written and not _OURS.fullmatch(written):
             raise OutsideError(
@@ -60,7 +60,7 @@ class OwnerLock:
         os.pwrite(self._file, f"{os.getpid()}{_WORDS}".encode(), 0)
         return status
 
-    def _take(self) -> None:
+    def _acquire(self) -> None:
         """Acquire the lock, with retries: `owner` and killed processes hold it for a moment."""
         began, tries = time.monotonic(), 0
         while True:
@@ -69,15 +69,15 @@ class OwnerLock:
             except BlockingIOError as error:
                 tries += 1
                 pid = _written_pid(self._file)
-                is_held = pid is not None and _lives(pid) and tries >= _TRIES
+                is_held = pid is not None and _is_alive(pid) and tries >= _TRIES
                 if is_held or time.monotonic() - began > _PATIENCE_S:
-                    raise _locked(self._path, pid) from error
+                    raise _locked_error(self._path, pid) from error
                 time.sleep(_PAUSE_S)
             else:
                 return
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -115,7 +115,7 @@ def owner(path: Path) -> int | None:
     pid = None
     try:
         pid = _written_pid(file)
-        if pid is not None and not _lives(pid):
+        if pid is not None and not _is_alive(pid):
             return None  # trying the lock could make a starting process fail
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -125,7 +125,7 @@ def owner(path: Path) -> int | None:
     return None
 
 
-def _locked(path: Path, pid: int | None) -> HubLocked:
+def _locked_error(path: Path, pid: int | None) -> HubLocked:
     who = f"process {pid}" if pid is not None else "another process"
     return HubLocked(
         f"{path.parent}: the Hub's database is being written by {who}",

@@ -9,7 +9,7 @@ from remora.errors import HubDamaged
 from remora.hub.store.batch_diff import StoredFile
 from remora.hub.store.reader import StoredSnapshot
 
-_MOST = 64
+_MAX_CACHED = 64
 _FILE = (
     "SELECT id, file_hash, partial, detail, extras, lowered "
     "FROM file_index JOIN file_facts ON file = id WHERE path = ?"
@@ -28,7 +28,7 @@ class PreviousRows:
         """Return the rows of a stored file by spelled path. Raises HubDamaged."""
         if (cached := self._kept.get(path)) is None:
             cached = self._read(path)
-            if len(self._kept) < _MOST:
+            if len(self._kept) < _MAX_CACHED:
                 self._kept[path] = cached
         return cached
 

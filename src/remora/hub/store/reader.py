@@ -50,7 +50,7 @@ class StoredSnapshot:
         """Monotonic time after which every method raises OutOfTimeError."""
         self._connection = connection
         self._path = path
-        self._shelf = shelf
+        self._shared = shelf
 
     @property
     def generation(self) -> int:
@@ -71,23 +71,23 @@ class StoredSnapshot:
 
     def paths(self) -> Collection[str]:
         since = self._meta("paths_since")
-        if self._shelf.paths[0] != since:
+        if self._shared.paths[0] != since:
             rows = self._all("SELECT path FROM file_index")
-            self._shelf.paths = since, frozenset(intern(row[0]) for row in rows)
-        return self._shelf.paths[1]
+            self._shared.paths = since, frozenset(intern(row[0]) for row in rows)
+        return self._shared.paths[1]
 
     def lowered(self, path: str) -> LoweredFile | None:
-        row = self._one("SELECT file_hash FROM file_index WHERE path = ?", path)
+        row = self._first_row("SELECT file_hash FROM file_index WHERE path = ?", path)
         if row is None:
             return None
-        if (cached := self._shelf.lowered.get((path, row[0]))) is not None:
+        if (cached := self._shared.lowered.get((path, row[0]))) is not None:
             return cached
         # in one statement: newer content must not be cached under the older hash
-        row = self._one(_LOWERED, path)
+        row = self._first_row(_LOWERED, path)
         try:
-            return None if row is None else self._shelf.lowered.decode((path, row[0]), row[1])
+            return None if row is None else self._shared.lowered.decode((path, row[0]), row[1])
         except _WRONG as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
 
     def mentioning(self, name: str) -> Collection[str]:
         rows = self._all(
@@ -98,7 +98,7 @@ class StoredSnapshot:
         return tuple(intern(row[0]) for row in rows)
 
     def node(self, key: str) -> StoredNode | None:
-        row = self._one(f"{_NODE} WHERE key = ?", key)
+        row = self._first_row(f"{_NODE} WHERE key = ?", key)
         return None if row is None else self._node(row)
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
@@ -138,7 +138,7 @@ class StoredSnapshot:
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
     def links(self) -> StoredLinks:
-        return StoredLinks(self._all, self._damaged)
+        return StoredLinks(self._all, self._damage_error)
 
     def linked(self) -> tuple[int, int]:
         """Return how many nodes have stored links, and how many nodes there are."""
@@ -166,21 +166,21 @@ class StoredSnapshot:
                 for a, b, c, d in self._all(sql, key)
             )
         except msgspec.MsgspecError as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
 
     def _node(self, row: tuple[Any, ...]) -> StoredNode:
         try:
             return stored_node(row)
         except sqlite3.Error as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
 
     def _meta(self, name: str) -> int:
-        row = self._one("SELECT value FROM meta WHERE name = ?", name)
+        row = self._first_row("SELECT value FROM meta WHERE name = ?", name)
         if row is None or not isinstance(row[0], int):
-            raise self._damaged(sqlite3.DatabaseError(f"it has no {name}"))
+            raise self._damage_error(sqlite3.DatabaseError(f"it has no {name}"))
         return row[0]
 
-    def _one(self, sql: str, *values: str | int) -> tuple[Any, ...] | None:
+    def _first_row(self, sql: str, *values: str | int) -> tuple[Any, ...] | None:
         rows = self._all(sql, *values)
         return rows[0] if rows else None
 
@@ -194,13 +194,13 @@ class StoredSnapshot:
         except UnicodeEncodeError:  # a value that no stored name has
             return []
 
-    def _damaged(self, error: Exception) -> DiskError:
+    def _damage_error(self, error: Exception) -> DiskError:
         return self._to_hub_error(sqlite3.DatabaseError(str(error)))
 
     def _to_hub_error(self, error: sqlite3.Error) -> DiskError:
         ours = to_hub_error(error, self._path)
         if isinstance(ours, HubDamaged):
-            self._shelf.damage[:] = [ours]
+            self._shared.damage[:] = [ours]
         return ours
 
 

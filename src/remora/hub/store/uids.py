@@ -32,17 +32,19 @@ class Identities:
         self._new: list[NewNode] = []
         self._adopted: dict[str, Identity] = {}
         self._returned: list[str] = []
-        self._found = _staying(changed)
-        old, new = _left(changed, self._found)
+        self._found = _unchanged_uids(changed)
+        old, new = _other_nodes(changed, self._found)
         self._touched = {*self._found, *(each.key for each in old), *(each.key for each in new)}
         matched = (node.facts.body_hash for each in changed for node in each.before.nodes.values())
-        self._known = follow(old, new, lambda bodies: self._others(bodies, matched)) if old else {}
+        self._known = (
+            follow(old, new, lambda bodies: self._other_counts(bodies, matched)) if old else {}
+        )
         self._found.update((key, identity.uid) for key, identity in self._known.items())
         used = {identity.key for identity in self._known.values()}
         self._vanished = [identity for identity in old if identity.key not in used]
-        self._look_back([node for node in new if node.key not in self._found])
+        self._match_vanished([node for node in new if node.key not in self._found])
         if self._vanished:
-            self._look_around()
+            self._match_recent()
 
     def __getitem__(self, key: str) -> str:
         return self._found[key]
@@ -81,7 +83,7 @@ class Identities:
         if not cold:
             self._births.add(self._new, self._now)
 
-    def _look_around(self) -> None:
+    def _match_recent(self) -> None:
         """Match vanishing nodes with ones created elsewhere under the same name a moment ago."""
         born = [b for b in self._births.recent(self._now) if b.key not in self._touched]
         if born:
@@ -89,11 +91,11 @@ class Identities:
             moved = {old.key for old in self._adopted.values()}
             self._vanished = [each for each in self._vanished if each.key not in moved]
 
-    def _look_back(self, new: list[NewNode]) -> None:
+    def _match_vanished(self, new: list[NewNode]) -> None:
         """Give the other nodes the uids of nodes that vanished earlier, else new ones."""
         if new and self._connection.execute("SELECT 1 FROM uids LIMIT 1").fetchone():
-            old = self._remembered(new)
-            back = follow(old, new, lambda bodies: self._others(bodies, ()))
+            old = self._vanished_nodes(new)
+            back = follow(old, new, lambda bodies: self._other_counts(bodies, ()))
             self._known |= back
             self._found.update((key, identity.uid) for key, identity in back.items())
             self._returned = [identity.uid for identity in back.values()]
@@ -104,7 +106,7 @@ class Identities:
         for number, node in enumerate(new):
             self._found[node.key] = random[number * size : (number + 1) * size]
 
-    def _remembered(self, new: list[NewNode]) -> list[Identity]:
+    def _vanished_nodes(self, new: list[NewNode]) -> list[Identity]:
         found: dict[str, Identity] = {}
         for column, values in (
             ("key", {node.key for node in new}),
@@ -112,14 +114,14 @@ class Identities:
         ):
             sql = f"SELECT uid, key, node_type, body_hash FROM uids WHERE {column} IN "  # noqa: S608
             condition = f" AND since >= {self._now - KEPT_S} ORDER BY since"
-            for row in _asked(self._connection, sql, values, condition):
+            for row in _select(self._connection, sql, values, condition):
                 found[row[0]] = Identity(*row)
         # of two with one key only the newer one can match
         return list({identity.key: identity for identity in found.values()}.values())
 
-    def _others(self, bodies: frozenset[str], matched: Iterable[str]) -> Mapping[str, int]:
+    def _other_counts(self, bodies: frozenset[str], matched: Iterable[str]) -> Mapping[str, int]:
         sql = "SELECT body_hash, count(*) FROM node_state WHERE body_hash IN "
-        rows = _asked(self._connection, sql, bodies, " GROUP BY body_hash")
+        rows = _select(self._connection, sql, bodies, " GROUP BY body_hash")
         counts: dict[str, int] = dict(rows)
         for body in matched:
             if body in counts:
@@ -127,7 +129,7 @@ class Identities:
         return counts
 
 
-def _staying(changed: Sequence[FileDifference]) -> dict[str, str]:
+def _unchanged_uids(changed: Sequence[FileDifference]) -> dict[str, str]:
     """Return by key the uids of nodes with unchanged key and body: `follow` matches these first."""
     found: dict[str, str] = {}
     for each in changed:
@@ -141,7 +143,7 @@ def _staying(changed: Sequence[FileDifference]) -> dict[str, str]:
     return found
 
 
-def _left(
+def _other_nodes(
     changed: Sequence[FileDifference], staying: Collection[str]
 ) -> tuple[list[Identity], list[NewNode]]:
     """Return the other nodes, old and new."""
@@ -165,7 +167,7 @@ def forget_old(connection: sqlite3.Connection, now: int) -> None:
     connection.execute("DELETE FROM uids WHERE since < ?", (now - KEPT_S,))
 
 
-def _asked(
+def _select(
     connection: sqlite3.Connection, sql: str, values: Collection[str], condition: str = ""
 ) -> Iterator[tuple[Any, ...]]:
     remaining = iter(sorted(values))

@@ -24,7 +24,7 @@ class WriterSession:
         self._clock = clock
         self._lock = OwnerLock(self._lock_path)
         try:
-            self.connection = self._connected()
+            self.connection = self._connect()
         except BaseException:
             self._lock.close()
             raise
@@ -43,7 +43,7 @@ class WriterSession:
             self._lock.close()
             self._lock = lock
         self.connection.close()
-        self.connection = self._connected()
+        self.connection = self._connect()
 
     def rebuild(self, generation: int) -> None:
         """Reset the database, also for processes that have it open, with a higher generation."""
@@ -53,7 +53,7 @@ class WriterSession:
                 self._reset(self.connection)
         except HubDamaged:  # the open file is no longer usable
             self.connection.close()
-            self.connection = self._connected()
+            self.connection = self._connect()
 
     def close(self) -> None:
         with suppress(sqlite3.Error):
@@ -64,8 +64,8 @@ class WriterSession:
     def _lock_path(self) -> Path:
         return lock_of(self.path)
 
-    def _connected(self) -> sqlite3.Connection:
-        connection = open_writing(self.path, self._next_beginning())
+    def _connect(self) -> sqlite3.Connection:
+        connection = open_writing(self.path, self._next_generation())
         try:
             with sqlite_errors(self.path):
                 self._place = _place(self.path)
@@ -93,14 +93,14 @@ class WriterSession:
         return bool(meta["root"] == self._root)
 
     def _reset(self, connection: sqlite3.Connection) -> None:
-        self.generation = self._next_beginning()
+        self.generation = self._next_generation()
         reset(connection, self.generation)
         self._name_root(connection)
 
     def _name_root(self, connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO meta VALUES ('root', ?)", (self._root,))
 
-    def _next_beginning(self) -> int:
+    def _next_generation(self) -> int:
         return max(int(self._clock().timestamp() * 1000), self.generation + 1)
 
 

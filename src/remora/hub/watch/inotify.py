@@ -72,15 +72,15 @@ class InotifyWatcher:
             self._mounts = None
 
     def drain(self) -> Changes:
-        self._pump()
+        self._read_events()
         try:
-            self._catch_up()
+            self._update_watches()
         except WatchesExhausted as error:
             self._give_up(f"no more inotify watches: {error}")
         except ChangesHidden as error:
             self._give_up(str(error))
         except OutsideError:  # ignore files are rewritten all the time
-            self._lose_track()
+            self._mark_incomplete()
         if self._note:
             return UNKNOWN_CHANGES
         changes = Changes(frozenset(self._paths | self._restless()), self._complete)
@@ -90,25 +90,25 @@ class InotifyWatcher:
 
     def settled(self, timeout: float) -> bool:
         deadline = time.monotonic() + timeout
-        self._pump()
+        self._read_events()
         self._marked = False
         if self._note or not self._marker.touch():
             return False
         poll = select.poll()
         poll.register(self._kernel.fileno(), select.POLLIN)
-        self._pump()
+        self._read_events()
         while self.healthy and not self._marked:
             seconds = deadline - time.monotonic()
             if seconds <= 0 or not poll.poll(seconds * 1000):
                 return False
-            self._pump()
+            self._read_events()
         return self.healthy and self._marked
 
     def _look_at_root(self) -> tuple[int, int]:
         about = os.stat(self._root)  # noqa: PTH116 (called before each answer)
         return about.st_dev, about.st_ino
 
-    def _pump(self) -> None:
+    def _read_events(self) -> None:
         if self._note:
             self._kernel.read()  # otherwise the descriptor stays readable
             return
@@ -120,45 +120,45 @@ class InotifyWatcher:
             self._give_up(f"{self._root} is gone")
             return
         for event in self._kernel.read():
-            self._take(event)
+            self._handle_event(event)
 
-    def _take(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         watch, mask, name = event
         if mask & inotify_syscalls.OVERFLOW:
-            self._lose_track()
+            self._mark_incomplete()
         if watch == self._marker.watch:
-            self._take_mark(mask)
+            self._handle_mark(mask)
         if (folder := self._folders.path(watch)) is None:
             return
         if name:
-            self._take_entry(f"{folder}/" if folder else "", os.fsdecode(name), mask)
+            self._handle_entry(f"{folder}/" if folder else "", os.fsdecode(name), mask)
         else:
-            self._take_of_itself(watch, mask, folder)
+            self._handle_folder_itself(watch, mask, folder)
 
-    def _take_mark(self, mask: int) -> None:
+    def _handle_mark(self, mask: int) -> None:
         if mask & inotify_syscalls.IGNORED:
             self._marker.lost()
         else:
             self._marked = True
 
-    def _take_entry(self, prefix: str, name: str, mask: int) -> None:
+    def _handle_entry(self, prefix: str, name: str, mask: int) -> None:
         if mask & inotify_syscalls.ISDIR:
-            self._take_folder(prefix + name, mask)
+            self._handle_folder(prefix + name, mask)
         elif name.endswith(".py"):
             self._paths.add(prefix + name)
         if name in MARKS:
             self._members.forget()
 
-    def _take_of_itself(self, watch: int, mask: int, folder: str) -> None:
+    def _handle_folder_itself(self, watch: int, mask: int, folder: str) -> None:
         """Handle an event of a folder itself; except for the root, its parent reports it too."""
         if mask & inotify_syscalls.IGNORED:
             self._folders.ended(watch)
         if mask & inotify_syscalls.UNMOUNT or (folder == "" and mask & inotify_syscalls.ATTRIB):
-            self._lose_track()
+            self._mark_incomplete()
         if folder == "" and mask & (_SELF | inotify_syscalls.IGNORED):
             self._give_up(f"{self._root} is gone")
 
-    def _take_folder(self, path: str, mask: int) -> None:
+    def _handle_folder(self, path: str, mask: int) -> None:
         if mask & inotify_syscalls.DELETE:
             self._folders.leave(path)
             self._new.discard(path)
@@ -171,18 +171,18 @@ class InotifyWatcher:
             if mask & inotify_syscalls.ATTRIB:  # it may be readable now, or no longer
                 self._complete = False
 
-    def _lose_track(self) -> None:
+    def _mark_incomplete(self) -> None:
         self._complete = False
         self._version = -1
 
-    def _catch_up(self) -> None:
-        """Handle new folders and changed rules after `_pump`. Raises WatchesExhausted."""
+    def _update_watches(self) -> None:
+        """Handle new folders and changed rules after `_read_events`. Raises WatchesExhausted."""
         if self._note:
             return
         if any(self._members.has_other_names(path) for path in self._paths):
             self._complete = False  # a sweep finds the changed files behind further hard links
         if self._mounts is not None and self._mounts.changed():
-            self._lose_track()
+            self._mark_incomplete()
         self._members.moved()
         while self._new or self._version != self._members.version:
             if self._version != self._members.version:

@@ -26,7 +26,7 @@ ISDIR = 0x4000_0000
 _ONLYDIR = 0x0100_0000
 _DONT_FOLLOW = 0x0200_0000
 _EXCL_UNLINK = 0x0400_0000
-_ASKED = (
+_WATCHED_EVENTS = (
     MODIFY
     | ATTRIB
     | CLOSE_WRITE
@@ -63,7 +63,7 @@ def has_inotify() -> bool:
     return hasattr(_libc(), "inotify_init1")
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -74,16 +74,18 @@ class Inotify:
     """Event queue of the kernel, filled before the changing call returns. Raises OSError."""
 
     def __init__(self) -> None:
-        self._fd = _checked(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        self._fd = _check_result(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def watch(self, folder: str) -> int:
         """Watch a folder (not a link); return its number, the same each time. Raises OSError."""
         path = ctypes.c_char_p(os.fsencode(folder))
-        return _checked(_libc().inotify_add_watch(self._fd, path, ctypes.c_uint32(_ASKED)))
+        return _check_result(
+            _libc().inotify_add_watch(self._fd, path, ctypes.c_uint32(_WATCHED_EVENTS))
+        )
 
     def unwatch(self, watch: int) -> None:
         try:
-            _checked(_libc().inotify_rm_watch(self._fd, watch))
+            _check_result(_libc().inotify_rm_watch(self._fd, watch))
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
@@ -102,7 +104,7 @@ class Inotify:
             except BlockingIOError:
                 break
             remaining -= len(data)
-            _split(data, events)
+            _split_events(data, events)
         return events
 
     def fileno(self) -> int:
@@ -115,7 +117,7 @@ class Inotify:
         self._fd = -1
 
 
-def _split(data: bytes, events: list[Event]) -> None:
+def _split_events(data: bytes, events: list[Event]) -> None:
     place = 0
     while place < len(data):
         watch, mask, _, length = _HEAD.unpack_from(data, place)

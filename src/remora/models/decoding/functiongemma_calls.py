@@ -134,7 +134,7 @@ class _Parser:
 
 def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
     """Convert `value` to its declared type; a value that does not fit is left to validation."""
-    schema = _resolved(schema, top)
+    schema = _resolve_schema(schema, top)
     match value:
         case dict():
             inner = schema.get("properties", {})
@@ -149,7 +149,7 @@ def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
     return _read(value)
 
 
-def _resolved(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve_schema(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(schema, Mapping) and "$ref" in schema:
         schema = resolve_ref(schema["$ref"], top)
     return schema if isinstance(schema, Mapping) else {}
@@ -160,7 +160,7 @@ def _kinds(schema: Mapping[str, Any], top: Mapping[str, Any]) -> set[str]:
     if "enum" in schema and "type" not in schema:
         return {"string" if isinstance(v, str) else "other" for v in schema["enum"]}
     choices = [c for word in ("anyOf", "oneOf") for c in schema.get(word, ())]
-    kinds = {kind for c in choices for kind in _kinds(_resolved(c, top), top)}
+    kinds = {kind for c in choices for kind in _kinds(_resolve_schema(c, top), top)}
     declared = schema.get("type", [])
     return kinds | set([declared] if isinstance(declared, str) else declared)
 

@@ -98,11 +98,11 @@ class _Rules:
             allowed = schema["enum"] if "enum" in schema else [schema["const"]]
             return self._rule(name, " | ".join(_literal(_json(v)) for v in allowed))
         if (choices := _choices(schema)) is None:
-            return self._typed(name, schema)
+            return self._value_of_type(name, schema)
         parts = [self.value(f"{name}-{i}", choice) for i, choice in enumerate(choices)]
         return self._rule(name, " | ".join(parts))
 
-    def _typed(self, name: str, schema: Mapping[str, Any]) -> str:
+    def _value_of_type(self, name: str, schema: Mapping[str, Any]) -> str:
         match schema.get("type"):
             case "string" if "maxLength" in schema or "minLength" in schema:
                 self._terminal("char")

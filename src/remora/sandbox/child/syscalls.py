@@ -32,7 +32,7 @@ _KEYCTL_JOIN_SESSION_KEYRING = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -41,40 +41,40 @@ def _checked(result: int) -> int:
 
 def syscall(number: int, *arguments: object) -> int:
     """Make a system call by number; arguments are ctypes values or None. Raises OSError."""
-    return _checked(_LIBC.syscall(ctypes.c_long(number), *arguments))
+    return _check_result(_LIBC.syscall(ctypes.c_long(number), *arguments))
 
 
 def prctl(option: int, value: int, address: int = 0) -> None:
     """prctl(2); does nothing outside Linux. Raises OSError."""
     call = getattr(_LIBC, "prctl", None)
     if call is not None:
-        _checked(call(option, ctypes.c_ulong(value), ctypes.c_ulong(address), 0, 0))
+        _check_result(call(option, ctypes.c_ulong(value), ctypes.c_ulong(address), 0, 0))
 
 
 def unshare(flags: int) -> None:
     """unshare(2). Raises OSError."""
-    _checked(_LIBC.unshare(flags))
+    _check_result(_LIBC.unshare(flags))
 
 
 def join_namespace(descriptor: int) -> None:
     """setns(2). Raises OSError."""
-    _checked(_LIBC.setns(ctypes.c_int(descriptor), ctypes.c_int(0)))
+    _check_result(_LIBC.setns(ctypes.c_int(descriptor), ctypes.c_int(0)))
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str = "") -> None:
     """mount(2). Raises OSError."""
     words = [os.fsencode(source), os.fsencode(target), kind and os.fsencode(kind)]
-    _checked(_LIBC.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) or None))
+    _check_result(_LIBC.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) or None))
 
 
 def unmount(target: str) -> None:
     """Unmount lazily, even if in use. Raises OSError."""
-    _checked(_LIBC.umount2(os.fsencode(target), _MNT_DETACH))
+    _check_result(_LIBC.umount2(os.fsencode(target), _MNT_DETACH))
 
 
 def pivot_root(new: str, old: str) -> None:
     """pivot_root(2). Raises OSError."""
-    _checked(_LIBC.pivot_root(os.fsencode(new), os.fsencode(old)))
+    _check_result(_LIBC.pivot_root(os.fsencode(new), os.fsencode(old)))
 
 
 class _MountAttr(ctypes.Structure):
@@ -104,7 +104,7 @@ def drop_capabilities() -> None:
         except OSError:  # unknown to this kernel, or not ours
             break
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    _checked(_LIBC.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))
+    _check_result(_LIBC.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))
 
 
 def join_new_keyring() -> None:

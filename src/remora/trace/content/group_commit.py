@@ -24,9 +24,9 @@ class GroupCommit:
         if mine.ended:
             mine.outcome()
         else:
-            self._lead(mine)
+            self._run_round(mine)
 
-    def _lead(self, mine: "_Round") -> None:
+    def _run_round(self, mine: "_Round") -> None:
         try:
             self._act()
         except BaseException as error:

@@ -77,7 +77,7 @@ def iter_lines(
         *complete, rest = chunk.split(b"\n")
         for end in complete:
             size += len(end)
-            yield Line(number, offset, _joined(buffer, end), size, True)
+            yield Line(number, offset, _join_pieces(buffer, end), size, True)
             number, offset, size = number + 1, offset + size + 1, 0
             if buffer.tell():
                 buffer = BytesIO()
@@ -113,7 +113,7 @@ def last_line(source: ByteSource) -> bytes | None:
     return source.pread(end - before - 1, before + 1) if end - before <= MAX_LINE + 1 else None
 
 
-def _joined(buffer: BytesIO, piece: bytes) -> bytes:
+def _join_pieces(buffer: BytesIO, piece: bytes) -> bytes:
     """Return a line from beginning and end, without a copy of up to 64 MiB."""
     if not buffer.tell():
         return piece[:MAX_LINE]

@@ -91,7 +91,7 @@ class ObjectStore:
         path = self.folder / digest[:2] / digest
         found = sha256()
         try:
-            with disk_errors(path), self._opened(digest) as source:
+            with disk_errors(path), self._open_content(digest) as source:
                 for piece in read_pieces(source):
                     found.update(piece)
                     yield piece
@@ -111,7 +111,7 @@ class ObjectStore:
         if not isinstance(digest, str) or not is_sha256(digest):
             return "is not a SHA-256"
         try:
-            with self._opened(digest) as source:
+            with self._open_content(digest) as source:
                 return (
                     None if sha256_of(read_pieces(source)) == digest else "does not match its hash"
                 )
@@ -123,7 +123,7 @@ class ObjectStore:
             return "does not match its hash"
 
     @contextmanager
-    def _opened(self, digest: str) -> Iterator[ByteSource]:
+    def _open_content(self, digest: str) -> Iterator[ByteSource]:
         with (
             open_digest_folder(self.folder, digest) as folder,
             open_content(folder, digest, packs=self._packs) as source,

@@ -50,12 +50,12 @@ def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = T
 def open_file(name: str, flags: int, *, folder: int) -> int:
     """Open a regular file, made private if opened for writing. Raises OSError, ELOOP for others."""
     file = os.open(name, flags | _FILE, FILE_MODE, dir_fd=folder)
-    return _checked(file, private=bool(flags & (os.O_WRONLY | os.O_RDWR)))
+    return _check_file(file, private=bool(flags & (os.O_WRONLY | os.O_RDWR)))
 
 
 def open_read_only(path: Path) -> int:
     """Open the regular file at `path` for reading; the last part must not be a link."""
-    return _checked(os.open(path, os.O_RDONLY | _FILE), private=False)
+    return _check_file(os.open(path, os.O_RDONLY | _FILE), private=False)
 
 
 def write_all(file: int, data: bytes) -> None:
@@ -85,7 +85,7 @@ def drop_page_cache(file: int) -> None:
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def _checked(file: int, *, private: bool) -> int:
+def _check_file(file: int, *, private: bool) -> int:
     with ExitStack() as on_failure:
         on_failure.callback(os.close, file)
         if not stat.S_ISREG(os.fstat(file).st_mode):

@@ -28,7 +28,7 @@ def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield a content's compressed form in bounded memory; it does not depend on the cuts."""
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     entries = bytearray()
-    for content in _cut(pieces):
+    for content in _cut_frames(pieces):
         frame = compressor.compress(content)
         entries += _ENTRY.pack(len(frame), len(content))
         yield frame
@@ -63,13 +63,13 @@ class FramesSource:
         while offset < end:
             number = bisect_right(self._starts, offset) - 1
             start = self._starts[number]
-            piece = self._frame(number)[offset - start : end - start]
+            piece = self._read_frame(number)[offset - start : end - start]
             if not whole.tell() and offset + len(piece) == end:
                 return piece
             offset += whole.write(piece)
         return whole.getvalue()
 
-    def _frame(self, number: int) -> bytes:
+    def _read_frame(self, number: int) -> bytes:
         if self._kept[0] == number:
             return self._kept[1]
         place, end = self._places[number : number + 2]
@@ -78,10 +78,10 @@ class FramesSource:
         try:
             # checked first: zstd trusts the frame's own header
             if zstandard.frame_content_size(raw) != after - start:
-                raise self._damaged(f"frame {number + 1} does not have the size in the table")
+                raise self._damage_error(f"frame {number + 1} does not have the size in the table")
             content = zstandard.ZstdDecompressor().decompress(raw, allow_extra_data=False)
         except zstandard.ZstdError as error:
-            raise self._damaged(f"frame {number + 1}: {error}") from error
+            raise self._damage_error(f"frame {number + 1}: {error}") from error
         self._kept = number, content
         return content
 
@@ -89,29 +89,29 @@ class FramesSource:
         size = self._file.size()
         footer = self._file.pread(_FOOTER.size, max(0, size - _FOOTER.size))
         if len(footer) < _FOOTER.size:
-            raise self._damaged("it is cut short")
+            raise self._damage_error("it is cut short")
         count, descriptor, magic = _FOOTER.unpack(footer)
         length = _HEADER.size + count * _ENTRY.size + _FOOTER.size
         if magic != _SEEKABLE or descriptor != 0 or length > size:
-            raise self._damaged("the frame table at its end is missing")
+            raise self._damage_error("the frame table at its end is missing")
         table = self._file.pread(length - _FOOTER.size, size - length)
         if table[: _HEADER.size] != _HEADER.pack(_SKIPPABLE, length - _HEADER.size):
-            raise self._damaged("its frame table has an invalid header")
+            raise self._damage_error("its frame table has an invalid header")
         sizes = list(_ENTRY.iter_unpack(table[_HEADER.size :]))
         is_complete = sum(frame for frame, _ in sizes) == size - length
         if not is_complete or not all(
             f <= 2 * MAX_FRAME_CONTENT and 0 < c <= MAX_FRAME_CONTENT for f, c in sizes
         ):
-            raise self._damaged("its frame table does not match its frames")
+            raise self._damage_error("its frame table does not match its frames")
         return sizes
 
-    def _damaged(self, what: str) -> StreamDamaged:
+    def _damage_error(self, what: str) -> StreamDamaged:
         return StreamDamaged(
             f"{self._name} is damaged: {what}", hint="`remora trace verify` shows what can be read"
         )
 
 
-def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _cut_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield contents of frames, cut after a newline in the second half: few lines span two."""
     buffer = bytearray()
     for piece in pieces:

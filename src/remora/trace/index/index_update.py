@@ -107,7 +107,7 @@ def _read(
     agent_id: str,
     until: int | None,
 ) -> bool:
-    reading = None if known is None else _continued(connection, source, known, stamp)
+    reading = None if known is None else _stored_reading(connection, source, known, stamp)
     if reading is not None and reading.is_behind(until):
         return False
     batch = _Batch(
@@ -124,7 +124,7 @@ def _read(
     return True
 
 
-def _continued(
+def _stored_reading(
     connection: sqlite3.Connection, source: ByteSource, known: IndexedStream, stamp: FileStamp
 ) -> StreamReading | None:
     """Return the state to continue from, if the hash of its last line is still there."""

@@ -156,7 +156,7 @@ class StreamReading(msgspec.Struct, kw_only=True):
         else:
             now.ended = event.timestamp
         if event.type in _ROW_EVENTS and isinstance(event, _Light):
-            self._note(event, line)
+            self._note_event(event, line)
         if self.folds:
             self._fold(event, line)
         self.size, self.count, self.hash = line.offset + line.size + 1, line.number, event.hash
@@ -176,7 +176,7 @@ class StreamReading(msgspec.Struct, kw_only=True):
 
     def _event(self, line: Line) -> _Bare | None:
         try:
-            event, raw = _decoded(line.raw)
+            event, raw = _decode_line(line.raw)
             if event.agent_id != self.agent_id or event.seq != line.number - 1:
                 return None
             if self.stream is None:
@@ -213,7 +213,7 @@ class StreamReading(msgspec.Struct, kw_only=True):
         self.snapped, self.spacing = offset, _SHARE * len(packed)
         return Snapshot(turn=turn, offset=offset, hash=self.hash, packet=packed)
 
-    def _note(self, event: _Light, line: Line) -> None:
+    def _note_event(self, event: _Light, line: Line) -> None:
         now, data = self.turn, event.data
         if now is None or event.turn != now.turn:
             return
@@ -241,7 +241,7 @@ class StreamReading(msgspec.Struct, kw_only=True):
             self.stop_folding()
 
 
-def _decoded(raw: bytes) -> tuple[_Bare, bytes]:
+def _decode_line(raw: bytes) -> tuple[_Bare, bytes]:
     """Return the event and its upcast line. Raises ValueError, RecursionError (no event)."""
     try:
         event = _current(raw)

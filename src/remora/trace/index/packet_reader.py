@@ -58,10 +58,10 @@ class PacketReader:
     def packet_at(self, agent_id: str, turn: int, *, shown: bool = True) -> DecisionPacket:
         """Return the packet as `state_at.packet_at` does. Raises NotFound for an unknown agent."""
         path = self._folder.existing_agent(agent_id)
-        near = self._near(path, turn)
+        near = self._snapshot_near(path, turn)
         with open_stream(path) as source:
-            state = near and _restored(source, turn, *near, path)
-            if state is None or not _confirmed(state, shown=shown):
+            state = near and _decision_from_snapshot(source, turn, *near, path)
+            if state is None or not _is_confirmed(state, shown=shown):
                 full_state = decision_at(_events(complete_lines(source), path), turn)
                 if near is not None and state != full_state:
                     self._forget(path)
@@ -93,7 +93,7 @@ class PacketReader:
         run = read_events(self._folder.existing_run(run_id))
         return files_at(run, read_events(path), turn)
 
-    def _near(self, path: Path, turn: int) -> tuple[Snapshot, DecisionPacket] | None:
+    def _snapshot_near(self, path: Path, turn: int) -> tuple[Snapshot, DecisionPacket] | None:
         """Return a packet snapshot before a turn; None without one or without an index."""
         return self._ask(path, turn, lambda index, known: snapshot_before(index, known, turn))
 
@@ -134,7 +134,7 @@ class PacketReader:
         self._ask(path, -1, drop)
 
 
-def _restored(
+def _decision_from_snapshot(
     source: ByteSource, turn: int, snapshot: Snapshot, packet: DecisionPacket, path: Path
 ) -> DecisionState | None:
     """Return the decision of a turn from a snapshot; None if the stream has changed."""
@@ -145,7 +145,7 @@ def _restored(
     return None
 
 
-def _confirmed(state: DecisionState, *, shown: bool) -> bool:
+def _is_confirmed(state: DecisionState, *, shown: bool) -> bool:
     """True if the decision's hash confirms this packet; it does not cover what was trimmed away."""
     if state.sha256 is None or (state.trim and not shown):
         return False
@@ -166,17 +166,17 @@ def _events(lines: Iterable[Line], path: Path) -> Iterator[Event]:
         try:
             yield decode_event(line.raw)
         except (ValueError, RecursionError) as error:
-            raise _damaged(line, path) from error
+            raise _damage_error(line, path) from error
 
 
 def _turn(line: Line, path: Path) -> int:
     try:
         return _TURN.decode(line.raw).turn
     except (ValueError, RecursionError) as error:
-        raise _damaged(line, path) from error
+        raise _damage_error(line, path) from error
 
 
-def _damaged(line: Line, path: Path) -> StreamDamaged:
+def _damage_error(line: Line, path: Path) -> StreamDamaged:
     return StreamDamaged(
         f"{path.name}: the line at byte {line.offset} is not an event",
         hint="run `remora trace verify` for details",

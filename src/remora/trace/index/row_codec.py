@@ -54,7 +54,7 @@ def indexed_streams(
         rows = connection.execute("SELECT * FROM streams")
     else:
         rows = connection.execute("SELECT * FROM streams WHERE agent_id = ?", (agent_id,))
-    return [_known(_verified("stream", row)) for row in rows]
+    return [_decode_stream(_verify_row("stream", row)) for row in rows]
 
 
 def store_stream(
@@ -68,11 +68,11 @@ def store_stream(
         (number,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM streams").fetchone()
     turns = reading.closed + len(reading.open_rows())
     row = (number, *msgspec.structs.astuple(stream), *msgspec.structs.astuple(stamp), turns)
-    _put(
+    _insert(
         connection, "INSERT OR REPLACE INTO streams VALUES", [(*row, row_checksum("stream", *row))]
     )
     state = zstandard.ZstdCompressor(level=1).compress(_encoded(reading))
-    _put(
+    _insert(
         connection,
         "INSERT OR REPLACE INTO states VALUES",
         [(number, state, row_checksum("state", number, state))],
@@ -87,7 +87,7 @@ def load_state(connection: sqlite3.Connection, known: IndexedStream) -> StreamRe
     ).fetchone()
     if row is None:
         raise IndexCorrupted("a stream has no state")
-    _, state = _verified("state", row)
+    _, state = _verify_row("state", row)
     try:
         with zstandard.ZstdDecompressor().stream_reader(state) as reader:
             return _STATE.decode(reader.read(_MAX_STATE))
@@ -97,7 +97,7 @@ def load_state(connection: sqlite3.Connection, known: IndexedStream) -> StreamRe
 
 def store_turns(connection: sqlite3.Connection, number: int, rows: Iterable[TurnRow]) -> None:
     flat = [(number, *_flat(row)) for row in rows]
-    _put(
+    _insert(
         connection,
         "INSERT OR REPLACE INTO turns VALUES",
         [(*row, row_checksum("turn", *row)) for row in flat],
@@ -108,7 +108,7 @@ def load_turns(connection: sqlite3.Connection, known: IndexedStream) -> list[Tur
     found = connection.execute(
         "SELECT * FROM turns WHERE stream = ? ORDER BY turn, call", (known.id,)
     )
-    rows = [_row(_verified("turn", row)) for row in found]
+    rows = [_row(_verify_row("turn", row)) for row in found]
     if len(rows) != known.turns:
         raise IndexCorrupted("rows are missing")
     return rows
@@ -124,14 +124,14 @@ def load_turn(connection: sqlite3.Connection, known: IndexedStream, turn: int) -
     found = connection.execute(
         "SELECT * FROM turns WHERE stream = ? AND turn = ? ORDER BY call", (known.id, turn)
     )
-    return [_row(_verified("turn", row)) for row in found]
+    return [_row(_verify_row("turn", row)) for row in found]
 
 
 def store_snapshots(
     connection: sqlite3.Connection, number: int, snapshots: Iterable[Snapshot]
 ) -> None:
     flat = [(number, *msgspec.structs.astuple(snapshot)) for snapshot in snapshots]
-    _put(
+    _insert(
         connection,
         "INSERT OR REPLACE INTO packets VALUES",
         [(*row, row_checksum("packet", *row)) for row in flat],
@@ -148,7 +148,7 @@ def snapshot_before(
     ).fetchone()
     if row is None:
         return None
-    _, turn_before, offset, digest, packet = _verified("packet", row)
+    _, turn_before, offset, digest, packet = _verify_row("packet", row)
     try:
         unpacked = unpack_packet(packet)
     except (ValueError, RecursionError) as error:
@@ -161,7 +161,7 @@ def delete_stream_rows(connection: sqlite3.Connection, number: int) -> None:
         connection.execute(statement, (number,))
 
 
-def _verified(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _verify_row(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
     *values, stated = row
     try:
         right = row_checksum(kind, *values) == stated
@@ -180,7 +180,7 @@ def _encoded(reading: StreamReading) -> bytes:
         return msgspec.json.encode(reading)
 
 
-def _put(connection: sqlite3.Connection, statement: str, rows: list[tuple[Value, ...]]) -> None:
+def _insert(connection: sqlite3.Connection, statement: str, rows: list[tuple[Value, ...]]) -> None:
     if rows:
         places = ",".join("?" * len(rows[0]))
         connection.executemany(f"{statement} ({places})", rows)
@@ -200,7 +200,7 @@ def _row(values: tuple[Any, ...]) -> TurnRow:
     return TurnRow(**dict(zip(names, [*fields, place], strict=True)))
 
 
-def _known(values: tuple[Any, ...]) -> IndexedStream:
+def _decode_stream(values: tuple[Any, ...]) -> IndexedStream:
     number, *rest = values
     return IndexedStream(
         id=number,

@@ -44,7 +44,7 @@ def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
                 if raw is None or not _is_entry(raw, stream, key):
                     raise IndexCorrupted("another line is in the entry's place")
                 return raw
-    raise NotFound(f"nothing is recorded under {key}", hint=_near(rows, key))
+    raise NotFound(f"nothing is recorded under {key}", hint=_similar_keys(rows, key))
 
 
 def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
@@ -87,14 +87,14 @@ def matching_text(
     search = None if text is None else TextSearch(text, folder.blobs)
     found = []
     for info, rows in candidates:
-        having = rows if search is None else _searched(search, folder, info, rows)
+        having = rows if search is None else _search_turns(search, folder, info, rows)
         if search is None or having:
             turns = tuple(row.match(_key(info, row, info.agent_id)) for row in having)
             found.append(StreamMatch(stream=info, turns=turns))
     return found
 
 
-def _searched(
+def _search_turns(
     search: TextSearch, folder: TraceFolder, info: StreamInfo, rows: list[TurnRow]
 ) -> list[TurnRow]:
     having: list[TurnRow] = []
@@ -159,7 +159,7 @@ def _value(stream: StreamRow, kind: str) -> str:
     return {"node": stream.node_id, "run": stream.run_id, "operation": stream.operation}[kind]
 
 
-def _near(rows: RowSource, key: TraceKey) -> str:
+def _similar_keys(rows: RowSource, key: TraceKey) -> str:
     """Return a hint: turns of the same job, or jobs with similar names."""
     streams = rows.streams()
     agents = _newest_first(streams, key)

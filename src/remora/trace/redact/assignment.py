@@ -98,7 +98,7 @@ def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
         blanks = _BLANKS.match(data, start)
         start = blanks.end() if blanks else start
     if (found := _QUOTED.match(data, start, start + _REACH)) is not None:
-        return _quoted(data, head, found, listed=comma), 0
+        return _quoted_value(data, head, found, listed=comma), 0
     found = None if comma else _BARE.match(data, start, start + _BARE_REACH)
     if found is None:
         return None, 0
@@ -121,7 +121,7 @@ def _is_password(data: bytes, head: Span) -> bool:
     return _PASSWORD.search(data, head.start, head.end) is not None
 
 
-def _quoted(data: bytes, head: Span, found: re.Match[bytes], *, listed: bool) -> Span | None:
+def _quoted_value(data: bytes, head: Span, found: re.Match[bytes], *, listed: bool) -> Span | None:
     value = found[found.lastindex or 0]
     if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
         return None

@@ -13,7 +13,7 @@ from remora.trace.redact.assignment import ENDING, NAME
 _T = TypeVar("_T")
 _Children = list[tuple[Any, str]]
 _LEAVES = (str, int, float, bytes, bytearray)
-_NAMED = re.compile(rf"(?is).*{NAME}{ENDING}|-*(?:auth|pass|pw)")
+_SECRET_NAME = re.compile(rf"(?is).*{NAME}{ENDING}|-*(?:auth|pass|pw)")
 _HEADER = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie")
 
 
@@ -34,7 +34,7 @@ def redact_nested(value: _T, cleaner: TextRedactor) -> _T:
     """Return `value` redacted without recursion; the same object if nothing was found."""
     if _is_clean(value, cleaner):
         return value
-    return cast("_T", _rebuilt(value, cleaner))
+    return cast("_T", _rebuild(value, cleaner))
 
 
 def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
@@ -63,7 +63,7 @@ class _Frame(NamedTuple):
     done: list[Any]
 
 
-def _rebuilt(value: Any, cleaner: TextRedactor) -> Any:
+def _rebuild(value: Any, cleaner: TextRedactor) -> Any:
     root = _Frame(None, [(value, "")], [])
     frames = [root]
     while frames:
@@ -71,7 +71,7 @@ def _rebuilt(value: Any, cleaner: TextRedactor) -> Any:
         if not remaining:
             frames.pop()
             if frames:
-                frames[-1].done.append(_like(value, done))
+                frames[-1].done.append(_copy_with(value, done))
             continue
         item, under = remaining.pop()
         if (children := _children(item, under)) is None:
@@ -129,7 +129,7 @@ def _elements(value: Sequence[Any], under: str) -> _Children:
     return children
 
 
-def _like(value: Any, parts: list[Any]) -> Any:
+def _copy_with(value: Any, parts: list[Any]) -> Any:
     """Return a container like `value` with other items; `value` itself if they are the same."""
     if isinstance(value, dict):
         keys, items = parts[: len(value)], parts[len(value) :]
@@ -150,7 +150,7 @@ def _like(value: Any, parts: list[Any]) -> Any:
 @lru_cache(maxsize=1024)
 def secret_name(name: str) -> str:
     """Return `name` if its value is a secret or, like a header, may contain one; else ""."""
-    return name if _NAMED.fullmatch(name[-80:]) or _HEADER.fullmatch(name) else ""
+    return name if _SECRET_NAME.fullmatch(name[-80:]) or _HEADER.fullmatch(name) else ""
 
 
 def is_header(name: str) -> bool:

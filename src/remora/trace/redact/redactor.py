@@ -115,17 +115,17 @@ class Redactor:
         findings = [*self._by_own(masked), *self._by_rules(masked, matching)]
         if under and is_secret_value(under, masked):
             findings.append(Finding(0, len(data), ASSIGNMENT.name))
-        literal = self._known(data, matching)
+        literal = self._find_known_values(data, matching)
         if (plain := unescape(masked)) is not None:
             matching = self._needs.met(plain.data)
             findings += plain.originals(self._by_rules(plain.data, matching))
-            literal += plain.originals(self._known(plain.data, matching))
+            literal += plain.originals(self._find_known_values(plain.data, matching))
         return [
             *outside_placeholders(findings, shields),
             *outside_placeholders(literal, shields, inside_too=True),
         ]
 
-    def _known(self, data: bytes, matching: Sequence[int]) -> list[Finding]:
+    def _find_known_values(self, data: bytes, matching: Sequence[int]) -> list[Finding]:
         return (
             list(self._literals.found(data))
             if matching and matching[-1] == len(self._rules)

@@ -17,7 +17,7 @@ _START = f"(?:^|[^A-Za-z0-9_]|{ESCAPE})"
 _END = "(?:[^A-Za-z0-9_]|$)"
 
 
-def _mixed(value: bytes) -> bool:
+def _has_mixed_characters(value: bytes) -> bool:
     return has_mixed_characters(value.decode("latin-1"))
 
 
@@ -62,14 +62,21 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("buildkite-token", "bk[a-z]{2}_[0-9a-z]{36,}", "bk[a-z]{2}_[0-9a-z]{8}", has_digit),
     Rule("cerebras-key", "csk-[0-9a-z]{40,}", "csk-", has_digit),
     Rule("circleci-token", f"CCI(?:PAT|PRJ)_{_AN}{{16,}}_{_HEX}{{40}}", "CCI(?:PAT|PRJ)_"),
-    Rule("clickhouse-key", f"{_START}(4b1d{_AN}{{38}}){_END}", f"4b1d{_AN}{{8}}", _mixed),
+    Rule(
+        "clickhouse-key",
+        f"{_START}(4b1d{_AN}{{38}}){_END}",
+        f"4b1d{_AN}{{8}}",
+        _has_mixed_characters,
+    ),
     Rule("clojars-token", "CLOJARS_[A-Za-z0-9]{60}", "CLOJARS_"),
     Rule("cloudflare-token", f"cf(?:k|ut|at)_{_W}{{40,}}", "cf(?:k|ut|at)_", is_not_a_name),
     Rule("cloudflare-token", rf"v1\.0-{_HEX}{{24}}-{_HEX}{{100,}}", rf"v1\.0-{_HEX}{{8}}"),
     Rule("cloudflare-token", "eyJhIjoi[A-Za-z0-9+/_-]{100,}={0,2}", "eyJhIjoi"),
     Rule("cockroachdb-key", f"CCDB1_{_AN}{{16,}}_{_AN}{{30,}}", "CCDB1_"),
     Rule("contentful-token", f"CFPAT-{_W}{{40,}}", "CFPAT-"),
-    Rule("crates-token", f"{_START}(cio{_AN}{{32}}){_END}", f"cio{_AN}{{32}}", _mixed),
+    Rule(
+        "crates-token", f"{_START}(cio{_AN}{{32}}){_END}", f"cio{_AN}{{32}}", _has_mixed_characters
+    ),
     Rule("cursor-key", f"crsr_{_HEX}{{40,}}", "crsr_"),
     Rule("databricks-token", f"dose{_HEX}{{32}}", f"dose{_HEX}{{8}}"),
     Rule("dbt-token", f"dbt[uc]_{_W}{{36,}}", "dbt[uc]_", is_not_a_name),
@@ -84,10 +91,15 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("e2b-key", f"e2b_{_HEX}{{40}}", "e2b_"),
     Rule("easypost-key", f"EZ[AT]K{_AN}{{54}}", "EZ[AT]K", find=by_head(outside_base64)),
     Rule("elevenlabs-key", f"{_START}(sk_{_HEX}{{48}}){_END}", f"sk_{_HEX}{{8}}"),
-    Rule("facebook-token", f"{_START}(EAA{_AN}{{90,}})", f"EAA{_AN}{{20}}", _mixed),
-    Rule("facebook-token", rf"[0-9]{{15,16}}\|{_W}{{27,40}}", rf"[0-9]{{8}}\|{_W}{{9}}", _mixed),
+    Rule("facebook-token", f"{_START}(EAA{_AN}{{90,}})", f"EAA{_AN}{{20}}", _has_mixed_characters),
+    Rule(
+        "facebook-token",
+        rf"[0-9]{{15,16}}\|{_W}{{27,40}}",
+        rf"[0-9]{{8}}\|{_W}{{9}}",
+        _has_mixed_characters,
+    ),
     Rule("firecrawl-key", f"{_START}(fc-{_HEX}{{32}}){_END}", f"fc-{_HEX}{{8}}"),
-    Rule("fireworks-key", f"{_START}(fw_{_AN}{{22,}})", f"fw_{_AN}{{22}}", _mixed),
+    Rule("fireworks-key", f"{_START}(fw_{_AN}{{22,}})", f"fw_{_AN}{{22}}", _has_mixed_characters),
     Rule("flutterwave-key", f"FLWSECK(?:_TEST)?-{_AN}{{12,}}(?:-X)?", "FLWSECK"),
     Rule("fly-token", f"fo1_{_W}{{40,}}", "fo1_"),
     Rule("frameio-token", "fio-u-[A-Za-z0-9_=-]{60,}", "fio-u-"),
@@ -105,7 +117,7 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("heroku-key", f"HRKU-{_W}{{36,}}", "HRKU-"),
     Rule("honeycomb-key", "hc[a-z][im]k_[0-9A-Za-z]{40,}", "hc[a-z][im]k_"),
     Rule("hubspot-token", f"pat-(?:na|eu|ap)[0-9]?-{_UUID}", "pat-(?:na|eu|ap)[0-9]?-"),
-    Rule("infracost-key", f"{_START}(ico-{_AN}{{32}}){_END}", "ico-", _mixed),
+    Rule("infracost-key", f"{_START}(ico-{_AN}{{32}}){_END}", "ico-", _has_mixed_characters),
     Rule("intercom-token", "dG9rO[A-Za-z0-9+/]{50,}={0,2}", "dG9rO", find=by_head(outside_base64)),
     Rule(
         "jetbrains-token",
@@ -127,13 +139,15 @@ SHAPES_2026_11: tuple[Rule, ...] = (
         f"{_START}({_HEX}{{32}}-{_HEX}{{8}}-{_HEX}{{8}}){_END}",
         f"{_HEX}{{8}}-{_HEX}{{8}}-{_HEX}{{8}}",
     ),
-    Rule("mandrill-key", f"{_START}(md-{_W}{{22}}){_END}", f"md-{_W}{{22}}", _mixed),
+    Rule("mandrill-key", f"{_START}(md-{_W}{{22}}){_END}", f"md-{_W}{{22}}", _has_mixed_characters),
     Rule("mapbox-token", rf"sk\.eyJ{_W}{{20,}}\.{_W}{{20,}}", r"sk\.eyJ"),
     Rule("matrix-token", f"syt_{_AN}+_{_AN}{{20}}_{_AN}{{6}}", "syt_"),
     Rule("maxmind-key", f"{_AN}{{6}}_{_AN}{{29}}_mmk", "_mmk"),
     Rule("mongodb-key", f"mdb_sa_sk_{_W}{{30,}}", "mdb_sa_sk_"),
     Rule("neon-key", "napi_[0-9a-z]{40,}", "napi_", has_digit),
-    Rule("neon-key", f"{_START}(npg_{_AN}{{12,}}){_END}", f"npg_{_AN}{{12}}", _mixed),
+    Rule(
+        "neon-key", f"{_START}(npg_{_AN}{{12,}}){_END}", f"npg_{_AN}{{12}}", _has_mixed_characters
+    ),
     Rule("netlify-token", f"nf[a-z]_{_AN}{{36,}}", f"nf[a-z]_{_AN}{{8}}", is_not_a_name),
     Rule("newrelic-key", f"NR(?:II|IQ|RA|AA)-{_W}{{20,}}", "NR(?:II|IQ|RA|AA)-"),
     Rule("newrelic-key", f"{_HEX}{{32,36}}NRAL", "[0-9a-f]{8}NRAL"),
@@ -152,12 +166,12 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("posthog-key", f"phx_{_W}{{36,}}", "phx_", is_not_a_name),
     Rule("prefect-key", f"pn[ub]_{_AN}{{36}}", "pn[ub]_", is_not_a_name),
     Rule("readme-key", "rdme_[0-9a-z]{60,}", "rdme_"),
-    Rule("render-key", f"{_START}(rnd_{_AN}{{24,}})", f"rnd_{_AN}{{24}}", _mixed),
+    Rule("render-key", f"{_START}(rnd_{_AN}{{24,}})", f"rnd_{_AN}{{24}}", _has_mixed_characters),
     Rule(
         "resend-key",
         f"{_START}(re_{_AN}{{6,10}}_{_AN}{{20,}})",
         f"re_{_AN}{{6,10}}_{_AN}{{20}}",
-        _mixed,
+        _has_mixed_characters,
     ),
     Rule("salesforce-token", f"00D{_AN}{{12,15}}![A-Za-z0-9._]{{60,}}", f"00D{_AN}{{12,15}}!"),
     Rule(
@@ -170,7 +184,9 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("snyk-token", rf"snyk_[a-z]{{2,4}}\.{_HEX}{{8}}\.[A-Za-z0-9_.-]{{40,}}", "snyk_"),
     Rule("sonar-token", f"sq[pua]_{_HEX}{{40}}", "sq[pua]_"),
     Rule("sourcegraph-token", f"sgp_(?:{_AN}{{5,16}}_)?{_HEX}{{40}}", "sgp_"),
-    Rule("square-token", f"{_START}(EAAA{_W}{{60}}){_END}", f"EAAA{_W}{{8}}", _mixed),
+    Rule(
+        "square-token", f"{_START}(EAAA{_W}{{60}}){_END}", f"EAAA{_W}{{8}}", _has_mixed_characters
+    ),
     Rule("stripe-key", f"[sr]k_prod_{_AN}{{16,}}", "[sr]k_prod_"),
     Rule("supabase-token", f"sb_secret_{_W}{{20,}}", "sb_secret_", is_not_a_name),
     Rule("tavily-key", f"tvly-(?:dev-|prod-)?{_W}{{20,}}", "tvly-", is_not_a_name),
@@ -184,10 +200,12 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("trello-token", f"ATTA{_HEX}{{64,}}", f"ATTA{_HEX}{{8}}"),
     Rule("twitter-token", "A{21,22}[A-Za-z0-9%]{60,}", "A{21}", is_random_token),
     Rule("typeform-token", r"tfp_[A-Za-z0-9_.-]{40,}", "tfp_", is_not_a_name),
-    Rule("vault-token", rf"{_START}(s\.{_AN}{{24}}){_END}", rf"s\.{_AN}{{24}}", _mixed),
+    Rule(
+        "vault-token", rf"{_START}(s\.{_AN}{{24}}){_END}", rf"s\.{_AN}{{24}}", _has_mixed_characters
+    ),
     Rule("vercel-token", f"{_START}(vc[a-z]_{_AN}{{24,}})", f"vc[a-z]_{_AN}{{8}}", is_not_a_name),
     Rule("vercel-token", f"vercel_blob_rw_{_AN}{{8,}}_{_AN}{{20,}}", "vercel_blob_rw_"),
-    Rule("voyage-key", f"{_START}(pa-{_W}{{43}}){_END}", f"pa-{_W}{{43}}", _mixed),
+    Rule("voyage-key", f"{_START}(pa-{_W}{{43}}){_END}", f"pa-{_W}{{43}}", _has_mixed_characters),
     Rule("wandb-key", "wandb_v1_[A-Za-z0-9_]{40,}", "wandb_v1_"),
     Rule("yandex-key", f"AQVN{_W}{{35,38}}", f"AQVN{_W}{{8}}", find=by_head(outside_base64)),
     Rule(

@@ -46,7 +46,7 @@ def read_expired(folder: TraceFolder) -> Iterator[ExpiredStream]:
         stack.callback(os.close, top)
         file = open_file(EXPIRED_LOG, os.O_RDONLY, folder=top)
         stack.callback(os.close, file)
-        for line, _ in _checked(file):
+        for line, _ in _checked_lines(file):
             yield _entry(line)
 
 
@@ -58,7 +58,7 @@ def log_expired(folder: TraceFolder, entries: Sequence[ExpiredStream], now: date
         file = open_file(EXPIRED_LOG, os.O_RDWR | os.O_CREAT | os.O_APPEND, folder=top)
         stack.callback(os.close, file)
         known, size, previous = set(), 0, GENESIS
-        for line, digest in _checked(file):
+        for line, digest in _checked_lines(file):
             previous = digest
             size = line.offset + line.size + 1
             known.add(_key(_entry(line)))
@@ -76,7 +76,7 @@ def _lines(entries: Iterable[ExpiredStream], previous: str, stamp: str) -> Itera
         yield line_with_hash(body, previous)
 
 
-def _checked(file: int) -> Iterator[tuple[Line, str]]:
+def _checked_lines(file: int) -> Iterator[tuple[Line, str]]:
     """Yield the whole lines, each with its hash."""
     for line, digest in hashed_lines(FileSource(file)):
         if not line.ended:

@@ -78,15 +78,15 @@ def remove_unfinished_files(folder: TraceFolder, made_before: float) -> int:
 
 def _unfinished_files(folder: TraceFolder) -> Iterator[Path]:
     for place in (folder.traces, folder.runs):
-        yield from (path for path in _hidden(place) if path.name.endswith(TEMPORARY_SUFFIX))
+        yield from (path for path in _hidden_files(place) if path.name.endswith(TEMPORARY_SUFFIX))
     for store in (folder.blobs.folder, folder.objects.folder):
         with suppress(FileNotFoundError):
             for prefix in sorted(store.iterdir()):
                 if prefix.is_dir() and not prefix.is_symlink():
-                    yield from _hidden(prefix)
+                    yield from _hidden_files(prefix)
 
 
-def _hidden(place: Path) -> list[Path]:
+def _hidden_files(place: Path) -> list[Path]:
     with disk_errors(place), suppress(FileNotFoundError):
         return sorted(path for path in place.iterdir() if path.name.startswith("."))
     return []

@@ -42,7 +42,9 @@ def compress_stream(path: Path) -> int:
             raise StreamError(f"{path.name} is empty: there is nothing to compress")
         with _temporary_file(f".{sealed}", folder) as (name, target):
             digest = sha256()
-            for piece in compressed_frames(_hashed(read_pieces(FileSource(file)), digest.update)):
+            for piece in compressed_frames(
+                _hash_pieces(read_pieces(FileSource(file)), digest.update)
+            ):
                 write_all(target, piece)
             os.fsync(target)
             if (
@@ -108,7 +110,7 @@ def _write_plain(content: ByteSource, plain: str, folder: int) -> None:
     os.fsync(folder)
 
 
-def _hashed(pieces: Iterator[bytes], update: Callable[[bytes], object]) -> Iterator[bytes]:
+def _hash_pieces(pieces: Iterator[bytes], update: Callable[[bytes], object]) -> Iterator[bytes]:
     for piece in pieces:
         update(piece)
         yield piece

@@ -99,7 +99,7 @@ def head_after(event: Event) -> Head:
 def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
     data = _encoded_directly(payload)
     if data is None or len(data) > BLOB_LIMIT or may_contain_reference(data):
-        fields = {name: _built(getattr(payload, name)) for name in payload.__struct_fields__}
+        fields = {name: _to_builtins(getattr(payload, name)) for name in payload.__struct_fields__}
         built = encode_value(fields)
         data = _JSON.encode(built)
         if len(data) > BLOB_LIMIT or may_contain_reference(data):
@@ -115,11 +115,11 @@ def _encoded_directly(payload: Payload) -> bytes | None:
     return None
 
 
-def _built(value: Any) -> Any:
+def _to_builtins(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value, str_keys=True, enc_hook=repr)
     if type(value) is tuple:
-        return [_built(item) for item in value]
+        return [_to_builtins(item) for item in value]
     return value
 
 

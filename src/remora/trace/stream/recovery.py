@@ -43,7 +43,7 @@ def check_stream(file: int, path: Path) -> StreamContents:
         size = line.offset + line.size + 1
         if _NOTE in raw:
             quarantines |= _recorded_quarantines(raw)
-    last = _decoded(raw, head, path)
+    last = _decode_event(raw, head, path)
     return StreamContents(
         head=head, last=last, size=size, torn=torn, quarantines=frozenset(quarantines)
     )
@@ -65,7 +65,7 @@ def quarantine_tail(
         if quarantine not in contents.quarantines
     )
     quarantine = next(new)
-    while (found := _unrecorded(quarantine, folder, file, contents)) is not None:
+    while (found := _unrecorded_recovery(quarantine, folder, file, contents)) is not None:
         notes.append(found)
         quarantine = next(new)
     if contents.torn:
@@ -73,7 +73,7 @@ def quarantine_tail(
     return tuple(notes)
 
 
-def _unrecorded(
+def _unrecorded_recovery(
     quarantine: str, folder: int, file: int, contents: StreamContents
 ) -> Recovered | None:
     """Return the event of a killed recovery's file, unless it is part of the present tail."""
@@ -114,7 +114,7 @@ def _check_torn(line: Line, head: Head, path: Path) -> None:
         )
 
 
-def _decoded(raw: bytes, head: Head, path: Path) -> Event | None:
+def _decode_event(raw: bytes, head: Head, path: Path) -> Event | None:
     if not head.count:
         return None
     with suppress(ValueError, RecursionError):

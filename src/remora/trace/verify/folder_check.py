@@ -57,7 +57,7 @@ class _FolderCheck:
         for anchor in saved:
             self._saved.setdefault((anchor.kind, anchor.id), []).append(anchor)
         self._signer = signer
-        self._expired = _expired(folder)
+        self._expired_heads = _expired_heads(folder)
         self._runs: dict[str, _RunRead] = {}
 
     def verify(self) -> list[StreamReport]:
@@ -86,7 +86,7 @@ class _FolderCheck:
             for agent_id, known in read.anchors.anchors.items()
             for anchor in known
             if anchor.ends_job and anchor.head.count and self._folder.find_agent(agent_id) is None
-            if ("agent", agent_id) not in self._expired
+            if ("agent", agent_id) not in self._expired_heads
         ]
         problems = sorted([*read.report.problems, *lost], key=lambda problem: problem.line)
         return msgspec.structs.replace(read.report, problems=tuple(problems))
@@ -94,13 +94,13 @@ class _FolderCheck:
     def agent(self, path: Path) -> StreamReport:
         run_id = _run_id(path) or self._run_that_names(stream_id(path))
         report = self._agent(path, run_id)
-        if any(problem.kind == "anchor" for problem in report.problems) and self._grown(run_id):
+        if any(problem.kind == "anchor" for problem in report.problems) and self._has_grown(run_id):
             report = self._agent(path, run_id)  # the run was appended to after it was read
         return report
 
     def _agent(self, path: Path, run_id: str | None) -> StreamReport:
         run = self._run_path(run_id)
-        removed = run is None and ("run", run_id) in self._expired
+        removed = run is None and ("run", run_id) in self._expired_heads
         return verify_stream(
             VerifyTarget(
                 path=path,
@@ -118,7 +118,7 @@ class _FolderCheck:
         for anchor in self._lost():
             if not self._has_expired(anchor):
                 missing.setdefault((anchor.kind, anchor.id), anchor)
-        return [_gone(anchor) for anchor in missing.values()]
+        return [_report_missing(anchor) for anchor in missing.values()]
 
     def _lost(self) -> Iterator[SavedAnchor]:
         for (kind, name), anchors in self._saved.items():
@@ -128,7 +128,7 @@ class _FolderCheck:
 
     def _has_expired(self, anchor: SavedAnchor) -> bool:
         """True if the stream was removed for its age, with this head or a later one."""
-        last = self._expired.get((anchor.kind, anchor.id))
+        last = self._expired_heads.get((anchor.kind, anchor.id))
         return last is not None and (last == anchor.head or last.count > anchor.count)
 
     def _run_path(self, run_id: str | None) -> Path | None:
@@ -158,7 +158,7 @@ class _FolderCheck:
             self._runs[path.name] = _RunRead(size, anchors, signatures, verify_stream(target))
         return self._runs[path.name]
 
-    def _grown(self, run_id: str | None) -> bool:
+    def _has_grown(self, run_id: str | None) -> bool:
         path = self._run_path(run_id)
         before = None if path is None else self._runs.get(path.name)
         if path is None or before is None or before.size == _size(path):
@@ -176,7 +176,7 @@ class _RunRead(NamedTuple):
     report: StreamReport
 
 
-def _gone(anchor: SavedAnchor) -> StreamReport:
+def _report_missing(anchor: SavedAnchor) -> StreamReport:
     of_run = anchor.kind == "run"
     detail = f"the stream is missing; {anchor.count} lines of it were anchored"
     return StreamReport(
@@ -188,7 +188,7 @@ def _gone(anchor: SavedAnchor) -> StreamReport:
     )
 
 
-def _expired(folder: TraceFolder) -> dict[tuple[str, str], Head]:
+def _expired_heads(folder: TraceFolder) -> dict[tuple[str, str], Head]:
     """Return last heads of expired streams, as far as the log is undamaged."""
     found: dict[tuple[str, str], Head] = {}
     with suppress(StreamDamaged, DiskError):

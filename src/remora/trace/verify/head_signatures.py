@@ -17,7 +17,7 @@ KEY_VARIABLE = "REMORA_SIGNING_KEY"
 ALGORITHM = "hmac-sha256"
 MIN_KEY_BYTES = 16
 """Minimum length of a key in bytes."""
-_MOST = 64 * 1024
+_MAX_KEY_FILE = 64 * 1024
 _SETTING = "check runner.memory.signing_key_file"
 _READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -105,6 +105,6 @@ def _read(path: Path) -> bytes:
                 raise ConfigError(
                     f"{path}: other users can read this signing key", hint=f"chmod 600 {path}"
                 )
-            return file.read(_MOST)
+            return file.read(_MAX_KEY_FILE)
     except OSError as error:
         raise DiskError(f"{path}: {error.strerror}", hint=_SETTING) from error

@@ -47,7 +47,7 @@ class ProjectionCheck:
                 self._history.append(event)
             self._packet = apply(self._packet, event.packet_delta)
         except Exception as error:  # noqa: BLE001 - see the class
-            self._found.add(line, "projection", f"cannot be folded: {_named(error)}")
+            self._found.add(line, "projection", f"cannot be folded: {_error_text(error)}")
 
     def _start(self, line: int, start: AgentStart) -> None:
         unknown = version_problem(start.fold, start.trim)
@@ -61,7 +61,7 @@ class ProjectionCheck:
         if (named := decision_hash(payload)) is None:
             return
         digest, steps = named
-        trimmed, found = self._trimmed(packet, steps)
+        trimmed, found = self._trim_packet(packet, steps)
         if found != digest:
             self._found.add(
                 line, "projection", f"the packet after {steps} trims is {found[:12]}…, not {digest}"
@@ -69,7 +69,7 @@ class ProjectionCheck:
         elif isinstance(payload, ModelRequest):
             self._compare_prompt(line, payload, trimmed)
 
-    def _trimmed(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
+    def _trim_packet(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
         """Return the packet as shown and its hash, cached for a turn's request and decision."""
         last = self._shown
         if last is None or last[0] is not packet or last[1] != steps:
@@ -87,11 +87,11 @@ class ProjectionCheck:
             messages = rendered.messages and [msgspec.to_builtins(m) for m in rendered.messages]
             same = (messages, rendered.prompt) == (request.messages, request.prompt)
         except Exception as error:  # noqa: BLE001 - see the class
-            self._found.add(line, "prompt", f"cannot be rendered: {_named(error)}")
+            self._found.add(line, "prompt", f"cannot be rendered: {_error_text(error)}")
             return
         if not same:
             self._found.add(line, "prompt", "the recorded prompt is not what the stream renders")
 
 
-def _named(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:200]}"

@@ -50,7 +50,12 @@ class SchemaCheck:
         self._check_seq(line, event)
         self._seq = event.seq + 1
         for detail in filter(
-            None, (self._envelope(event), self._identified(event), self._placed(event))
+            None,
+            (
+                self._envelope_problem(event),
+                self._identity_problem(event),
+                self._position_problem(event),
+            ),
         ):
             self._found.add(line, "schema", detail)
         return self._payload(line, event)
@@ -59,7 +64,7 @@ class SchemaCheck:
         if self._seq is not None and event.seq != self._seq:
             self._found.add(line, "seq", f"seq is {event.seq}, expected {self._seq}")
 
-    def _envelope(self, event: Event) -> str | None:
+    def _envelope_problem(self, event: Event) -> str | None:
         if event.v != VERSION:
             return f"unknown format version {event.v}"
         if _TIMESTAMP.fullmatch(event.timestamp) is None:
@@ -68,7 +73,7 @@ class SchemaCheck:
             return f"turn is {event.turn}"
         return None
 
-    def _identified(self, event: Event) -> str | None:
+    def _identity_problem(self, event: Event) -> str | None:
         identity = (event.run_id, event.agent_id, event.operation, event.node_id)
         if self._identity is None:
             self._identity = identity
@@ -79,7 +84,7 @@ class SchemaCheck:
                 return "agent_id, operation and node_id are not empty in a run's stream"
         return None if identity == self._identity else f"the event is of {identity}"
 
-    def _placed(self, event: Event) -> str | None:
+    def _position_problem(self, event: Event) -> str | None:
         first = RunStart.type if self._of_run else AgentStart.type
         foreign = _AGENT_TYPES if self._of_run else _RUN_TYPES
         if event.type in foreign and event.type != Recovered.type:

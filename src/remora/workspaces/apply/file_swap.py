@@ -256,7 +256,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             unlink_if_exists(folder, waiting)  # not swapped
             return ""
         if now != entry.result:  # the user edited or deleted it since: keep that
-            return self._keep(entry, folder, waiting, gone=now is None)
+            return self._keep(entry, folder, waiting, is_missing=now is None)
         try:
             return self._exchange_back(entry, folder, name, waiting)
         except FileNotFoundError:

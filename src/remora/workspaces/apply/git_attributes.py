@@ -5,7 +5,7 @@ from pathlib import Path
 
 from remora.files.git import git_output
 
-_ASKED = ("filter", "working-tree-encoding", "ident")
+_ATTRIBUTES = ("filter", "working-tree-encoding", "ident")
 _OFF = ("unspecified", "unset")
 
 
@@ -16,7 +16,7 @@ def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, s
     """
     if not paths:
         return
-    words = ("check-attr", "-z", "--stdin", *_ASKED)
+    words = ("check-attr", "-z", "--stdin", *_ATTRIBUTES)
     query = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
     fields = git_output(root, *words, stdin=query).split(b"\0")[:-1]
     for at in range(0, len(fields), 3):

@@ -33,23 +33,23 @@ def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
         if (old_line, new_line) != (at_old, at_new):
             found.append(Hunk(at_old, old_line, tuple(new[at_new:new_line])))
         at_old, at_new = old_line + 1, new_line + 1
-    return _normalized(old, found)
+    return _normalize(old, found)
 
 
-def _normalized(old: _Lines, found: list[Hunk]) -> list[Hunk]:
+def _normalize(old: _Lines, found: list[Hunk]) -> list[Hunk]:
     """Move each hunk down as far as possible, and merge hunks that touch."""
     done: list[Hunk] = []
     for hunk in reversed(found):
-        moved = _moved_down(old, hunk, done[-1].start if done else len(old))
+        moved = _move_down(old, hunk, done[-1].start if done else len(old))
         while done and moved.end == done[-1].start:
             next_hunk = done.pop()
             moved = Hunk(moved.start, next_hunk.end, moved.lines + next_hunk.lines)
-            moved = _moved_down(old, moved, done[-1].start if done else len(old))
+            moved = _move_down(old, moved, done[-1].start if done else len(old))
         done.append(moved)
     return done[::-1]
 
 
-def _moved_down(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
+def _move_down(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
     start, end, lines = hunk.start, hunk.end, hunk.lines
     steps = 0
     if start == end:

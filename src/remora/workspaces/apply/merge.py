@@ -80,22 +80,22 @@ def _regions(left: Sequence[Hunk], right: Sequence[Hunk]) -> Iterator[_Region]:
     marked.sort(key=lambda item: (item[0].start, item[0].end, item[1]))
     region: list[tuple[Hunk, bool]] = []
     for item in marked:
-        if region and not any(_meet(item, other) for other in region):
-            yield _gathered(region)
+        if region and not any(_overlap(item, other) for other in region):
+            yield _as_region(region)
             region = []
         region.append(item)
     if region:
-        yield _gathered(region)
+        yield _as_region(region)
 
 
-def _gathered(region: list[tuple[Hunk, bool]]) -> _Region:
+def _as_region(region: list[tuple[Hunk, bool]]) -> _Region:
     our_part = [hunk for hunk, is_right in region if not is_right]
     their_part = [hunk for hunk, is_right in region if is_right]
     hunks = [*our_part, *their_part]
     return min(h.start for h in hunks), max(h.end for h in hunks), our_part, their_part
 
 
-def _meet(item: tuple[Hunk, bool], other: tuple[Hunk, bool]) -> bool:
+def _overlap(item: tuple[Hunk, bool], other: tuple[Hunk, bool]) -> bool:
     (one, side), (two, other_side) = item, other
     if side == other_side:
         return False

@@ -93,7 +93,7 @@ def _merge_patch(read_file: ReadFile, patch: FilePatch) -> FileWrite | None:
     result = patch.theirs
     merged = ours != patch.base
     if merged:
-        result = _merged(patch, ours)
+        result = _merge(patch, ours)
         if result == ours:
             return None  # the user's edit already includes it
     if ours is None:
@@ -120,7 +120,7 @@ def _read_user_file(tree: RootedFiles, path: str) -> tuple[bytes | None, int]:
     raise HostError(f"{path}: is a link or special file")
 
 
-def _merged(patch: FilePatch, ours: bytes | None) -> bytes:
+def _merge(patch: FilePatch, ours: bytes | None) -> bytes:
     if patch.base is None:
         raise HostError("already exists with other content")
     if ours is None:

@@ -83,15 +83,15 @@ def _mode_lines(
         lines = [f"old mode 100{committed_mode(old_mode):o}", f"new mode {now}"]
     else:
         return ""
-    names = f"{_quoted(f'a/{path}')} {_quoted(f'b/{path}')}"
+    names = f"{_quote_name(f'a/{path}')} {_quote_name(f'b/{path}')}"
     return "".join(f"{line}\n" for line in (f"diff --git {names}", *lines))
 
 
 def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     if before == after:
         return ""
-    old = "/dev/null" if before is None else _quoted(f"a/{path}")
-    new = "/dev/null" if after is None else _quoted(f"b/{path}")
+    old = "/dev/null" if before is None else _quote_name(f"a/{path}")
+    new = "/dev/null" if after is None else _quote_name(f"b/{path}")
     try:
         lines = _lines(before or b""), _lines(after or b"")
     except UnicodeDecodeError:
@@ -102,7 +102,7 @@ def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     return "".join(body) or f"--- {old}\n+++ {new}\n"
 
 
-def _quoted(path: str) -> str:
+def _quote_name(path: str) -> str:
     """Quote a name as git does: an ambiguous one is put in quotes, in ASCII."""
     if path.isprintable() and not _QUOTED & set(path):
         return path

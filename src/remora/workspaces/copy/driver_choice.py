@@ -21,7 +21,7 @@ from remora.workspaces.copy.workspace import Workspace, WorkspaceDriver
 
 OVERLAY = "overlay"
 _SECONDS = 30.0
-_KEPT, _GONE, _NEW = "pkg/kept", "pkg/gone/file", "new"
+_WRITTEN_FILE, _GONE, _NEW = "pkg/kept", "pkg/gone/file", "new"
 _WORK = """
 import os, shutil
 with open("pkg/kept") as kept:
@@ -80,27 +80,31 @@ def _overlay_problem(cache: Path) -> str:
 
 
 def _probe_base(folder: Path) -> BaseSnapshot:
-    for path in (_KEPT, _GONE):
+    for path in (_WRITTEN_FILE, _GONE):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).touch()
-    files = {path: BaseFile(sha256="", mode=0o644) for path in (_KEPT, _GONE)}
+    files = {path: BaseFile(sha256="", mode=0o644) for path in (_WRITTEN_FILE, _GONE)}
     return BaseSnapshot(root=folder, folder=folder, files=files, commit=None, differing=files)
 
 
 def _check_layer(workspace: Workspace) -> None:
     """Raise HostError if a layer behaves differently from a copy."""
     python = interpreter_paths(Path(sys.executable), trusted=True)
-    workspace.set_files({_KEPT: (_WRITTEN, 0o600)})
+    workspace.set_files({_WRITTEN_FILE: (_WRITTEN, 0o600)})
     if best_level() >= NAMESPACES:  # below, changes of a command are not private
         _run(workspace, Confinement(read=python, scratch=(workspace.tree,)))
-        if list(workspace.snapshot()) != [_KEPT]:
+        if list(workspace.snapshot()) != [_WRITTEN_FILE]:
             raise HostError("private changes of a command stayed in the layer")
     _run(workspace, Confinement(read=python, write=(workspace.tree,)))
     states = {path: state.sha256 for path, state in workspace.snapshot().items()}
-    written = workspace.read(_KEPT), workspace.read(_NEW)
-    if [*states] != [_NEW, _GONE, _KEPT] or states[_GONE] or written != (_WRITTEN * 2, _WRITTEN):
+    written = workspace.read(_WRITTEN_FILE), workspace.read(_NEW)
+    if (
+        [*states] != [_NEW, _GONE, _WRITTEN_FILE]
+        or states[_GONE]
+        or written != (_WRITTEN * 2, _WRITTEN)
+    ):
         raise HostError("changes of a command in the layer were not found there")
-    if any(workspace.base_bytes(path) for path in (_KEPT, _GONE)):
+    if any(workspace.base_bytes(path) for path in (_WRITTEN_FILE, _GONE)):
         raise HostError("writing in the layer changed the base")
 
 

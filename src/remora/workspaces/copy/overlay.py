@@ -90,14 +90,14 @@ class OverlayCopy:
                 path = prefix + name
                 other = folders if path in self._base.files else scan.files
                 if name not in there or path in other:
-                    yield from self._below(path)
+                    yield from self._files_below(path)
 
-    def _below(self, path: str) -> Iterator[str]:
+    def _files_below(self, path: str) -> Iterator[str]:
         """Yield the files of the base at or beneath a path."""
         if path in self._base.files:
             yield path
         for name in self._names.get(path + "/", ()):
-            yield from self._below(f"{path}/{name}")
+            yield from self._files_below(f"{path}/{name}")
 
 
 def _by_folder(files: Iterable[str]) -> _Names:

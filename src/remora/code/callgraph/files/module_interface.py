@@ -65,14 +65,16 @@ class _InterfaceBuilder:
     def __init__(self, file: IndexedFile) -> None:
         lowered = file.lowered
         self._file = file
-        self._scopes = _numbered(
+        self._scopes = _number_positions(
             n for n, s in enumerate(file.scopes) if file.is_module_level(s.parent)
         )
-        self._calls = _numbered(
+        self._calls = _number_positions(
             n for n, c in enumerate(lowered.calls) if file.is_module_level(c.scope)
         )
         containers = enumerate(lowered.containers)
-        self._containers = _numbered(n for n, c in containers if file.is_module_level(c.scope))
+        self._containers = _number_positions(
+            n for n, c in containers if file.is_module_level(c.scope)
+        )
         self._statements: dict[int, int] = {}
 
     def build(self) -> Any:
@@ -187,10 +189,10 @@ class _InterfaceBuilder:
             while (number := lowered.blocks[number].parent) >= 0:
                 used.add(number)
         groups = {lowered.blocks[number].group for number in used}
-        blocks = _numbered(
+        blocks = _number_positions(
             n for n, b in enumerate(lowered.blocks) if n in used or b.group in groups
         )
-        group = _numbered(sorted(groups))
+        group = _number_positions(sorted(groups))
         described = [
             (blocks.get(b.parent, _IN_FUNCTION), group[b.group], b.arms, b.flags)
             for b in (lowered.blocks[number] for number in blocks)
@@ -202,7 +204,7 @@ class _InterfaceBuilder:
         )
 
 
-def _numbered(numbers: Iterable[int]) -> dict[int, int]:
+def _number_positions(numbers: Iterable[int]) -> dict[int, int]:
     return {number: position for position, number in enumerate(numbers)}
 
 

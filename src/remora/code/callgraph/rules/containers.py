@@ -103,7 +103,7 @@ def _later_items(
     return found
 
 
-def _built(ctx: Context, level: int, value: Value, key: Any) -> Values:
+def _item_of_literal(ctx: Context, level: int, value: Value, key: Any) -> Values:
     _, path, number = value
     if (file := ctx.file(path)) is None:
         return EMPTY
@@ -161,7 +161,7 @@ def _pair(ctx: Context, level: int, value: Value, key: Any) -> Values:
     return ctx.read(("item", level, inner, None)) if key == 1 else EMPTY
 
 
-def _typed(_ctx: Context, _level: int, value: Value, _key: Any) -> Values:
+def _item_of_typed(_ctx: Context, _level: int, value: Value, _key: Any) -> Values:
     return exact_value(*value[1])
 
 
@@ -175,9 +175,9 @@ def _opaque(_ctx: Context, _level: int, _value: Value, _key: Any) -> Values:
 
 _ITEMS: dict[str, Callable[[Context, int, Value, Any], Values]] = {
     CONTAINER: _literal,
-    BUILT_CONTAINER: _built,
+    BUILT_CONTAINER: _item_of_literal,
     PAIR: _pair,
-    TYPED_CONTAINER: _typed,
+    TYPED_CONTAINER: _item_of_typed,
     VARIADIC: variadic_items,
     INSTANCE: _subscripted,
     SELF: _subscripted,

@@ -252,7 +252,7 @@ def _constant(_ctx: Context, _place: ProgramPoint, term: Any, _depth: int) -> Va
     return exact_value(OPAQUE, f"builtins.{term[1]}")
 
 
-def _entered(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
+def _evaluate_entered(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
     found = []
     for value, _ in evaluate(ctx, point, term[1], depth):
         found.append(ctx.read(("entered", point.level, value, bool(term[2]))))
@@ -290,6 +290,6 @@ _EVALUATORS: dict[int, Callable[[Context, ProgramPoint, Any, int], Values]] = {
     TEXT: lambda *_: exact_value(OPAQUE, "builtins.str"),
     CONSTANT: _constant,
     STAR: _element,
-    ENTERED: _entered,
+    ENTERED: _evaluate_entered,
     INSTANCE: _instance,
 }

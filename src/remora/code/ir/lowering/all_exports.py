@@ -45,15 +45,15 @@ def _evaluate(builder: IRBuilder, node: ast.expr) -> list[Export] | None:
     """Return names, and modules whose `__all__` is included; None if any part is unknown."""
     match node:
         case ast.List(elts) | ast.Tuple(elts) | ast.Set(elts):
-            return _joined([_item(builder, item) for item in elts])
+            return _concatenate([_item(builder, item) for item in elts])
         case ast.BinOp(left, ast.Add(), right):
-            return _joined([_evaluate(builder, each) for each in _summands(left, right)])
+            return _concatenate([_evaluate(builder, each) for each in _summands(left, right)])
         case ast.Call(ast.Name(name), [given]) if name in _COPY_FUNCTIONS:
             return _evaluate(builder, given)
         case ast.Name(name):
-            return _one(_imported_module(builder, name, of=_NAME))
+            return _as_list(_imported_module(builder, name, of=_NAME))
         case ast.Attribute(base, attr) if attr == _NAME:
-            return _one(_module(builder, base))
+            return _as_list(_module(builder, base))
     return None
 
 
@@ -76,12 +76,12 @@ def _item(builder: IRBuilder, item: ast.expr) -> list[Export] | None:
     return [item.value] if isinstance(item, ast.Constant) and isinstance(item.value, str) else None
 
 
-def _joined(parts: list[list[Export] | None]) -> list[Export] | None:
+def _concatenate(parts: list[list[Export] | None]) -> list[Export] | None:
     known = [part for part in parts if part is not None]
     return [each for part in known for each in part] if len(known) == len(parts) else None
 
 
-def _one(module: _Module | None) -> list[Export] | None:
+def _as_list(module: _Module | None) -> list[Export] | None:
     return None if module is None else [module]
 
 

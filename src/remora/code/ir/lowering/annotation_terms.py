@@ -29,7 +29,7 @@ def _attribute(node: ast.Attribute, names: set[str], depth: int) -> Any:
 
 
 def _constant(node: ast.Constant, names: set[str], depth: int) -> Any:
-    return _quoted(node.value, names, depth - 1) if isinstance(node.value, str) else None
+    return _quoted_annotation(node.value, names, depth - 1) if isinstance(node.value, str) else None
 
 
 def _generic(node: ast.Subscript, names: set[str], depth: int) -> Any:
@@ -53,7 +53,7 @@ def _union(node: ast.BinOp, names: set[str], depth: int) -> Any:
     return (EITHER, left, right)
 
 
-def _quoted(text: str, names: set[str], depth: int) -> Any:
+def _quoted_annotation(text: str, names: set[str], depth: int) -> Any:
     text = text.strip()
     if text.isidentifier():
         names.add(text)
