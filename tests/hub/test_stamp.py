@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from remora.hub.stamp import Stamp, racy, stamp_of
+from remora.hub.stamp import Stamp, is_racy, stamp_of
 
 SECOND = 1_000_000_000
 
@@ -40,8 +40,8 @@ def test_a_rename_over_it_has_another_inode(tmp_path: Path) -> None:
 def test_young_and_future_files_are_racy() -> None:
     now = 100 * SECOND
     old = 98 * SECOND
-    assert not racy(Stamp(1, old, old, 7), now)
-    assert racy(Stamp(1, old, old + 1, 7), now)
-    assert racy(Stamp(1, old + 1, old, 7), now)
-    assert racy(Stamp(1, old, 200 * SECOND, 7), now)
-    assert racy(Stamp(1, 200 * SECOND, old, 7), now)
+    assert not is_racy(Stamp(1, old, old, 7), now)
+    assert is_racy(Stamp(1, old, old + 1, 7), now)
+    assert is_racy(Stamp(1, old + 1, old, 7), now)
+    assert is_racy(Stamp(1, old, 200 * SECOND, 7), now)
+    assert is_racy(Stamp(1, 200 * SECOND, old, 7), now)

@@ -17,7 +17,7 @@ from remora.bootstrap.hub_target import HubTarget, http_address, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.config.schema import Config
 from remora.errors import HubLocked
-from remora.hub.daemon.daemon import Daemon, Parts, Settings
+from remora.hub.daemon.daemon import Daemon, DaemonParts, DaemonSettings
 from remora.hub.daemon.link_scheduler import QUIET_S
 from remora.hub.daemon.logfile import log_to
 from remora.hub.daemon.query_threads import THREAD_NAME
@@ -74,12 +74,12 @@ def _end_unfinished() -> None:
         os._exit(0)
 
 
-def _opened(places: HubPaths, config: Config) -> Parts:
+def _opened(places: HubPaths, config: Config) -> DaemonParts:
     members = Members(places.root, config.exclude, file_limit=config.hub.file_limit)
     store = store_when_free(places)
     script_runner.load_all()
     analysis = ScriptedAnalysis()
-    return Parts(
+    return DaemonParts(
         store=store,
         indexer=indexer_of(places, store, members, analysis),
         open_watcher=lambda: open_watcher(places.root, members, marker=places.marker),
@@ -87,10 +87,12 @@ def _opened(places: HubPaths, config: Config) -> Parts:
     )
 
 
-def _settings(caller: Invocation, places: HubPaths, target: HubTarget) -> tuple[Settings, Config]:
+def _settings(
+    caller: Invocation, places: HubPaths, target: HubTarget
+) -> tuple[DaemonSettings, Config]:
     config = open_config(caller, places.root)
     quiet_s = _seconds(caller, _QUIET)
-    settings = Settings(
+    settings = DaemonSettings(
         sweep_seconds=config.hub.sweep_seconds,
         idle_stop_minutes=config.hub.idle_stop_minutes,
         memory_mb=config.hub.memory_mb,

@@ -14,7 +14,7 @@ from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.gc_tuning import tune_gc
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.index.indexer import FileError, Indexer, Refreshed
-from remora.hub.index_check import Verified, verify
+from remora.hub.index_check import IndexCheck, verify
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.process import control
@@ -118,7 +118,7 @@ def collect_hub(caller: Invocation, target: HubTarget) -> Collected:
         return Collected(store.gc(path for path in store.files() if path not in there))
 
 
-def verify_hub(caller: Invocation, target: HubTarget) -> Verified:
+def verify_hub(caller: Invocation, target: HubTarget) -> IndexCheck:
     """Update the index, then compare it with a fresh analysis of all files."""
     places = hub_paths_of(caller, target)
     index_hub(caller, target, lambda _done, _all: None)

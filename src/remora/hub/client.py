@@ -122,10 +122,10 @@ class HubClient:
         the root and from `folder`. Raises NotFound, UsageError (several nodes) and OutsideError (no
         daemon and no index).
         """
-        from remora.hub.lookup.find import Asked, find_node  # imports name parsing
+        from remora.hub.lookup.find import NameQuery, find_node  # imports name parsing
 
         place = self.root if folder is None else Path(folder)
-        return await find_node(Asked(name, self.root, place), self, self._ask_current)
+        return await find_node(NameQuery(name, self.root, place), self, self._ask_current)
 
     async def constructor(self, key: str) -> str | None:
         """Return the key of the `__init__` that a class uses; None for any other node."""

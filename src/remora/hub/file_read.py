@@ -15,7 +15,7 @@ import msgspec
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.hub.file_rules import FILE_LIMIT, too_large
-from remora.hub.stamp import Stamp, racy, stamp_of
+from remora.hub.stamp import Stamp, is_racy, stamp_of
 from remora.workspaces.file_syscalls import openat2
 from remora.workspaces.rooted_files import open_by_parts
 
@@ -124,5 +124,5 @@ def _open(root: int, path: bytes, flags: int) -> int:
 def _is_reliable(stamp: Stamp, now_ns: int) -> bool:
     """True if every write after `now_ns`, when the file was read, changes the Stamp."""
     if stamp.ctime_ns % _COARSE_NS == 0:  # perhaps a file system with timestamps in seconds
-        return not racy(stamp, now_ns)
+        return not is_racy(stamp, now_ns)
     return max(stamp.mtime_ns, stamp.ctime_ns) < now_ns - _TICK_NS

@@ -42,7 +42,7 @@ class Difference(NamedTuple):
     cold: Any
 
 
-class Verified(NamedTuple):
+class IndexCheck(NamedTuple):
     """Result of a check; `checked` is the number of nodes on either side."""
 
     ok: bool
@@ -50,7 +50,7 @@ class Verified(NamedTuple):
     differences: tuple[Difference, ...]
 
 
-def verify(root: Path, members: Members, view: Snapshot) -> Verified:
+def verify(root: Path, members: Members, view: Snapshot) -> IndexCheck:
     """Compare without writing. Raises DiskError if the root or the database cannot be read."""
     cold = MemorySnapshot(read_all(root, members.sweep(), limit=members.file_limit))
     keys = sorted({*view.keys(), *cold.keys()})
@@ -60,7 +60,7 @@ def verify(root: Path, members: Members, view: Snapshot) -> Verified:
     ]
     found += _links(keys, view, cold)
     found.sort(key=lambda difference: (difference.key, difference.field))
-    return Verified(not found, len(keys), tuple(found))
+    return IndexCheck(not found, len(keys), tuple(found))
 
 
 def _files(view: Snapshot, cold: Snapshot) -> Iterator[Difference]:

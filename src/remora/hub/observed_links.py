@@ -56,7 +56,7 @@ class HasFacts(Protocol):
         """Facts of the node itself."""
 
 
-class Seen(Protocol):
+class ObservedNodes(Protocol):
     """Current nodes, and everything ever observed of them."""
 
     def node(self, key: str) -> HasFacts | None:
@@ -72,24 +72,24 @@ class Seen(Protocol):
         """Return observed tests that entered the node."""
 
 
-def observed_callers(seen: Seen, key: str) -> tuple[Edge, ...]:
+def observed_callers(seen: ObservedNodes, key: str) -> tuple[Edge, ...]:
     """Return calls to the node by unchanged callers; the node itself may be gone."""
     return _sort_edges(_edge(seen, call, call.caller) for call in seen.calls_to(key))
 
 
-def observed_callees(seen: Seen, key: str) -> tuple[Edge, ...]:
+def observed_callees(seen: ObservedNodes, key: str) -> tuple[Edge, ...]:
     """Return calls by the node if it is unchanged; callees may be gone."""
     return _sort_edges(_edge(seen, call, call.callee) for call in seen.calls_from(key))
 
 
-def observed_tests(seen: Seen, key: str) -> tuple[Related, ...]:
+def observed_tests(seen: ObservedNodes, key: str) -> tuple[Related, ...]:
     """Return tests that entered the node and are unchanged."""
     tests = seen.tests_of(key)
     still = (test.id for test in tests if _unchanged_node(seen, test.test, test.anchor) is not None)
     return tuple(Related(id=each, tier="observed") for each in sorted(set(still)))
 
 
-def _edge(seen: Seen, call: ObservedCall, end: str) -> Edge | None:
+def _edge(seen: ObservedNodes, call: ObservedCall, end: str) -> Edge | None:
     if (caller := _unchanged_node(seen, call.caller, call.anchor)) is None:
         return None
     last = caller.line_start + caller.line_count - 1
@@ -98,7 +98,7 @@ def _edge(seen: Seen, call: ObservedCall, end: str) -> Edge | None:
     )
 
 
-def _unchanged_node(seen: Seen, key: str, anchor: str) -> NodeFacts | None:
+def _unchanged_node(seen: ObservedNodes, key: str, anchor: str) -> NodeFacts | None:
     node = seen.node(key)
     return node.facts if node is not None and anchor_of(node.facts) == anchor else None
 

@@ -10,7 +10,7 @@ from remora.hub.node import AnsweredNode, NodeState
 
 __all__ = [
     "MAX_BYTES",
-    "MOST_FOUND",
+    "MAX_FOUND",
     "PROTOCOL",
     "TYPES",
     "Answer",
@@ -50,7 +50,7 @@ __all__ = [
 PROTOCOL = 1
 MAX_BYTES = 1 << 20
 """Maximum request: bytes of a line without its end, or of an HTTP body."""
-MOST_FOUND = 10_000
+MAX_FOUND = 10_000
 """Maximum nodes of one search, whatever its `limit`."""
 
 Code = Literal[

@@ -8,7 +8,7 @@ _RACY_NS = 2_000_000_000
 
 
 class Stamp(NamedTuple):
-    """Equal Stamps mean equal bytes, unless the Stamp was `racy`."""
+    """Equal Stamps mean equal bytes, unless the Stamp was `is_racy`."""
 
     size: int
     mtime_ns: int
@@ -22,6 +22,6 @@ def stamp_of(about: os.stat_result) -> Stamp:
     return Stamp(about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
 
 
-def racy(stamp: Stamp, now_ns: int) -> bool:
+def is_racy(stamp: Stamp, now_ns: int) -> bool:
     """True if a later change may have the same Stamp: changed in the 2 s before, or the future."""
     return max(stamp.mtime_ns, stamp.ctime_ns) > now_ns - _RACY_NS

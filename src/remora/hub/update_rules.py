@@ -11,7 +11,7 @@ from remora.ids import MODULE, NodeKey, node_key
 ChangeKind = Literal["created", "modified", "deleted", "renamed"]
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class KnownFile(msgspec.Struct, frozen=True, kw_only=True):
     """Stored state of a file; without nodes if the file is new."""
 
     file_hash: str = ""
@@ -19,7 +19,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[NodeFacts, ...] = ()
 
 
-Analyse = Callable[[str, bytes, Known], FileFacts]
+Analyse = Callable[[str, bytes, KnownFile], FileFacts]
 """Analyse a file: raw path, bytes, stored state → facts."""
 
 
@@ -104,7 +104,7 @@ UpdateAction = (
 )
 
 
-def fingerprints(known: Known | FileFacts) -> Fingerprints:
+def fingerprints(known: KnownFile | FileFacts) -> Fingerprints:
     """Return the comparable state of stored or newly read facts."""
     module = known.nodes[0] if known.nodes else None
     return Fingerprints(

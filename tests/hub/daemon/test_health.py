@@ -15,7 +15,7 @@ from remora.hub.daemon.health import (
     memory_mb,
     release_memory,
 )
-from remora.hub.daemon.logfile import MOST_BYTES, log_to
+from remora.hub.daemon.logfile import MAX_BYTES, log_to
 
 
 def test_memory_is_measured_and_given_back() -> None:
@@ -83,7 +83,7 @@ def test_the_log_is_private_and_bounded(logged: Path) -> None:
     files = sorted(logged.parent.iterdir())
     assert [path.name for path in files] == ["hub.db.log", "hub.db.log.1"]
     for path in files:
-        assert path.stat().st_size <= MOST_BYTES + 2000
+        assert path.stat().st_size <= MAX_BYTES + 2000
         assert path.stat().st_mode & 0o777 == 0o600
 
 

@@ -290,7 +290,7 @@ def test_no_child_waits_with_what_cannot_be_stored(
             assert foresight.pid is None
 
     monkeypatch.setattr(module, "_RETRY_S", 3600.0)
-    monkeypatch.setattr(LinkScheduler, "_put", full)
+    monkeypatch.setattr(LinkScheduler, "_put_portion", full)
     asyncio.run(tried())
 
 

@@ -179,7 +179,7 @@ def test_an_answer_without_its_tests_is_not_kept(
 def test_what_questions_take_counts_among_what_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request_handler, "_MOST_KEPT", 10_000)
+    monkeypatch.setattr(request_handler, "_MAX_CACHED", 10_000)
 
     async def asked() -> None:
         async with open_house(tmp_path, monkeypatch) as house:

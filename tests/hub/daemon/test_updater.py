@@ -14,7 +14,7 @@ from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
-from remora.hub.update_rules import Known
+from remora.hub.update_rules import KnownFile
 from remora.hub.watch.factory import open_watcher
 
 
@@ -53,7 +53,7 @@ def test_of_many_changed_files_the_last_ones_too_are_read_in_one_pass(
         (root / path).write_text("def f(): ...\n")
     scripted: list[str] = []
 
-    def by_script(path: str, source: bytes, known: Known) -> FileFacts:
+    def by_script(path: str, source: bytes, known: KnownFile) -> FileFacts:
         scripted.append(path)
         return read_facts(path, source)
 

@@ -11,12 +11,12 @@ from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import ScriptError
 from remora.hub.index import script_runner
-from remora.hub.index.changed_facts import ScriptedAnalysis, carried_out
+from remora.hub.index.changed_facts import ScriptedAnalysis, run_actions
 from remora.hub.update_rules import (
     ComputeComplexity,
     ExtractSignatures,
     FindTests,
-    Known,
+    KnownFile,
     ScanImports,
     UpdateAction,
 )
@@ -151,7 +151,7 @@ def by_scripts(path: str, source: bytes) -> FileFacts:
     actions: list[UpdateAction] = [ExtractSignatures(direct.path, nodes), ScanImports(direct.path)]
     actions += [ComputeComplexity(direct.path, nodes[1:])] if nodes[1:] else []
     blank = msgspec.structs.replace(direct, nodes=tuple(unknown))
-    return carried_out(actions, direct, blank)
+    return run_actions(actions, direct, blank)
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -199,9 +199,9 @@ class Cart:
 """
 
 
-def known(source: bytes) -> Known:
+def known(source: bytes) -> KnownFile:
     facts = read_facts("cart.py", source)
-    return Known(file_hash=facts.file_hash, partial=facts.partial, nodes=facts.nodes)
+    return KnownFile(file_hash=facts.file_hash, partial=facts.partial, nodes=facts.nodes)
 
 
 def test_an_edit_gives_the_facts_of_the_file_as_it_is_now() -> None:

@@ -13,12 +13,12 @@ import pytest
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
-from remora.hub.index.indexer import Indexer, Look
+from remora.hub.index.indexer import ChangedPaths, Indexer
 from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.stamp import Stamp
 from remora.hub.store.hub_store import HubStore
-from remora.hub.update_rules import Known
+from remora.hub.update_rules import KnownFile
 
 
 def now() -> datetime:
@@ -30,11 +30,11 @@ class Project:
 
     def __init__(self, root: Path, db: Path) -> None:
         self.root = root
-        self.analysed: list[tuple[str, Known]] = []
+        self.analysed: list[tuple[str, KnownFile]] = []
         self.store = HubStore.open(db, root=root, clock=now)
         self.indexer = Indexer(root, self.store, Members(root), analyse=self.analyse, clock=now)
 
-    def analyse(self, path: str, source: bytes, known: Known) -> FileFacts:
+    def analyse(self, path: str, source: bytes, known: KnownFile) -> FileFacts:
         self.analysed.append((path, known))
         return read_facts(path, source)
 
@@ -73,12 +73,12 @@ def test_a_new_project_is_read_whole_and_then_not_again(project: Project) -> Non
     project.write("notes.txt", "def no(): ...\n")
 
     look = project.indexer.look()
-    assert look == Look(changed=("a.py", "pkg/b.py"), gone=())
+    assert look == ChangedPaths(changed=("a.py", "pkg/b.py"), gone=())
     done = project.indexer.refresh(look.changed, source="cold_start")
 
     assert len(done.changed) == 4
     assert project.names() == ["a.py:__module__", "a.py:f", "pkg/b.py:__module__", "pkg/b.py:g"]
-    assert project.indexer.look() == Look((), ())
+    assert project.indexer.look() == ChangedPaths((), ())
     assert project.indexer.refresh(look.changed, source="file_change").changed == ()
     assert [path for path, _ in project.analysed] == ["a.py", "pkg/b.py"]
     project.check()
@@ -145,7 +145,7 @@ def test_touched_files_are_read_and_nothing_is_written(project: Project) -> None
     for place in places:
         os.utime(place)
 
-    assert project.indexer.look() == Look((), ())
+    assert project.indexer.look() == ChangedPaths((), ())
     done = project.indexer.refresh([place.name for place in places], source="file_change")
 
     assert done.changed == ()
@@ -161,7 +161,7 @@ def test_files_that_are_gone_or_ignored_are_removed(project: Project) -> None:
     (project.root / "b.py").unlink()
     (project.root / ".gitignore").write_text("c.py\n")
 
-    assert project.indexer.look() == Look((), ("b.py", "c.py"))
+    assert project.indexer.look() == ChangedPaths((), ("b.py", "c.py"))
     project.catch_up()
 
     assert project.names() == []
@@ -300,7 +300,7 @@ def test_a_root_that_was_removed_is_no_empty_project(project: Project) -> None:
 
     assert project.names() == ["a.py:__module__", "a.py:f"]
     away.rename(project.root)
-    assert project.indexer.look() == Look((), ())
+    assert project.indexer.look() == ChangedPaths((), ())
 
 
 class Scripts:

@@ -10,7 +10,7 @@ import pytest
 
 from remora.code.file_analysis import read_facts
 from remora.hub.index import user_scripts
-from remora.hub.index.user_scripts import MOST_SCRIPTS, UserScripts
+from remora.hub.index.user_scripts import MAX_SCRIPTS, UserScripts
 from remora.pym import Script
 
 SOURCE = b'def total(items):\n    """Sum."""\n    return sum(items) if items else 0\n'
@@ -108,15 +108,15 @@ def test_a_script_that_runs_into_its_limits_is_given_up_until_it_is_changed(tmp_
 
 
 def test_many_that_run_into_their_limits_are_given_up_sooner(tmp_path: Path) -> None:
-    for number in range(MOST_SCRIPTS):
+    for number in range(MAX_SCRIPTS):
         script(tmp_path, f"loop{number}", "while True: pass")
     scripts = UserScripts(tmp_path)
     scripts.state()
     source = b"".join(b"def f%d(): ...\n" % number for number in range(6))
     told = [list(values.values()) for values in scripts.extras(read_facts("a.py", source)).values()]
     runs = ["not run any more" not in value["error"] for values in told for value in values]
-    assert sum(runs) < 2 * MOST_SCRIPTS
-    assert not any(runs[2 * MOST_SCRIPTS :])
+    assert sum(runs) < 2 * MAX_SCRIPTS
+    assert not any(runs[2 * MAX_SCRIPTS :])
 
 
 def test_slow_ones_are_given_up_when_others_have_waited_long_enough(
@@ -183,10 +183,10 @@ def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path) -> None:
 
 
 def test_odd_names_and_too_many_scripts_are_left_out(tmp_path: Path) -> None:
-    for number in range(MOST_SCRIPTS + 5):
+    for number in range(MAX_SCRIPTS + 5):
         script(tmp_path, f"s{number:02}", str(number))
     folder = tmp_path / ".remora/hub"
     (folder / "not a name.pym").write_text("1\n")
     (folder / "a\nb.pym").write_text("1\n")
     values = extra(UserScripts(tmp_path))
-    assert sorted(values) == [f"s{number:02}" for number in range(MOST_SCRIPTS)]
+    assert sorted(values) == [f"s{number:02}" for number in range(MAX_SCRIPTS)]

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from remora.hub.lookup.names import (
     AtLine,
-    called_so,
+    as_key,
+    full_keys,
     line_named,
+    matching_keys,
     queries,
-    unpasted,
-    whole_keys,
 )
 from remora.ids import MODULE, node_key
 
@@ -49,12 +49,12 @@ KEYS = [
     ],
 )
 def test_a_name_means_what_it_fits_best(name: str, meant: list[int]) -> None:
-    assert called_so(name, KEYS) == [KEYS[at] for at in meant]
+    assert matching_keys(name, KEYS) == [KEYS[at] for at in meant]
 
 
 def test_a_name_that_fits_several_equally_means_them_all() -> None:
     keys = [node_key("a.py", "A.run"), node_key("b.py", "B.run"), node_key("c.py", "run2")]
-    assert called_so("run", keys) == keys[:2]
+    assert matching_keys("run", keys) == keys[:2]
 
 
 @pytest.mark.parametrize(
@@ -67,24 +67,24 @@ def test_a_name_that_fits_several_equally_means_them_all() -> None:
     ],
 )
 def test_a_path_is_read_as_the_shell_in_a_folder_reads_it(name: str, first: str) -> None:
-    assert first in whole_keys(name, ROOT, ROOT / "src")
+    assert first in full_keys(name, ROOT, ROOT / "src")
     if name.startswith("."):
-        assert whole_keys(name, ROOT, ROOT / "src")[0] == first
+        assert full_keys(name, ROOT, ROOT / "src")[0] == first
 
 
 @given(st.text(), st.sampled_from(["", "src", "src/shop"]))
 def test_any_text_may_be_a_name(name: str, folder: str) -> None:
-    keys = whole_keys(name, ROOT, ROOT / folder)
+    keys = full_keys(name, ROOT, ROOT / folder)
     assert all(key.startswith("node:") for key in keys)
     assert all(query == query.strip() for query in queries(name, keys))
-    assert set(called_so(name, KEYS)) <= set(KEYS)
+    assert set(matching_keys(name, KEYS)) <= set(KEYS)
 
 
 @given(st.sampled_from(KEYS))
 def test_every_key_is_found_by_its_own_spelling(key: str) -> None:
-    assert whole_keys(key, ROOT, ROOT)[0] == key
+    assert full_keys(key, ROOT, ROOT)[0] == key
     plain = key.removeprefix("node:").removesuffix(f":{MODULE}")
-    assert whole_keys(plain, ROOT, ROOT)[0] == key
+    assert full_keys(plain, ROOT, ROOT)[0] == key
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_every_key_is_found_by_its_own_spelling(key: str) -> None:
     ],
 )
 def test_what_was_pasted_is_a_name(pasted: str, meant: str) -> None:
-    assert unpasted(pasted) == meant
+    assert as_key(pasted) == meant
 
 
 @pytest.mark.parametrize(

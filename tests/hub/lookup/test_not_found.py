@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.errors import DiskError
-from remora.hub.lookup.not_found import no_node
+from remora.hub.lookup.not_found import path_error
 
 PATHS = {"shop/cart.py", "shop/old/price.py"}
 
@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_why_a_path_leads_to_no_node(root: Path, name: str, message: str, hint: str) -> None:
-    error = no_node(name, root, root, PATHS)
+    error = path_error(name, root, root, PATHS)
     assert error is not None
     assert message in error.message
     assert hint in error.hint
@@ -42,13 +42,13 @@ def test_why_a_path_leads_to_no_node(root: Path, name: str, message: str, hint: 
 
 @pytest.mark.parametrize("name", ["shop/cart.py:f", "cart.py:f", "Cart.totl", "a:b", "::", "\0"])
 def test_another_name_is_none_of_its_business(root: Path, name: str) -> None:
-    assert no_node(name, root, root, PATHS) is None
+    assert path_error(name, root, root, PATHS) is None
 
 
 def test_a_file_that_may_not_be_read_is_told_so(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
-    error = no_node("shop/cart.py:f", root, root, PATHS)
+    error = path_error("shop/cart.py:f", root, root, PATHS)
     assert isinstance(error, DiskError)
     assert "cannot be read" in error.message

@@ -11,7 +11,7 @@ from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
 from remora.code.links import Edge
 from remora.errors import NotFound
-from remora.hub.lookup.not_found import near_pool
+from remora.hub.lookup.not_found import similar_keys
 from remora.hub.node import AnsweredNode, NodeState
 from remora.hub.observed_links import ObservedCall, ObservedTest, anchor_of
 from remora.hub.query import queries as module
@@ -231,10 +231,10 @@ def test_a_search_gives_key_type_and_signature(answers: NodeQueries) -> None:
 
 def test_among_very_many_names_those_like_the_wanted_one_are_compared() -> None:
     many = [f"node:a.py:zz{number}" for number in range(5000)]
-    pool = near_pool("node:b.py:Cart.totel", [*many, TOTAL])
+    pool = similar_keys("node:b.py:Cart.totel", [*many, TOTAL])
     assert len(pool) < 5000
     assert TOTAL in pool
-    assert near_pool("x", many[:10]) == many[:10]
+    assert similar_keys("x", many[:10]) == many[:10]
 
 
 def test_callers_are_told_where_tests_cannot_be_found_in_time(

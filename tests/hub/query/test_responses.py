@@ -48,7 +48,7 @@ def test_an_unknown_node(answers: NodeQueries) -> None:
 def test_no_limit_is_larger_than_the_protocols(
     answers: NodeQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(responses, "MOST_FOUND", 1)
+    monkeypatch.setattr(responses, "MAX_FOUND", 1)
     assert len(handle(Search(query="a.py", limit=50), answers)["nodes"]) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from remora.hub.node import UpdateSource
 from remora.hub.stamp import Stamp
-from remora.hub.store.batch import Applied, Batch, FileUpdate, packed
+from remora.hub.store.batch import Applied, Batch, FileUpdate, pack_update
 from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking
 from tests.hub.sources import facts_of
@@ -25,7 +25,7 @@ def store(db: Path) -> Iterator[HubStore]:
 
 
 def update_of(path: str, source: str, stamp: Stamp | None = None) -> FileUpdate:
-    return packed(facts_of(path, source), stamp)
+    return pack_update(facts_of(path, source), stamp)
 
 
 def put(

@@ -13,7 +13,7 @@ import pytest
 
 from remora.files.project_files import project_files
 from remora.hub.members.members import Members
-from remora.hub.stamp import Stamp, racy
+from remora.hub.stamp import Stamp, is_racy
 from remora.hub.watch.factory import open_watcher
 from remora.hub.watch.watcher_protocol import Watcher
 from tests.hub.watch.edits import Edits, git
@@ -48,7 +48,7 @@ class Follower:
         for path, stamp in stamps.items():
             if self._stamps.get(path) != (stamp, False):
                 self._read(path)
-                self._stamps[path] = (stamp, racy(stamp, now))
+                self._stamps[path] = (stamp, is_racy(stamp, now))
 
     def _read(self, path: str) -> None:
         self._stamps.pop(path, None)

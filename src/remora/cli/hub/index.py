@@ -18,7 +18,7 @@ from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, fit_line
 from remora.cli.hub.hub_options import place_options
-from remora.hub.index_check import Verified
+from remora.hub.index_check import IndexCheck
 from remora.text import escape_line
 
 _MAX_SHOWN = 20
@@ -164,7 +164,7 @@ def _about_links(made: Indexed, links: Links) -> Iterator[str]:
         yield "links: incomplete, files changed meanwhile; run `remora hub index --links`"
 
 
-def _differences(found: Verified) -> Iterator[str]:
+def _differences(found: IndexCheck) -> Iterator[str]:
     for each in found.differences[:_MAX_SHOWN]:
         yield escape_line(f"{each.key.removeprefix('node:')}: {each.field}")
         yield fit_line(f"    stored  {_short(each.stored)}")

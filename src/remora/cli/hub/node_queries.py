@@ -17,7 +17,7 @@ from remora.errors import OutsideError
 from remora.hub.client import HubClient
 from remora.hub.file_rules import FileRules
 from remora.hub.gc_tuning import tune_gc
-from remora.hub.lookup.find import FoundNode, unanswered
+from remora.hub.lookup.find import FoundNode, no_answer_error
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
@@ -72,7 +72,7 @@ class HubQuery:
     def _answered(self, asked: Coroutine[Any, Any, _Result | None]) -> _Result:
         answer = self._runner.run(asked)
         if answer is None:
-            raise unanswered()
+            raise no_answer_error()
         return answer
 
 

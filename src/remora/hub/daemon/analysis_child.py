@@ -16,7 +16,7 @@ import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
-from remora.hub.daemon.child_process import begin, framed, received
+from remora.hub.daemon.child_process import begin, frame_message, receive_message
 from remora.hub.gc_tuning import tune_gc
 
 _NODES = 1000
@@ -28,11 +28,11 @@ def main() -> None:
     limit = int(sys.argv[1])
     with suppress(ValueError, OSError):  # a lower limit is set already
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    while answers is not None and (body := received(sys.stdin.buffer)) is not None:
+    while answers is not None and (body := receive_message(sys.stdin.buffer)) is not None:
         path, source = msgspec.msgpack.decode(body, type=tuple[bytes, bytes])
         facts = read_facts(os.fsdecode(path), source)
         for part in (msgspec.structs.replace(facts, nodes=()), *_portions(facts.nodes)):
-            answers.write(framed(msgspec.msgpack.encode(part)))
+            answers.write(frame_message(msgspec.msgpack.encode(part)))
         answers.flush()
 
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
-from remora.hub.daemon.child_process import framed
+from remora.hub.daemon.child_process import frame_message
 from remora.hub.file_read import facts_without_nodes
 from remora.hub.process.spawn import FOLDER, command
 
@@ -68,7 +68,7 @@ class AnalysisPool:
         child = await self._running_child()
         assert child.stdin is not None
         assert child.stdout is not None
-        child.stdin.write(framed(msgspec.msgpack.encode((os.fsencode(path), source))))
+        child.stdin.write(frame_message(msgspec.msgpack.encode((os.fsencode(path), source))))
         await child.stdin.drain()
         facts = _facts.decode(await _part(child.stdout))
         nodes: list[NodeFacts] = []

@@ -22,12 +22,12 @@ def begin() -> BinaryIO | None:
     return messages
 
 
-def framed(body: bytes) -> bytes:
+def frame_message(body: bytes) -> bytes:
     """Return a message with its length before it."""
     return len(body).to_bytes(_LENGTH, "big") + body
 
 
-def received(stream: BinaryIO) -> bytes | None:
+def receive_message(stream: BinaryIO) -> bytes | None:
     """Return the next message; None at the end."""
     head = stream.read(_LENGTH)
     return stream.read(int.from_bytes(head, "big")) if len(head) == _LENGTH else None

@@ -37,7 +37,7 @@ _WATCH_AGAIN_S = 15.0
 _log = logging.getLogger("remora.hub")
 
 
-class Parts(NamedTuple):
+class DaemonParts(NamedTuple):
     """The parts of a daemon that its caller makes."""
 
     store: HubStore
@@ -47,7 +47,7 @@ class Parts(NamedTuple):
     """Returns, after each change, a function that finds the further nodes it affects."""
 
 
-class Settings(NamedTuple):
+class DaemonSettings(NamedTuple):
     """`http` is a loopback address and a port, 0 for a free one."""
 
     sweep_seconds: int
@@ -65,7 +65,7 @@ class Settings(NamedTuple):
 class Daemon:
     """Runs once. The caller holds the lock of the database."""
 
-    def __init__(self, places: HubPaths, settings: Settings, ownership: OwnerLock) -> None:
+    def __init__(self, places: HubPaths, settings: DaemonSettings, ownership: OwnerLock) -> None:
         self._places = places
         self._settings = settings
         self._ownership = ownership
@@ -77,7 +77,7 @@ class Daemon:
         self._watched_at = time.monotonic()
         self._released = False
 
-    async def run(self, parts: Parts, ready: Callable[[StatusResult], None]) -> Outcome:
+    async def run(self, parts: DaemonParts, ready: Callable[[StatusResult], None]) -> Outcome:
         """Answer requests until stopped or a restart is better. Raises OutsideError."""
         loop = asyncio.get_running_loop()
         self._outcome = loop.create_future()
@@ -98,7 +98,7 @@ class Daemon:
             await self._shut_down(tasks)
             self._rebuild_damaged(parts.store)
 
-    def _compose(self, parts: Parts) -> None:
+    def _compose(self, parts: DaemonParts) -> None:
         places = self._places
         self._parts = parts
         self._known = DaemonStatus(parts.store, places)

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from remora.errors import HubDamaged, RemoraError
-from remora.hub.daemon.child_process import begin, framed, received
+from remora.hub.daemon.child_process import begin, frame_message, receive_message
 from remora.hub.daemon.health import memory_mb
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.gc_tuning import tune_gc
@@ -22,9 +22,9 @@ from remora.hub.gc_tuning import tune_gc
 GO = b"go"
 FULL, UNREADABLE, DAMAGED = 3, 4, 5
 """Exit codes of an unfinished round."""
-MOST_MB = 600
+MAX_MB = 600
 """MiB of resident memory up to which it continues with the next file."""
-ROOM_MB = 150
+EXTRA_MB = 150
 """MiB that it may use beyond the project's files."""
 _ADDRESS_SPACE = 4 << 30  # bytes of address space: a file that needs more cannot be linked
 
@@ -38,13 +38,13 @@ def main() -> int:
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
     try:
         about = begin_round(Path(sys.argv[1]))
-        messages.write(framed(msgspec.msgpack.encode(about.beginning)))
+        messages.write(frame_message(msgspec.msgpack.encode(about.beginning)))
         messages.flush()
-        if received(sys.stdin.buffer) != GO:
+        if receive_message(sys.stdin.buffer) != GO:
             return 0
-        limit = max(MOST_MB, (memory_mb() or 0) + ROOM_MB)
+        limit = max(MAX_MB, (memory_mb() or 0) + EXTRA_MB)
         for portion in find_links(about):
-            messages.write(framed(msgspec.msgpack.encode(portion)))
+            messages.write(frame_message(msgspec.msgpack.encode(portion)))
             messages.flush()
             if (memory_mb() or 0) > limit:
                 return FULL
@@ -52,6 +52,6 @@ def main() -> int:
         return DAMAGED
     except RemoraError:
         return UNREADABLE
-    messages.write(framed(b""))
+    messages.write(frame_message(b""))
     messages.flush()
     return 0

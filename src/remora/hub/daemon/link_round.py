@@ -9,7 +9,7 @@ from remora.code.callgraph.incremental import AliasDigest, invalidated
 from remora.code.callgraph.linker import Linker
 from remora.errors import RemoraError
 from remora.hub.store.link_reader import encode_reads, link_state
-from remora.hub.store.link_writer import Beginning, CarriedRow, LinkRow, Portion, Unlinked
+from remora.hub.store.link_writer import CarriedRow, LinkRow, Portion, RoundStart, Unlinked
 from remora.ids import split_node_key
 from remora.text import exception_summary
 
@@ -20,7 +20,7 @@ _AT_ONCE = 200
 class LinkRound(NamedTuple):
     """The message before a round begins, and the nodes whose links are missing (by path)."""
 
-    beginning: Beginning
+    beginning: RoundStart
     todo: Mapping[str, list[str]]
     new_linker: Callable[[], Linker]
     carried: set[str]
@@ -52,7 +52,7 @@ def begin_round(db: Path) -> LinkRound:
     for key in missing:
         todo.setdefault(split_node_key(key)[0], []).append(key)
     rows = tuple(_carried_row(key, now) for key, now in renewed.items() if key not in uncarried)
-    beginning = Beginning(base, tuple(stale), rows, tuple(uncarried))
+    beginning = RoundStart(base, tuple(stale), rows, tuple(uncarried))
     return LinkRound(beginning, todo, new_linker, carried.keys() - uncarried)
 
 

@@ -13,11 +13,11 @@ import msgspec
 
 from remora.errors import HubDamaged, RemoraError
 from remora.hub.daemon import link_child
-from remora.hub.daemon.child_process import framed
+from remora.hub.daemon.child_process import frame_message
 from remora.hub.daemon.updater import Updater
 from remora.hub.process.spawn import FOLDER, command
 from remora.hub.store.hub_store import HubStore
-from remora.hub.store.link_writer import Beginning, Portion, Unlinked
+from remora.hub.store.link_writer import Portion, RoundStart, Unlinked
 
 QUIET_S = 2.0
 """Seconds without a change before a round begins."""
@@ -27,7 +27,7 @@ _PAUSE_S = 0.05
 _OVERTAKEN_S = 0.5
 _MAX_LISTED = 5
 _MAX_STDERR = 2_000  # the end of a traceback
-_beginning = msgspec.msgpack.Decoder(Beginning)
+_beginning = msgspec.msgpack.Decoder(RoundStart)
 _portion = msgspec.msgpack.Decoder(Portion)
 _log = logging.getLogger("remora.hub")
 _T = TypeVar("_T")
@@ -115,7 +115,7 @@ class LinkScheduler:
         if not await self._write_in_thread(lambda: self._store.links().begin(beginning)):
             await asyncio.sleep(_OVERTAKEN_S)
             return
-        child.stdin.write(framed(link_child.GO))
+        child.stdin.write(frame_message(link_child.GO))
         await child.stdin.drain()
         failed: list[Unlinked] = []
         while body := await self._next(child):

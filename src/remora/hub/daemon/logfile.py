@@ -6,7 +6,7 @@ import os
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """Maximum bytes of one file; there are two."""
 _FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 
@@ -28,7 +28,7 @@ def log_to(path: Path | None) -> None:
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
         try:
-            handler = _PrivateFile(path, maxBytes=MOST_BYTES, backupCount=1)
+            handler = _PrivateFile(path, maxBytes=MAX_BYTES, backupCount=1)
         except OSError:
             handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter(_FORMAT))

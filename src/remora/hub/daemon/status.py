@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from remora.hub.daemon.updater import Updater
-from remora.hub.process.hub_paths import HubPaths, shown
+from remora.hub.process.hub_paths import HubPaths, display_path
 from remora.hub.protocol import StatusResult
 from remora.hub.store.hub_store import HubStore
 
@@ -33,16 +33,16 @@ class DaemonStatus:
         return StatusResult(
             running=True,
             pid=os.getpid(),
-            root=shown(self._places.root),
-            db=shown(self._places.db),
-            socket=shown(self._places.socket),
+            root=display_path(self._places.root),
+            db=display_path(self._places.db),
+            socket=display_path(self._places.socket),
             files=files,
             nodes=nodes,
             generation=self.generation,
             watcher=self.updater.watcher.kind if self.updater.watcher.healthy else "sweep",
             last_sweep=None if sweep is None else _rfc3339(sweep),
             http=self.http,
-            token_file=None if self.http is None else shown(self._places.token),
+            token_file=None if self.http is None else display_path(self._places.token),
         )
 
 

@@ -11,8 +11,8 @@ from remora.hub.query.queries import NodeQueries
 from remora.hub.update_rules import FindCallers, FindTests, UpdateAction
 from remora.ids import escape_path, node_key
 
-MOST_REACHED = 200
-MOST_ASKED = 30
+MAX_REACHED = 200
+MAX_SEARCHED = 30
 """Nodes searched for one change; a larger change affects nearly everything."""
 PATIENCE_S = 0.05
 """Seconds; later results are dropped: other requests wait, and a client only looks again."""
@@ -47,8 +47,8 @@ class _Search:
             found = self._links(self._now.callers, "callers", nodes)
             return [[link["key"], link["tier"]] for link in found]
 
-        nodes = action.nodes[:MOST_ASKED]
-        return script_runner.find_callers(nodes, MOST_REACHED, {"callers": callers})
+        nodes = action.nodes[:MAX_SEARCHED]
+        return script_runner.find_callers(nodes, MAX_REACHED, {"callers": callers})
 
     def tests(self, action: FindTests) -> tuple[str, ...]:
 
@@ -56,7 +56,7 @@ class _Search:
             found = self._links(self._now.tests, "tests", nodes)
             return [[_key_of(link["id"]), link["tier"]] for link in found]
 
-        keys = script_runner.find_tests(action.nodes[:MOST_ASKED], MOST_REACHED, {"tests": tests})
+        keys = script_runner.find_tests(action.nodes[:MAX_SEARCHED], MAX_REACHED, {"tests": tests})
         return tuple(key for key in keys if self._now.view.node(key) is not None)
 
     def _links(

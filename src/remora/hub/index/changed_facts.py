@@ -11,13 +11,13 @@ from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.errors import ScriptError
 from remora.hub.index import script_runner
-from remora.hub.index.script_runner import Head, Measured
+from remora.hub.index.script_runner import NodeComplexity, NodeHead
 from remora.hub.update_rules import (
     ChangeKind,
     ComputeComplexity,
     ExtractSignatures,
     FileChange,
-    Known,
+    KnownFile,
     RulesEngine,
     ScanImports,
     UpdateAction,
@@ -25,9 +25,9 @@ from remora.hub.update_rules import (
 )
 from remora.ids import MODULE
 
-MOST_NODES = 64
+MAX_NODES = 64
 """Maximum changed nodes of a file for the scripts; with more its facts are used directly."""
-MOST_TAKEN = 200
+MAX_ACTIONS = 200
 """Actions remembered for `taken`."""
 _log = logging.getLogger("remora.hub")
 
@@ -38,12 +38,12 @@ class ScriptedAnalysis:
     New, broken and wholly changed files need no scripts. A failing script is logged.
     """
 
-    def __init__(self, *, most_nodes: int = MOST_NODES) -> None:
+    def __init__(self, *, most_nodes: int = MAX_NODES) -> None:
         self._most_nodes = most_nodes
         self._engine = RulesEngine()
-        self._taken: deque[UpdateAction] = deque(maxlen=MOST_TAKEN)
+        self._taken: deque[UpdateAction] = deque(maxlen=MAX_ACTIONS)
 
-    def __call__(self, path: str, source: bytes, known: Known) -> FileFacts:
+    def __call__(self, path: str, source: bytes, known: KnownFile) -> FileFacts:
         """Return the facts of a file (raw path), given its stored state. Never raises."""
         facts = read_facts(path, source)
         actions = self._actions(facts, known)
@@ -53,7 +53,7 @@ class ScriptedAnalysis:
         if facts.partial or _most_nodes_of_action(actions) > self._most_nodes:
             return facts
         try:
-            return carried_out(actions, facts, facts)
+            return run_actions(actions, facts, facts)
         except ScriptError as failed:
             _log.error("%s: %s", facts.path, failed.message)
             return facts
@@ -64,7 +64,7 @@ class ScriptedAnalysis:
         self._taken.clear()
         return taken
 
-    def _actions(self, facts: FileFacts, known: Known) -> tuple[UpdateAction, ...]:
+    def _actions(self, facts: FileFacts, known: KnownFile) -> tuple[UpdateAction, ...]:
         kind: ChangeKind = "modified" if known.nodes else "created"
         change = FileChange(kind=kind, path=facts.path, now=fingerprints(facts))
         return self._engine.actions(change, fingerprints(known) if known.nodes else None)
@@ -75,7 +75,7 @@ def _most_nodes_of_action(actions: Iterable[UpdateAction]) -> int:
     return max((len(action.nodes) for action in actions if isinstance(action, own)), default=0)
 
 
-def carried_out(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFacts) -> FileFacts:
+def run_actions(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFacts) -> FileFacts:
     """Return `into` with the scripts' results for the actions' nodes. Raises ScriptError."""
     hosts = _Hosts(facts)
     nodes = {node.qualname: node for node in into.nodes}
@@ -97,7 +97,7 @@ def _run_script(action: UpdateAction, hosts: "_Hosts") -> Iterator[tuple[str, di
         yield from map(_by_qualname, measured)
 
 
-def _by_qualname(found: Head | Measured) -> tuple[str, dict[str, Any]]:
+def _by_qualname(found: NodeHead | NodeComplexity) -> tuple[str, dict[str, Any]]:
     changes = msgspec.structs.asdict(found)
     return changes.pop("qualname"), changes
 
@@ -108,17 +108,17 @@ class _Hosts:
 
     def definitions(self, nodes: list[str]) -> list[dict[str, Any]]:
         """Return the heads of nodes by qualname, including the module's."""
-        return [_pick_fields(self._nodes[name], Head) for name in nodes]
+        return [_pick_fields(self._nodes[name], NodeHead) for name in nodes]
 
     def branches(self, nodes: list[str]) -> list[dict[str, Any]]:
         """Return the complexity of functions and classes."""
-        return [_pick_fields(self._nodes[name], Measured) for name in nodes]
+        return [_pick_fields(self._nodes[name], NodeComplexity) for name in nodes]
 
     def imports(self) -> list[str]:
         """Return what the module imports, by absolute names."""
         return list(self._nodes[MODULE].imports or ())
 
 
-def _pick_fields(node: NodeFacts, kind: type[Head | Measured]) -> dict[str, Any]:
+def _pick_fields(node: NodeFacts, kind: type[NodeHead | NodeComplexity]) -> dict[str, Any]:
     facts: dict[str, Any] = msgspec.to_builtins(node)
     return {name: facts[name] for name in kind.__struct_fields__}

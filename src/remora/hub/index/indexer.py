@@ -14,11 +14,11 @@ from remora.errors import DiskError
 from remora.hub.file_read import Content, Reader, facts_of, open_reader
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
-from remora.hub.stamp import racy
-from remora.hub.store.batch import Batch, FileUpdate, packed
+from remora.hub.stamp import is_racy
+from remora.hub.store.batch import Batch, FileUpdate, pack_update
 from remora.hub.store.file_rows import FileRow
 from remora.hub.store.hub_store import HubStore
-from remora.hub.update_rules import Analyse, Known
+from remora.hub.update_rules import Analyse, KnownFile
 from remora.ids import escape_path
 
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -26,7 +26,7 @@ _BATCH_FILES = 1024
 """Read before they are stored together, so that moves are recognised; bounds memory."""
 
 
-class Extras(Protocol):
+class ScriptValues(Protocol):
     """User scripts: `state` changes when they do, `extras` runs them."""
 
     def state(self) -> str:
@@ -36,7 +36,7 @@ class Extras(Protocol):
         """Return each script's value by node key."""
 
 
-class Look(NamedTuple):
+class ChangedPaths(NamedTuple):
     """Raw paths of changed files, and of stored files that are gone."""
 
     changed: tuple[str, ...]
@@ -64,12 +64,12 @@ class Refreshed(NamedTuple):
     rebuilt: bool = False
 
 
-def read_directly(path: str, source: bytes, known: Known) -> FileFacts:  # noqa: ARG001
+def read_directly(path: str, source: bytes, known: KnownFile) -> FileFacts:  # noqa: ARG001
     """Read a file regardless of its stored state: the simplest `Analyse`."""
     return read_facts(path, source)
 
 
-class NoExtras:
+class NoScriptValues:
     """A project without scripts of its own."""
 
     def state(self) -> str:
@@ -89,21 +89,21 @@ class Indexer:
         members: Members,
         *,
         analyse: Analyse = read_directly,
-        extras: Extras | None = None,
+        extras: ScriptValues | None = None,
         clock: Callable[[], datetime],
     ) -> None:
         self._root = root
         self._store = store
         self._members = members
         self._analyse = analyse
-        self._extras = extras or NoExtras()
+        self._extras = extras or NoScriptValues()
         self._clock = clock
 
     @property
     def file_limit(self) -> int:
         return self._members.file_limit
 
-    def look(self) -> Look:
+    def look(self) -> ChangedPaths:
         """Compare every file with its stored Stamp; by content if it differs or is recent."""
         began = time.time_ns()
         with self._open() as reader:
@@ -114,9 +114,12 @@ class Indexer:
                 for path, stamp in now.items()
                 if (row := rows.get(path)) is None
                 or row.extras != state
-                or ((row.stamp != stamp or racy(stamp, began)) and self._differs(reader, path, row))
+                or (
+                    (row.stamp != stamp or is_racy(stamp, began))
+                    and self._differs(reader, path, row)
+                )
             ]
-        return Look(tuple(sorted(changed)), tuple(sorted(rows.keys() - now.keys())))
+        return ChangedPaths(tuple(sorted(changed)), tuple(sorted(rows.keys() - now.keys())))
 
     def refresh(
         self,
@@ -145,7 +148,7 @@ class Indexer:
                 elif defer_over is not None and len(content.data) > defer_over:
                     work.deferred.append(path)
                 else:
-                    known = Known() if read is read_directly else self._store.known(path)
+                    known = KnownFile() if read is read_directly else self._store.known(path)
                     work.take(path, content, read(path, content.data, known))
             return work.finish()
 
@@ -186,7 +189,7 @@ class Indexer:
 class _Work:
     """State of one refresh: files read but not stored, and results."""
 
-    def __init__(self, store: HubStore, source: UpdateSource, extras: Extras) -> None:
+    def __init__(self, store: HubStore, source: UpdateSource, extras: ScriptValues) -> None:
         self.deferred: list[str] = []
         self._store = store
         self._source = source
@@ -224,7 +227,7 @@ class _Work:
         if facts.detail:
             self._errors.append(FileError(path, facts.detail))
         extra = self._extras.extras(facts) if self._state else {}
-        self._updates.append(packed(facts, content.stamp, extra=extra, extras=self._state))
+        self._updates.append(pack_update(facts, content.stamp, extra=extra, extras=self._state))
         self._size += len(content.data)
         if self._size > _BATCH_BYTES or len(self._updates) >= _BATCH_FILES:
             self._write()

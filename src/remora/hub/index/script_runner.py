@@ -25,7 +25,7 @@ _LIMITS = Limits(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NodeHead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Result of `extract_signatures` for a node."""
 
     qualname: str
@@ -35,21 +35,21 @@ class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bases: tuple[str, ...]
 
 
-class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NodeComplexity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Result of `compute_complexity` for a node."""
 
     qualname: str
     complexity: int
 
 
-def extract_signatures(nodes: tuple[str, ...], hosts: Hosts) -> list[Head]:
+def extract_signatures(nodes: tuple[str, ...], hosts: Hosts) -> list[NodeHead]:
     """Call the host's `definitions`. Raises ScriptError, like all of these."""
-    return _run("extract_signatures", {"nodes": nodes}, hosts, list[Head])
+    return _run("extract_signatures", {"nodes": nodes}, hosts, list[NodeHead])
 
 
-def compute_complexity(nodes: tuple[str, ...], hosts: Hosts) -> list[Measured]:
+def compute_complexity(nodes: tuple[str, ...], hosts: Hosts) -> list[NodeComplexity]:
     """Call the host's `branches`."""
-    return _run("compute_complexity", {"nodes": nodes}, hosts, list[Measured])
+    return _run("compute_complexity", {"nodes": nodes}, hosts, list[NodeComplexity])
 
 
 def scan_imports(hosts: Hosts) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from remora.pym import Limits, Script, load_source, one_line
 from remora.workspaces.rooted_files import RootedFiles
 
 FOLDER = ".remora/hub"
-MOST_SCRIPTS = 10
+MAX_SCRIPTS = 10
 VALUE_BYTES = 4096
 """Maximum bytes of one value, as JSON."""
 _SOURCE_BYTES = 64 * 1024
@@ -89,7 +89,7 @@ class UserScripts:
         named = sorted(pair for pair in stats if _NAME.fullmatch(pair[0].removesuffix(".pym")))
         return tuple(
             (name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-            for name, stat in named[:MOST_SCRIPTS]
+            for name, stat in named[:MAX_SCRIPTS]
         )
 
     def _read(self, name: str) -> bytes | HostError:

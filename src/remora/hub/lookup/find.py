@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from remora.errors import OutsideError, UsageError
-from remora.hub.lookup.names import called_so, line_named, queries, unpasted, whole_keys
-from remora.hub.lookup.not_found import no_node, unknown_node
+from remora.hub.lookup.names import as_key, full_keys, line_named, matching_keys, queries
+from remora.hub.lookup.not_found import path_error, unknown_node
 from remora.hub.node import AnsweredNode, NodeType
 from remora.ids import split_node_key
 
@@ -32,7 +32,7 @@ class Hub(Protocol):
     async def get_context(self, nodes: Iterable[str]) -> dict[str, AnsweredNode]: ...
 
 
-class Current(Protocol):
+class CurrentFiles(Protocol):
     """Nodes of the current files."""
 
     @property
@@ -49,11 +49,11 @@ class Current(Protocol):
         """Return the key of the node that an import by that name gives."""
 
 
-Aside = Callable[[Callable[[Current], Any]], Awaitable[Any]]
+Aside = Callable[[Callable[[CurrentFiles], Any]], Awaitable[Any]]
 """Query the current nodes in another thread."""
 
 
-class Asked(NamedTuple):
+class NameQuery(NamedTuple):
     """A name, with the project root and the user's current folder."""
 
     name: str
@@ -61,36 +61,33 @@ class Asked(NamedTuple):
     folder: Path
 
 
-async def find_node(name_query: Asked, hub: Hub, aside: Aside) -> FoundNode:
+async def find_node(lookup: NameQuery, hub: Hub, aside: Aside) -> FoundNode:
     """Return the node that a name means.
 
     Raises NotFound with the nearest names, UsageError (several nodes), OutsideError (no source).
     """
-    name_query = name_query._replace(name=unpasted(name_query.name))
-    name, root, folder = name_query
-    full_keys = whole_keys(name, root, folder)
-    for query in queries(name, full_keys):
+    lookup = lookup._replace(name=as_key(lookup.name))
+    name, root, folder = lookup
+    spellings = full_keys(name, root, folder)
+    for query in queries(name, spellings):
         answer = await hub.search(query, _MAX_FOUND)
         kinds = {n["key"]: n["node_type"] for n in answer["nodes"]} if answer else {}
-        meant = _first(full_keys, kinds) or called_so(name, kinds)
+        meant = _first(spellings, kinds) or matching_keys(name, kinds)
         if len(meant) == 1:
             return FoundNode(meant[0], kinds[meant[0]], _further_definitions(meant[0], kinds))
         if meant:
             raise UsageError(f"several nodes are called {name}", hint=_list_keys(meant))
     # a search ignores unprintable names, and needs a daemon or an index
-    if there := _first(full_keys, await hub.get_context(full_keys)):
+    if there := _first(spellings, await hub.get_context(spellings)):
         return FoundNode(there[0])
-    if (
-        elsewhere := await aside(lambda current: _find_outside_search(name_query, current))
-    ) is not None:
+    elsewhere = await aside(lambda current: _find_outside_search(lookup, current))
+    if elsewhere is not None:
         return FoundNode(elsewhere)
     is_answered = await hub.search(name, 1) is not None
-    raise await aside(
-        lambda current: _unknown_name_error(name_query, current, is_answered=is_answered)
-    )
+    raise await aside(lambda current: _unknown_name_error(lookup, current, is_answered=is_answered))
 
 
-def unanswered() -> OutsideError:
+def no_answer_error() -> OutsideError:
     """Return the error for a query without an answer."""
     return OutsideError(
         "no daemon is running and there is no index",
@@ -99,20 +96,20 @@ def unanswered() -> OutsideError:
     )
 
 
-def _find_outside_search(query: Asked, current: Current) -> str | None:
+def _find_outside_search(query: NameQuery, current: CurrentFiles) -> str | None:
     """Return the key for a line of a file, or for an imported name."""
     if (place := line_named(query.name)) is not None:
-        keys = whole_keys(place.path, query.root, query.folder)
+        keys = full_keys(place.path, query.root, query.folder)
         return current.at_line([split_node_key(key)[0] for key in keys], place.line)
     return None if ":" in query.name or "/" in query.name else current.imported(query.name)
 
 
-def _unknown_name_error(query: Asked, current: Current, *, is_answered: bool) -> Exception:
+def _unknown_name_error(query: NameQuery, current: CurrentFiles, *, is_answered: bool) -> Exception:
     name, root, folder = query
     keys = current.keys()
     paths = {split_node_key(key)[0] for key in keys}
-    wrong = no_node(name, root, folder, paths, limit=current.file_limit)
-    return wrong or (unknown_node(name, keys) if is_answered else unanswered())
+    wrong = path_error(name, root, folder, paths, limit=current.file_limit)
+    return wrong or (unknown_node(name, keys) if is_answered else no_answer_error())
 
 
 def _further_definitions(key: str, known: Iterable[str]) -> tuple[str, ...]:

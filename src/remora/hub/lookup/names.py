@@ -22,7 +22,7 @@ class AtLine(NamedTuple):
     line: int
 
 
-def unpasted(name: str) -> str:
+def as_key(name: str) -> str:
     """Return the name as a key: `a.py::TestX::test_y[1-2]` is `a.py:TestX.test_y`."""
     path, separator, inside = name.partition(".py::")
     if separator:
@@ -36,9 +36,9 @@ def line_named(name: str) -> AtLine | None:
     return None if found is None else AtLine(found["path"], int(found["line"]))
 
 
-def whole_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
+def full_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
     """Return the keys that `name` may spell, likeliest first, also as a path in `folder`."""
-    path, qualname = parted(name)
+    path, qualname = split_name(name)
     relative = _path_below_root(path, root, folder)
     paths = [path, escape_path(path)] if relative is None else [path, escape_path(path), relative]
     if path.startswith(("./", "../")):
@@ -54,7 +54,7 @@ def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
     return iter(dict.fromkeys(words))
 
 
-def called_so(name: str, keys: Iterable[str]) -> list[str]:
+def matching_keys(name: str, keys: Iterable[str]) -> list[str]:
     """Return the keys that match `name` best: by qualname, by dotted name, then by their ends."""
     plain = name.removeprefix("node:")
     known = list(keys)
@@ -71,7 +71,7 @@ def called_so(name: str, keys: Iterable[str]) -> list[str]:
     return next((found for found in tried if found), [])
 
 
-def parted(name: str) -> tuple[str, str]:
+def split_name(name: str) -> tuple[str, str]:
     """Split a name into path and qualname; without `:` it is a path."""
     path, _, qualname = name.removeprefix("node:").rpartition(":")
     return (path, qualname) if path else (qualname, MODULE)

@@ -8,7 +8,7 @@ from pathlib import Path
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import DiskError, NotFound, RemoraError
 from remora.hub.file_rules import FILE_LIMIT, too_large
-from remora.hub.lookup.names import parted
+from remora.hub.lookup.names import split_name
 from remora.ids import escape_path, split_node_key
 
 _PYTHON = (".py", ".pyi")
@@ -17,14 +17,14 @@ _MAX_LISTED, _LOOKED_AT = 3, 9
 _TEST_FOLDERS = {"tests", "test", "examples", "example", "docs", "bench", "benchmarks"}
 
 
-def no_node(
+def path_error(
     name: str, root: Path, folder: Path, paths: Collection[str], *, limit: int = FILE_LIMIT
 ) -> RemoraError | None:
     """Return the error for a path typed in `folder`; None for other names, and for project files.
 
     `paths`: all files as spelled in keys; empty if unknown.
     """
-    path, _ = parted(name)
+    path, _ = split_name(name)
     if "\0" in path or not path:
         return None
     places = [Path(os.path.abspath(place / path)) for place in (folder, root)]  # noqa: PTH100 (it may be a link)
@@ -87,7 +87,7 @@ def _outside_error(path: str, root: Path) -> NotFound:
 
 def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
     """Return the error for a name or key that is not among `keys`."""
-    near = _nearest_keys(name, near_pool(name, keys))
+    near = _nearest_keys(name, similar_keys(name, keys))
     listed = ", ".join(key.removeprefix("node:") for key in near)
     hint = f"did you mean {listed}?" if near else "`remora hub search WORD` looks for nodes"
     return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
@@ -104,7 +104,7 @@ def _is_test_or_example(key: str) -> bool:
     return not _TEST_FOLDERS.isdisjoint(split_node_key(key)[0].split("/")[:-1])
 
 
-def near_pool(name: str, keys: Iterable[str]) -> list[str]:
+def similar_keys(name: str, keys: Iterable[str]) -> list[str]:
     """Return all keys if few, else those sharing most letter pairs: comparing is slow."""
     known = list(keys)
     if len(known) <= _POOL_SIZE:

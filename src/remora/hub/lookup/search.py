@@ -15,14 +15,14 @@ class Rank(NamedTuple):
     key: str
 
 
-def words_of(query: str) -> list[bytes]:
+def split_words(query: str) -> list[bytes]:
     """Return the words of a query, with A to Z in lower case; their order does not matter."""
     return query.removeprefix("node:").encode("utf-8", "surrogatepass").lower().split()
 
 
-def best(keys: Iterable[str], query: str, limit: int) -> list[str]:
+def best_matches(keys: Iterable[str], query: str, limit: int) -> list[str]:
     """Return at most `limit` keys that contain every word of `query`, best first."""
-    words = words_of(query)
+    words = split_words(query)
     if not words or limit < 1:
         return []
     ranks = (rank for key in keys if (rank := _rank(key, words)) is not None)

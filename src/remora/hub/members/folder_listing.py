@@ -39,7 +39,7 @@ def list_folder(top: str, folder: str) -> Listing | None:
     return Listing(folder, folders, files, frozenset(marks))
 
 
-def look(top: str, path: str) -> os.stat_result | None:
+def lstat_below(top: str, path: str) -> os.stat_result | None:
     """Return the lstat of `path`; None if it is missing or inaccessible."""
     try:
         return os.lstat(f"{top}/{path}")
@@ -49,14 +49,14 @@ def look(top: str, path: str) -> os.stat_result | None:
 
 def is_folder(top: str, path: str) -> bool:
     """True if `path` is a folder and not a symbolic link."""
-    about = look(top, path)
+    about = lstat_below(top, path)
     return about is not None and st.S_ISDIR(about.st_mode)
 
 
 def marks_in(top: str, folder: str) -> frozenset[str]:
     """Return the marks in a folder without listing it."""
     prefix = f"{folder}/" if folder else ""
-    return frozenset(name for name in MARKS if look(top, prefix + name) is not None)
+    return frozenset(name for name in MARKS if lstat_below(top, prefix + name) is not None)
 
 
 def with_ancestors(folder: str) -> list[str]:

@@ -8,7 +8,7 @@ from remora.errors import OutsideError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import is_private
 from remora.hub.members.exclusion_rules import Rules, open_rules
-from remora.hub.members.folder_listing import MARKS, look, with_ancestors
+from remora.hub.members.folder_listing import MARKS, lstat_below, with_ancestors
 from remora.hub.members.outside_inputs import RememberedFile
 
 _MAX_DECISIONS = 500_000
@@ -68,7 +68,7 @@ class IgnoreCache:
             matters = self._known.pop(path, False) or self._is_in_excluded_folder(path) or matters
         for path in index.removed:
             self._known.pop(path, None)
-            there = look(self._top, path) is not None
+            there = lstat_below(self._top, path) is not None
             matters = there or self._is_in_excluded_folder(path) or matters
         return matters
 
@@ -179,7 +179,7 @@ class IgnoreCache:
 
 def _check_ignore_file(path: Path) -> None:
     """Raise OutsideError for a pipe, a device or a huge file: git would read it forever."""
-    about = look(str(path.parent), path.name)
+    about = lstat_below(str(path.parent), path.name)
     if about is None or st.S_IFMT(about.st_mode) in {st.S_IFLNK, st.S_IFDIR}:
         return
     if not st.S_ISREG(about.st_mode) or about.st_size > _MAX_BYTES:
@@ -189,5 +189,5 @@ def _check_ignore_file(path: Path) -> None:
 
 
 def _mode(top: str, path: str, kind: int) -> bool:
-    about = look(top, path)
+    about = lstat_below(top, path)
     return about is not None and st.S_IFMT(about.st_mode) == kind

@@ -8,7 +8,7 @@ from remora.hub.members.folder_listing import (
     Listing,
     is_folder,
     list_folder,
-    look,
+    lstat_below,
     marks_in,
     with_ancestors,
 )
@@ -129,14 +129,14 @@ class Walker:
                     before(place)
                 found.folders.add(place)
         for path in paths:
-            about = look(self._top, path)
+            about = lstat_below(self._top, path)
             if about is not None and st.S_ISREG(about.st_mode):
                 found.files[path] = stamp_of(about)
                 if unreadable or about.st_nlink > 1:
                     found.restless[path] = about.st_ino
 
     def _is_file(self, path: str, reachable: dict[str, bool]) -> bool:
-        about = look(self._top, path)
+        about = lstat_below(self._top, path)
         is_file = about is not None and st.S_ISREG(about.st_mode)
         return is_file and self._is_reachable(_folder_of(path), reachable)
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from remora.errors import OutsideError
 from remora.hub.file_rules import FILE_LIMIT
-from remora.hub.members.folder_listing import look
+from remora.hub.members.folder_listing import lstat_below
 from remora.hub.members.ignore_cache import IgnoreCache, RulesChanged
 from remora.hub.members.member_walk import Before, Walker, WalkResult
 from remora.hub.stamp import Stamp
@@ -76,7 +76,7 @@ class Members:
 
     def has_other_names(self, path: str) -> bool:
         """True if a file has hard links that may not be known yet."""
-        about = look(self._top, path)
+        about = lstat_below(self._top, path)
         if about is None or not st.S_ISREG(about.st_mode) or about.st_nlink == 1:
             return False
         return self._restless.get(path) != about.st_ino

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from remora.errors import DiskError, HubDamaged, OutsideError
 from remora.hub.process.addresses import read_addresses, remove
-from remora.hub.process.hub_paths import HubPaths, shown
+from remora.hub.process.hub_paths import HubPaths, display_path
 from remora.hub.process.request import ask
 from remora.hub.protocol import ChangedSince, Status, StatusResult, decode_status
 from remora.hub.store.owner_lock import owner
@@ -106,9 +106,9 @@ def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
     return StatusResult(
         running=pid is not None,
         pid=pid,
-        root=shown(places.root),
-        db=shown(places.db),
-        socket=shown(places.socket if pid is None else _address(places)),
+        root=display_path(places.root),
+        db=display_path(places.db),
+        socket=display_path(places.socket if pid is None else _address(places)),
         files=files,
         nodes=nodes,
         generation=generation,

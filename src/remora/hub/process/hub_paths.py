@@ -53,7 +53,7 @@ def hub_paths(
     )
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return a path for JSON: bytes that are not UTF-8 are replaced."""
     return os.fsencode(path).decode(errors="replace")
 

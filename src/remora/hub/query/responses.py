@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from remora.errors import NotFound
 from remora.hub.node import NodeState
 from remora.hub.protocol import (
-    MOST_FOUND,
+    MAX_FOUND,
     PROTOCOL,
     Callees,
     Callers,
@@ -24,7 +24,7 @@ from remora.hub.protocol import (
 from remora.hub.query.queries import NodeQueries
 
 
-class Control(Protocol):
+class DaemonControl(Protocol):
     """The daemon's own state, for requests that are not about nodes."""
 
     def status(self) -> Any:
@@ -43,9 +43,9 @@ _NODES: dict[type, Callable[[NodeQueries, Any], Any]] = {
     Callers: lambda answers, asked: answers.callers(asked.node, asked.depth),
     Callees: lambda answers, asked: answers.callees(asked.node, asked.depth),
     Tests: lambda answers, asked: answers.tests(asked.node, asked.depth),
-    Search: lambda answers, asked: answers.search(asked.query, min(asked.limit, MOST_FOUND)),
+    Search: lambda answers, asked: answers.search(asked.query, min(asked.limit, MAX_FOUND)),
 }
-_CONTROL: dict[type, Callable[[Control, Any], Any]] = {
+_CONTROL: dict[type, Callable[[DaemonControl, Any], Any]] = {
     Health: lambda _control, _asked: {"status": "ok", "protocol": PROTOCOL},
     Status: lambda control, _asked: control.status(),
     Subscribe: lambda _control, _asked: None,
@@ -55,7 +55,7 @@ _CONTROL: dict[type, Callable[[Control, Any], Any]] = {
 _AT_ONCE = frozenset({Health, Status, Subscribe, Invalidate})
 
 
-def handle(request: Request, over: NodeQueries | Control, *, suggest: bool = True) -> Any:
+def handle(request: Request, over: NodeQueries | DaemonControl, *, suggest: bool = True) -> Any:
     """Return a request's result. Raises NotFound; with `suggest` it names the nearest (slow)."""
     kind = type(request)
     if not isinstance(over, NodeQueries):

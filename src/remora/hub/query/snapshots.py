@@ -10,7 +10,7 @@ import msgspec
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.code.ir.model import LoweredFile
 from remora.code.pytest_model.reverse_links import KnownLinks
-from remora.hub.lookup.search import best
+from remora.hub.lookup.search import best_matches
 from remora.hub.node import UpdateSource
 from remora.hub.observed_links import ObservedCall, ObservedTest
 from remora.ids import split_node_key
@@ -112,7 +112,7 @@ class MemorySnapshot:
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
         facts = self._files.get(path)
-        return () if facts is None else tuple(just_read(facts, node) for node in facts.nodes)
+        return () if facts is None else tuple(unstored_node(facts, node) for node in facts.nodes)
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
         return search_keys(self, query, limit)
@@ -213,7 +213,7 @@ class OverlaidSnapshot:
         return now
 
 
-def just_read(facts: FileFacts, node: NodeFacts) -> StoredNode:
+def unstored_node(facts: FileFacts, node: NodeFacts) -> StoredNode:
     """Return a node without database values."""
     return StoredNode(
         facts=node,
@@ -233,5 +233,5 @@ def moved_at_most(before: NodeFacts, now: NodeFacts) -> bool:
 
 def search_keys(view: Snapshot, query: str, limit: int) -> list[StoredNode]:
     """Return the result of `Snapshot.search`, by scanning all keys."""
-    nodes = (view.node(key) for key in best(view.keys(), query, limit))
+    nodes = (view.node(key) for key in best_matches(view.keys(), query, limit))
     return [node for node in nodes if node is not None]

@@ -10,7 +10,7 @@ from remora.hub.file_rules import FileRules
 from remora.hub.members.members import Members
 from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
-from remora.hub.stamp import racy
+from remora.hub.stamp import is_racy
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import MODULE, escape_path, node_key, split_node_key
 
@@ -58,7 +58,7 @@ class CurrentNodes:
         moved = [
             path
             for path, stamp in now.items()
-            if path not in rows or rows[path].stamp != stamp or racy(stamp, began)
+            if path not in rows or rows[path].stamp != stamp or is_racy(stamp, began)
         ]
         return {**deleted, **read_all(self._root, moved, limit=self._members.file_limit)}
 

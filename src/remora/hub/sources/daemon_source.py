@@ -11,12 +11,12 @@ import msgspec
 from remora.errors import NotFound
 from remora.hub import protocol
 from remora.hub.process.addresses import read_addresses
-from remora.hub.process.hub_paths import HubPaths, shown
+from remora.hub.process.hub_paths import HubPaths, display_path
 from remora.hub.protocol import Answer, GetContext, GetNode, Health, Request, Status
 from remora.hub.server.socket_listener import is_ours
 from remora.hub.sources.source_answer import Busy, SourceAnswer
 
-MOST_ANSWERED = 1 << 26
+MAX_ANSWER_BYTES = 1 << 26
 """Maximum bytes of an answer line."""
 _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionError)
 
@@ -26,7 +26,7 @@ class DaemonSource:
 
     def __init__(self, root: Path, places: HubPaths | None, *, named: bool = False) -> None:
         """`named`: the user chose the socket, so no other one is tried."""
-        self._root = shown(root)
+        self._root = display_path(root)
         self._places = places
         self._named = named
 
@@ -57,7 +57,7 @@ class DaemonSource:
     async def _answer(self, place: Path, request: Request) -> Answer | None:
         if not _is_ours(place):
             return None
-        reader, writer = await asyncio.open_unix_connection(place, limit=MOST_ANSWERED)
+        reader, writer = await asyncio.open_unix_connection(place, limit=MAX_ANSWER_BYTES)
         try:
             if not is_ours(writer.get_extra_info("socket")):
                 return None

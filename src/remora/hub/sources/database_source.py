@@ -16,7 +16,7 @@ from remora.hub.query.responses import handle
 from remora.hub.query.snapshots import OutOfTimeError, OverlaidSnapshot, StoredNode
 from remora.hub.sources.file_source import SECONDS_PER_BYTE
 from remora.hub.sources.source_answer import Budget, SourceAnswer
-from remora.hub.stamp import racy
+from remora.hub.stamp import is_racy
 from remora.hub.store.file_rows import FileRow
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import escape_path
@@ -133,7 +133,7 @@ class DatabaseSource:
         with open_reader(self._root, self._members.file_limit) as reader:
             for path, stamp in now.items():
                 row = rows.get(path)
-                if row is not None and row.stamp == stamp and not racy(stamp, began):
+                if row is not None and row.stamp == stamp and not is_racy(stamp, began):
                     continue
                 if (facts := self._facts(reader, path, row, budget)) is _Skipped.TOO_LONG:
                     return None

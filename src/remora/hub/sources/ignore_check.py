@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from remora.hub.stamp import Stamp, racy, stamp_of
+from remora.hub.stamp import Stamp, is_racy, stamp_of
 
 
 class IgnoreFiles:
@@ -26,7 +26,7 @@ class IgnoreFiles:
                 moved |= self._known[folder] != now
             else:
                 stamps = (now, _stamp(self._root / folder))
-                moved |= any(stamp is not None and racy(stamp, self._since) for stamp in stamps)
+                moved |= any(stamp is not None and is_racy(stamp, self._since) for stamp in stamps)
             self._known[folder] = now
         if moved:
             self._since = started

@@ -25,7 +25,7 @@ class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):
     extras: str = ""
 
 
-def packed(
+def pack_update(
     facts: FileFacts,
     stamp: Stamp | None,
     *,

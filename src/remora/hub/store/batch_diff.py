@@ -67,7 +67,7 @@ class FileDifference(NamedTuple):
         return stored.partial != update.facts.partial or stored.extra != extra
 
 
-def differences(batch: Batch, before: Mapping[str, StoredFile]) -> list[FileDifference]:
+def find_differences(batch: Batch, before: Mapping[str, StoredFile]) -> list[FileDifference]:
     """Return the files of the batch with something to write; `before` is by path."""
     found = [
         FileDifference(update.facts.path, before.get(update.facts.path, UNKNOWN), update)

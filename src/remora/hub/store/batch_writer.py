@@ -11,7 +11,7 @@ from remora.code.file_facts import FileFacts
 from remora.hub.node import UpdateSource
 from remora.hub.store.batch_diff import FileDifference
 from remora.hub.store.file_rows import NODE_COLUMNS, StoredValues, node_values, stamp_values
-from remora.hub.store.ir_rows import Lowering
+from remora.hub.store.ir_rows import IrRows
 from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.uids import Identities
 
@@ -78,7 +78,7 @@ class BatchWriter:
         many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in removed])
         (last,) = run("SELECT coalesce(max(id), 0) FROM file_index").fetchone()
         files: list[tuple[Any, ...]] = []
-        facts = Lowering(self._connection)
+        facts = IrRows(self._connection)
         less: list[tuple[str, int | None]] = []
         mentions: list[tuple[str, int]] = []
         new = False

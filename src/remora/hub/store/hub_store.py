@@ -11,18 +11,18 @@ from remora.files.disposable_sqlite import transaction
 from remora.hub.observed_links import Observation
 from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Applied, Batch, FileUpdate
-from remora.hub.store.batch_diff import differences
+from remora.hub.store.batch_diff import find_differences
 from remora.hub.store.batch_writer import BatchWriter, log_changes
 from remora.hub.store.file_rows import FileRow, stamp_values
 from remora.hub.store.hub_database import sqlite_errors
 from remora.hub.store.link_writer import LinkWriter
-from remora.hub.store.observed_rows import news_of, tidy
+from remora.hub.store.observed_rows import compare_observation, delete_orphaned
 from remora.hub.store.previous_rows import PreviousRows
 from remora.hub.store.reader import SharedState, StoredSnapshot
 from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.uids import forget_old
 from remora.hub.store.writer_session import Clock, WriterSession
-from remora.hub.update_rules import Known
+from remora.hub.update_rules import KnownFile
 from remora.ids import escape_path, unescape_path
 
 _STAMPS_AT_ONCE = 256
@@ -88,17 +88,17 @@ class HubStore:
             with sqlite_errors(self._db):
                 return self._applied(batch, rebuilt=True)
 
-    def known(self, path: str) -> Known:
+    def known(self, path: str) -> KnownFile:
         """Return what is stored of a file (raw path), for comparison."""
         if (row := self._rows.get(path)) is None:
-            return Known()
+            return KnownFile()
         try:
             with sqlite_errors(self._db):
                 before = self._before.of(escape_path(path))
         except HubDamaged:  # repaired by the `apply` that follows
-            return Known()
+            return KnownFile()
         nodes = tuple(node.facts for node in before.nodes.values())
-        return Known(file_hash=row.file_hash, partial=before.partial, nodes=nodes)
+        return KnownFile(file_hash=row.file_hash, partial=before.partial, nodes=nodes)
 
     def check(self) -> bool:
         """Read everything; reset the database if that fails, so that all must be stored again."""
@@ -126,7 +126,7 @@ class HubStore:
     def record_observed(self, observation: Observation) -> Applied:
         """Store calls and tests observed in a test run."""
         with sqlite_errors(self._db):
-            news = news_of(self._connection, observation)
+            news = compare_observation(self._connection, observation)
             if keys := news.keys:
                 with transaction(self._connection):
                     news.write(self._connection)
@@ -144,7 +144,7 @@ class HubStore:
         self.apply(Batch(gone=tuple(paths), source="manual"))
         with sqlite_errors(self._db), transaction(self._connection):
             forget_old(self._connection, int(self._clock().timestamp()))
-            tidy(self._connection)
+            delete_orphaned(self._connection)
         return nodes
 
     def links(self) -> LinkWriter:
@@ -218,7 +218,7 @@ class HubStore:
     def _applied(self, batch: Batch, *, rebuilt: bool) -> Applied:
         paths = (*(update.facts.path for update in batch.updates), *batch.gone)
         before = {path: self._before.of(path) for path in paths if self._is_stored(path)}
-        changed = differences(batch, before)
+        changed = find_differences(batch, before)
         keys: tuple[str, ...] = ()
         if changed:
             writing = BatchWriter(

@@ -3,7 +3,7 @@
 import sqlite3
 
 
-class Lowering:
+class IrRows:
     """Collects IR rows and the previous IR of changed files, which shows outdated links."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:

@@ -52,7 +52,7 @@ class Portion(msgspec.Struct, frozen=True, array_like=True):
     failed: tuple[Unlinked, ...] = ()
 
 
-class Beginning(msgspec.Struct, frozen=True, array_like=True):
+class RoundStart(msgspec.Struct, frozen=True, array_like=True):
     """Start of a round with a new `base`: invalid links, new and deleted `carried` rows."""
 
     base: int
@@ -73,7 +73,7 @@ class LinkWriter:
         with sqlite_errors(self._path):
             return self._meta("links_of") == self._meta("lowered_since")
 
-    def begin(self, beginning: Beginning) -> bool:
+    def begin(self, beginning: RoundStart) -> bool:
         """Move the base; False, without a change, if the stored state is a newer one."""
         base = beginning.base
         with sqlite_errors(self._path), transaction(self._connection):

@@ -11,7 +11,7 @@ from remora.hub.observed_links import Observation, ObservedCall
 Row = tuple[str, str, str, str]
 
 
-class News(NamedTuple):
+class ObservationChanges(NamedTuple):
     """Changes that an observation makes to stored rows; empty if it has nothing new."""
 
     calls: tuple[Row, ...]
@@ -32,7 +32,9 @@ class News(NamedTuple):
         many("INSERT OR REPLACE INTO observed_calls VALUES (?, ?, ?, ?)", self.calls)
 
 
-def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
+def compare_observation(
+    connection: sqlite3.Connection, observation: Observation
+) -> ObservationChanges:
     """Compare one run with the stored rows: add calls, replace those of tests that ran."""
     now = {(each.node, each.id, each.test, each.anchor) for each in observation.tests}
     known = {
@@ -44,7 +46,7 @@ def news_of(connection: sqlite3.Connection, observation: Observation) -> News:
     stored = {row[:2] for row in now}
     removed = {row for row in known - now if row[1] in ran and row[:2] not in stored}
     calls = (_merged_row(connection, call) for call in _merge_calls(observation.calls))
-    return News(
+    return ObservationChanges(
         calls=tuple(row for row in calls if row is not None),
         tests=tuple(sorted(now - known)),
         no_more=tuple(sorted(removed)),
@@ -75,7 +77,7 @@ def _merged_row(connection: sqlite3.Connection, call: ObservedCall) -> Row | Non
     return None if row == known else row
 
 
-def tidy(connection: sqlite3.Connection) -> None:
+def delete_orphaned(connection: sqlite3.Connection) -> None:
     """Delete observations of nodes that are gone for good."""
     for table, column in (
         ("observed_calls", "caller"),

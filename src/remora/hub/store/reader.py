@@ -13,7 +13,7 @@ import msgspec
 
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, HubDamaged
-from remora.hub.lookup.search import best, words_of
+from remora.hub.lookup.search import best_matches, split_words
 from remora.hub.observed_links import ObservedCall, ObservedTest
 from remora.hub.query.snapshots import OutOfTimeError, StoredNode
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
@@ -112,14 +112,14 @@ class StoredSnapshot:
         return tuple(map(self._node, rows))
 
     def search(self, query: str, limit: int) -> list[StoredNode]:
-        if not (words := words_of(query)):
+        if not (words := split_words(query)):
             return []
-        # SQLite's `lower` handles only A to Z, like `words_of`
+        # SQLite's `lower` handles only A to Z, like `split_words`
         longest = max(words, key=len).decode("utf-8", "surrogatepass")
         if not longest.isprintable():
             return []
         rows = self._all("SELECT key FROM node_state WHERE instr(lower(key), ?)", longest)
-        nodes = map(self.node, best((row[0] for row in rows), query, limit))
+        nodes = map(self.node, best_matches((row[0] for row in rows), query, limit))
         return [node for node in nodes if node is not None]
 
     def keys(self) -> Iterator[str]:

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable
 
 from remora.hub.store.node_identity import NewNode
 
-KEPT_S = 60
+REMEMBER_S = 60
 """Seconds to remember a new node: a move may be reported in two parts, the new path first."""
-MOST = 20_000
+MAX_NODES = 20_000
 
 
 class RecentNodes:
@@ -18,13 +18,13 @@ class RecentNodes:
     def recent(self, now: int) -> list[NewNode]:
         """Return the nodes of the last minute; `now` is in seconds."""
         self._born = {
-            key: birth for key, birth in self._born.items() if now - KEPT_S <= birth[1] <= now
+            key: birth for key, birth in self._born.items() if now - REMEMBER_S <= birth[1] <= now
         }
         return [fresh for fresh, _ in self._born.values()]
 
     def add(self, nodes: Collection[NewNode], now: int) -> None:
         """Add new nodes; very many at once are not a move and are ignored."""
-        if len(nodes) + len(self._born) <= MOST:
+        if len(nodes) + len(self._born) <= MAX_NODES:
             self._born.update((node.key, (node, now)) for node in nodes)
 
     def forget(self, keys: Iterable[str]) -> None:

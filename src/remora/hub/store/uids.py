@@ -10,7 +10,7 @@ from remora.hub.store.batch_diff import FileDifference
 from remora.hub.store.node_identity import Identity, NewNode, follow
 from remora.hub.store.recent_nodes import RecentNodes
 
-KEPT_S = 30 * 24 * 3600
+REMEMBER_S = 30 * 24 * 3600
 """Seconds to remember a vanished node."""
 _AT_ONCE = 5000  # values in one SQLite query
 _BYTES = 16
@@ -113,7 +113,7 @@ class Identities:
             ("body_hash", {node.body_hash for node in new}),
         ):
             sql = f"SELECT uid, key, node_type, body_hash FROM uids WHERE {column} IN "  # noqa: S608
-            condition = f" AND since >= {self._now - KEPT_S} ORDER BY since"
+            condition = f" AND since >= {self._now - REMEMBER_S} ORDER BY since"
             for row in _select(self._connection, sql, values, condition):
                 found[row[0]] = Identity(*row)
         # of two with one key only the newer one can match
@@ -164,7 +164,7 @@ def _other_nodes(
 
 def forget_old(connection: sqlite3.Connection, now: int) -> None:
     """Delete the nodes that vanished long ago."""
-    connection.execute("DELETE FROM uids WHERE since < ?", (now - KEPT_S,))
+    connection.execute("DELETE FROM uids WHERE since < ?", (now - REMEMBER_S,))
 
 
 def _select(

@@ -8,7 +8,7 @@ from pathlib import Path
 from remora.errors import OutsideError
 from remora.hub.members.folder_listing import MARKS
 from remora.hub.members.members import Members
-from remora.hub.stamp import Stamp, racy, stamp_of
+from remora.hub.stamp import Stamp, is_racy, stamp_of
 from remora.hub.watch import inotify_syscalls
 from remora.hub.watch.inotify_syscalls import Event, Inotify
 from remora.hub.watch.mount_types import MountTable
@@ -214,7 +214,7 @@ class InotifyWatcher:
             except OSError:
                 stamp = None
             self._stamps[path] = stamp
-            if path not in before or before[path] != stamp or (stamp and racy(stamp, now)):
+            if path not in before or before[path] != stamp or (stamp and is_racy(stamp, now)):
                 moved.add(path)
         return moved
 

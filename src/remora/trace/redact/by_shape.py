@@ -2,7 +2,7 @@
 
 from remora.trace.redact.heuristics import is_random_token
 from remora.trace.redact.private_key import PEM, PEM_IN_BASE64, PUTTY
-from remora.trace.redact.rule import ESCAPE, Rule, by_head
+from remora.trace.redact.rule import ESCAPE, Rule, find_by_head
 from remora.trace.redact.shape_checks import has_digit, is_not_a_name, outside_base64
 
 _W = "[A-Za-z0-9_-]"
@@ -17,7 +17,7 @@ BY_SHAPE: tuple[Rule, ...] = (
         "aws-access-key",
         "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
         "A(?:KIA|SIA|BIA|CCA)[A-Z0-9]",
-        find=by_head(outside_base64),
+        find=find_by_head(outside_base64),
     ),
     Rule(
         "aws-secret-key",
@@ -50,7 +50,7 @@ BY_SHAPE: tuple[Rule, ...] = (
     Rule("discord-webhook", rf"/api/webhooks/[0-9]+/({_W}{{40,}})", "/api/webhooks/"),
     Rule("stripe-key", f"[sr]k_(?:live|test)_{_AN}{{16,}}", "[sr]k_(?:live|test)_"),
     Rule("stripe-key", "whsec_[A-Za-z0-9+/=]{24,}", "whsec_"),
-    Rule("google-api-key", f"AIza{_W}{{35}}", "AIza", find=by_head(outside_base64)),
+    Rule("google-api-key", f"AIza{_W}{{35}}", "AIza", find=find_by_head(outside_base64)),
     Rule("google-oauth", rf"ya29\.{_W}{{20,}}", r"ya29\."),
     Rule("google-oauth", f"GOCSPX-{_W}{{20,}}", "GOCSPX-"),
     Rule("anthropic-key", f"sk-ant-{_W}{{20,}}", "sk-ant-"),

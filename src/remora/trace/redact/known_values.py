@@ -10,7 +10,7 @@ _MAX_OVERLAPS = 4
 _RUN = re.compile(rb"[^\s\"'`<>]{0,256}")
 
 
-class Literals:
+class KnownValues:
     """Known secret values, each with the name of its rule."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:

@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 
-from remora.trace.redact.rule import Rule, Span, by_head
+from remora.trace.redact.rule import Rule, Span, find_by_head
 
 _BETWEEN = rb"(?:[\s\"'\\,nr+>|#*]{0,120}+(?:-(?!-)[ \t]?)?(?:\d{1,6}[\t :|]++)?)"
 _BODY = re.compile(
@@ -32,7 +32,7 @@ PEM = Rule(
     "private-key",
     r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----",
     needs="PRIVATE KEY",
-    find=by_head(_block),
+    find=find_by_head(_block),
 )
 
 PEM_IN_BASE64 = Rule(
@@ -43,5 +43,8 @@ PEM_IN_BASE64 = Rule(
 )
 
 PUTTY = Rule(
-    "private-key", r"Private-Lines: [0-9]{1,3}", needs="Private-Lines: [0-9]", find=by_head(_block)
+    "private-key",
+    r"Private-Lines: [0-9]{1,3}",
+    needs="Private-Lines: [0-9]",
+    find=find_by_head(_block),
 )

@@ -18,7 +18,7 @@ from remora.trace.redact.found_spans import (
     widen_to_characters,
 )
 from remora.trace.redact.heuristics import MIN_LENGTH
-from remora.trace.redact.known_values import Literals
+from remora.trace.redact.known_values import KnownValues
 from remora.trace.redact.nested import is_header, redact_nested
 from remora.trace.redact.placeholder import placeholder
 from remora.trace.redact.rule import (
@@ -64,7 +64,7 @@ class Redactor:
         self._names = frozenset(names | set(known.values()))
         fixed = "".join(f"<secret:{name}:" for name in sorted(self._names)) + "<secret:"
         secrets = {secret: name for secret, name in known.items() if secret not in fixed}
-        self._literals = Literals(secrets)
+        self._literals = KnownValues(secrets)
         needs = [rule.needs for rule in rules]
         self._needs = PatternSet([*needs, self._literals.pattern] if secrets else needs)
         self.version = _version(rules, own, sorted(set(secrets.values())))

@@ -115,7 +115,7 @@ def find_secrets(rule: Rule, matcher: Matcher, data: bytes) -> Iterator[Span]:
             yield span
 
 
-def by_head(
+def find_by_head(
     take: Callable[[bytes, Span], Span | None],
 ) -> Callable[[bytes, Matcher], Iterator[Span]]:
     """Return a `find` for patterns that match only the head; `take` returns the secret, or None."""

@@ -6,7 +6,7 @@ by that name. Rules of a later comparison go into a table of their own.
 """
 
 from remora.trace.redact.heuristics import has_mixed_characters, is_random_token
-from remora.trace.redact.rule import ESCAPE, Rule, by_head
+from remora.trace.redact.rule import ESCAPE, Rule, find_by_head
 from remora.trace.redact.shape_checks import has_digit, is_not_a_name, outside_base64
 
 _W = "[A-Za-z0-9_-]"
@@ -23,11 +23,15 @@ def _has_mixed_characters(value: bytes) -> bool:
 
 SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("adobe-secret", f"p8e-{_W}{{32}}", "p8e-", is_random_token),
-    Rule("alibaba-key", f"LTAI{_AN}{{12,24}}", f"LTAI{_AN}{{4}}", find=by_head(outside_base64)),
-    Rule("artifactory-token", f"AKCp{_AN}{{60,}}", "AKCp", find=by_head(outside_base64)),
-    Rule("artifactory-token", f"cmVmdGtu{_AN}{{40,}}", "cmVmdGtu", find=by_head(outside_base64)),
+    Rule(
+        "alibaba-key", f"LTAI{_AN}{{12,24}}", f"LTAI{_AN}{{4}}", find=find_by_head(outside_base64)
+    ),
+    Rule("artifactory-token", f"AKCp{_AN}{{60,}}", "AKCp", find=find_by_head(outside_base64)),
+    Rule(
+        "artifactory-token", f"cmVmdGtu{_AN}{{40,}}", "cmVmdGtu", find=find_by_head(outside_base64)
+    ),
     Rule("atlassian-token", "ATCTT3[A-Za-z0-9_=-]{60,}", "ATCTT3"),
-    Rule("atlassian-token", f"ATBB{_AN}{{28,}}", "ATBB", find=by_head(outside_base64)),
+    Rule("atlassian-token", f"ATBB{_AN}{{28,}}", "ATBB", find=find_by_head(outside_base64)),
     Rule("aws-bedrock-key", "ABSK[A-Za-z0-9+/]{100,}={0,2}", "ABSK", is_random_token),
     Rule("aws-bedrock-key", "bedrock-api-key-[A-Za-z0-9+/=_-]{40,}", "bedrock-api-key-"),
     Rule("aws-secret-key", rf"amzn\.mws\.{_UUID}", r"amzn\.mws\."),
@@ -41,17 +45,22 @@ SHAPES_2026_11: tuple[Rule, ...] = (
         r"[A-Za-z0-9+/]{33,76}(?:\+ASt|ACDb|\+ABa|\+AMC|APIM|\+ASb|\+AEh|AIoT)"
         "[A-Za-z0-9+/]{5}[AQgw]={1,2}",
         r"(?:\+ASt|ACDb|\+ABa|\+AMC|APIM|\+ASb|\+AEh|AIoT)[A-Za-z0-9+/]{5}[AQgw]=",
-        find=by_head(outside_base64),
+        find=find_by_head(outside_base64),
     ),
     Rule(
         "azure-key",
         rf"{_AN}{{33,42}}(?:AzSe[A-D]{_AN}{{5}}|\+ACR[A-D]{_AN}{{5}}|AzCa[A-P]{_AN}{{5}}=)",
         "AzSe[A-D]|[+]ACR[A-D]|AzCa[A-P]",
-        find=by_head(outside_base64),
+        find=find_by_head(outside_base64),
     ),
     Rule("azure-key", f"{_W}{{44}}AzFu{_W}{{5}}[AQgw]==", "AzFu"),
     Rule("azure-key", f"{_AN}{{52}}JQQJ9[9DH]{_AN}{{20,}}={{0,2}}", "JQQJ9[9DH]"),
-    Rule("azure-devops-token", f"{_AN}{{76}}AZDO{_AN}{{4}}", "AZDO", find=by_head(outside_base64)),
+    Rule(
+        "azure-devops-token",
+        f"{_AN}{{76}}AZDO{_AN}{{4}}",
+        "AZDO",
+        find=find_by_head(outside_base64),
+    ),
     Rule("azure-client-secret", r"[A-Za-z0-9_~.-]{3}[0-69]Q~[A-Za-z0-9_~.-]{31,34}", "[0-69]Q~"),
     Rule(
         "braintree-token",
@@ -89,7 +98,7 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("duffel-token", "duffel_(?:test|live)_[A-Za-z0-9_=-]{40,}", "duffel_"),
     Rule("dynatrace-token", r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}", r"dt0[a-z][0-9]{2}\."),
     Rule("e2b-key", f"e2b_{_HEX}{{40}}", "e2b_"),
-    Rule("easypost-key", f"EZ[AT]K{_AN}{{54}}", "EZ[AT]K", find=by_head(outside_base64)),
+    Rule("easypost-key", f"EZ[AT]K{_AN}{{54}}", "EZ[AT]K", find=find_by_head(outside_base64)),
     Rule("elevenlabs-key", f"{_START}(sk_{_HEX}{{48}}){_END}", f"sk_{_HEX}{{8}}"),
     Rule("facebook-token", f"{_START}(EAA{_AN}{{90,}})", f"EAA{_AN}{{20}}", _has_mixed_characters),
     Rule(
@@ -118,7 +127,12 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("honeycomb-key", "hc[a-z][im]k_[0-9A-Za-z]{40,}", "hc[a-z][im]k_"),
     Rule("hubspot-token", f"pat-(?:na|eu|ap)[0-9]?-{_UUID}", "pat-(?:na|eu|ap)[0-9]?-"),
     Rule("infracost-key", f"{_START}(ico-{_AN}{{32}}){_END}", "ico-", _has_mixed_characters),
-    Rule("intercom-token", "dG9rO[A-Za-z0-9+/]{50,}={0,2}", "dG9rO", find=by_head(outside_base64)),
+    Rule(
+        "intercom-token",
+        "dG9rO[A-Za-z0-9+/]{50,}={0,2}",
+        "dG9rO",
+        find=find_by_head(outside_base64),
+    ),
     Rule(
         "jetbrains-token",
         rf"perm[:-][A-Za-z0-9+/=]{{4,80}}\.[A-Za-z0-9+/=]{{2,80}}\.{_AN}{{20,}}",
@@ -195,7 +209,9 @@ SHAPES_2026_11: tuple[Rule, ...] = (
         rf"webhook\.office\.com/webhookb2/{_UUID}@{_UUID}/IncomingWebhook/([0-9a-fA-F]{{32}}/{_UUID})",
         r"webhook\.office\.com/webhookb2/",
     ),
-    Rule("tencent-key", f"AKID{_AN}{{28,36}}", f"AKID{_AN}{{8}}", find=by_head(outside_base64)),
+    Rule(
+        "tencent-key", f"AKID{_AN}{{28,36}}", f"AKID{_AN}{{8}}", find=find_by_head(outside_base64)
+    ),
     Rule("together-key", f"tgp_v1_{_W}{{36,}}", "tgp_v1_"),
     Rule("trello-token", f"ATTA{_HEX}{{64,}}", f"ATTA{_HEX}{{8}}"),
     Rule("twitter-token", "A{21,22}[A-Za-z0-9%]{60,}", "A{21}", is_random_token),
@@ -207,7 +223,7 @@ SHAPES_2026_11: tuple[Rule, ...] = (
     Rule("vercel-token", f"vercel_blob_rw_{_AN}{{8,}}_{_AN}{{20,}}", "vercel_blob_rw_"),
     Rule("voyage-key", f"{_START}(pa-{_W}{{43}}){_END}", f"pa-{_W}{{43}}", _has_mixed_characters),
     Rule("wandb-key", "wandb_v1_[A-Za-z0-9_]{40,}", "wandb_v1_"),
-    Rule("yandex-key", f"AQVN{_W}{{35,38}}", f"AQVN{_W}{{8}}", find=by_head(outside_base64)),
+    Rule("yandex-key", f"AQVN{_W}{{35,38}}", f"AQVN{_W}{{8}}", find=find_by_head(outside_base64)),
     Rule(
         "zapier-webhook", r"hooks\.zapier\.com/hooks/catch/[0-9]+/([A-Za-z0-9]{5,})", "hooks.zapier"
     ),

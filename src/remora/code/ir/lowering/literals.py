@@ -13,7 +13,7 @@ from remora.code.ir.lowering.expressions import (
 )
 from remora.code.ir.model import ATTRIBUTE, COMPREHENSION_SCOPE, CONTAINER, ELEMENT, Container
 
-MOST_ITEMS = 256  # longer literals are data, not code
+MAX_ITEMS = 256  # longer literals are data, not code
 
 
 def lower_sequence(builder: IRBuilder, node: ast.List | ast.Tuple | ast.Set) -> Any:
@@ -77,7 +77,7 @@ def _enter_comprehension(
 def _container(
     builder: IRBuilder, items: list[Any], keys: list[Any] | None, *, each: bool = False
 ) -> tuple[int, int]:
-    if len(items) > MOST_ITEMS or are_unknown_or_constant(items):
+    if len(items) > MAX_ITEMS or are_unknown_or_constant(items):
         items, keys = [], None if keys is None else []
     containers = builder.containers
     containers.append(Container(builder.scope_index, builder.statement, items, keys, each))
