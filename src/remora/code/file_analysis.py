@@ -81,12 +81,10 @@ def _analyze_file(path: str, source: bytes) -> FileAnalysis:
     return FileAnalysis(facts, read, lowering.definitions, lowering.imports)
 
 
-def _nodes(
-    path: str, lowering: LoweringResult, source: Source, span: Span
-) -> tuple[NodeFacts, ...]:
-    definitions = lowering.definitions
-    counts = complexities(definitions, lowering.branches)
-    key = node_key(lowering.lowered.path)
+def _nodes(path: str, lowered: LoweringResult, source: Source, span: Span) -> tuple[NodeFacts, ...]:
+    definitions = lowered.definitions
+    counts = complexities(definitions, lowered.branches)
+    key = node_key(lowered.lowered.path)
     hinted = _with_type_hints(definitions, key)
     module = NodeFacts(
         key=key,
@@ -96,7 +94,7 @@ def _nodes(
         signature=None,
         docstring=docstring_summary(source.tree.body),
         docstring_outdated=False,
-        imports=imported_names(path, lowering.imports),
+        imports=imported_names(path, lowered.imports),
         decorators=(),
         bases=(),
         source_hash=span.source_hash,

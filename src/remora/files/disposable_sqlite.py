@@ -6,8 +6,7 @@ from contextlib import contextmanager, suppress
 
 DEFENSIVE = ("PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA temp_store=MEMORY")
 """Settings for a file that another program may have changed."""
-_PRIMARY = 0xFF
-"""Bits of an extended error code that name its kind."""
+_PRIMARY = 0xFF  # bits of an extended error code that name its kind
 _REFUSALS = frozenset(
     {
         sqlite3.SQLITE_AUTH,

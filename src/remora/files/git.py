@@ -12,8 +12,7 @@ _NEVER = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSigna
 _GIT = ("git", *(word for setting in _NEVER for word in ("-c", setting)))
 _GIT_SECONDS = 120
 _QUICK = frozenset({"rev-parse", "config"})
-_QUICK_SECONDS = 10
-"""For commands that read a few small files: only an endless file takes longer."""
+_QUICK_SECONDS = 10  # for commands that read a few small files: only an endless file takes longer
 _LOOK_SECONDS = 0.1
 
 

@@ -4,8 +4,7 @@ import functools
 import re
 from pathlib import Path
 
-_MAX_BYTES = 1 << 24
-"""The largest ignore file that is read, in bytes."""
+_MAX_BYTES = 1 << 24  # the largest ignore file that is read, in bytes
 
 
 @functools.lru_cache(maxsize=512)

@@ -32,12 +32,9 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 DEADLINE = 0.05
-_DAEMON_SHARE = 0.6
-"""The daemon's share of the deadline; the rest is for the fallbacks."""
-_LAZY_IMPORT_S = 5.0
-"""From this deadline on the analysis is imported on demand, else at once."""
-_ASK_AGAIN_S = 60.0
-"""From this deadline on a busy daemon is asked again."""
+_DAEMON_SHARE = 0.6  # the daemon's share of the deadline; the rest is for the fallbacks
+_LAZY_IMPORT_S = 5.0  # from this deadline on the analysis is imported on demand, else at once
+_ASK_AGAIN_S = 60.0  # from this deadline on a busy daemon is asked again
 _AGAIN_S = 1.0
 _TRIED_LONG_S = 8.0
 """A daemon that was busy for so long tried to answer: a fallback would take longer still."""

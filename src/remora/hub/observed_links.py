@@ -93,9 +93,7 @@ def _edge(seen: ObservedNodes, call: ObservedCall, end: str) -> Edge | None:
     if (caller := _unchanged_node(seen, call.caller, call.anchor)) is None:
         return None
     last = caller.line_start + caller.line_count - 1
-    return Edge(
-        key=end, tier="observed", lines=tuple(sorted(last - above for above in call.above_end))
-    )
+    return Edge(key=end, tier="observed", lines=tuple(sorted(last - n for n in call.above_end)))
 
 
 def _unchanged_node(seen: ObservedNodes, key: str, anchor: str) -> NodeFacts | None:

@@ -20,8 +20,7 @@ from remora.memory.canonical import (
 
 _STORED_INT_MIN, _STORED_INT_MAX = -(2**63), 2**64 - 1
 _MARK = re.compile(r"\$+(float|int|bytes|text|repr|dict|deep|at)")
-_INSPECTED_LEVELS = 40
-"""Levels of a value that `is_stored_unchanged` inspects."""
+_INSPECTED_LEVELS = 40  # levels of a value that `is_stored_unchanged` inspects
 
 
 def encode_value(value: Any) -> Any:
@@ -71,9 +70,7 @@ def _contents_stored_unchanged(value: Any, kind: type, depth: int) -> bool:
     if kind is list or kind is tuple:
         return _all_stored_unchanged(value, depth)
     if isinstance(value, msgspec.Struct):
-        return _all_stored_unchanged(
-            [getattr(value, name) for name in value.__struct_fields__], depth
-        )
+        return _all_stored_unchanged([getattr(value, n) for n in value.__struct_fields__], depth)
     return False
 
 

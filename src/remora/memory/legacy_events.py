@@ -55,19 +55,17 @@ def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _read_summary_delta(result: dict[str, Any], summary_delta: Any) -> None:
+def _read_summary_delta(result: dict[str, Any], delta: Any) -> None:
     """Read shape 2: the newest action is the summary; unknown keys are facts."""
-    if not isinstance(summary_delta, Mapping):
+    if not isinstance(delta, Mapping):
         return
-    if actions := to_list(
-        summary_delta.get("recent_actions") or summary_delta.get("recent_history")
-    ):
+    if actions := to_list(delta.get("recent_actions") or delta.get("recent_history")):
         result["summary"] = to_text(actions[-1])
-    facts = to_dict(summary_delta.get("knowledge"))
-    facts |= {key: value for key, value in summary_delta.items() if key not in _KNOWN_SUMMARY_KEYS}
+    facts = to_dict(delta.get("knowledge"))
+    facts |= {key: value for key, value in delta.items() if key not in _KNOWN_SUMMARY_KEYS}
     result["knowledge_delta"] = facts
-    if summary_delta.get("last_error"):
-        result["error"] = summary_delta["last_error"]
+    if delta.get("last_error"):
+        result["error"] = delta["last_error"]
 
 
 def _read_delta(result: dict[str, Any], delta: Any) -> None:

@@ -116,12 +116,10 @@ class ScriptExecution:
             message = f"more than {self.limits.host_calls} host calls"
             raise script_error_at(self.label, "limit", message, line)
         try:
-            arguments = to_json_value(
-                [list(step.args), step.kwargs], limit=self.limits.result_bytes
-            )
+            values = to_json_value([list(step.args), step.kwargs], limit=self.limits.result_bytes)
         except (NotJsonError, TooLargeError) as error:
             return {"exc_type": "TypeError", "message": f"{spec.name}: an argument is {error}"}
-        call = self.call_handler(spec.name, *arguments)
+        call = self.call_handler(spec.name, *values)
         self._record_call(call, line)
         if call.error is None:
             return {"return_value": call.result}

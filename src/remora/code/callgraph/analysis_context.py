@@ -162,12 +162,10 @@ class Context(Solver):
                 if (module := pending.pop()) not in sources:
                     sources[module] = self._reexported(module)
                     pending += sources[module]
-            self._star_names.update(self._propagate_star_names(sources))
+            self._star_names.update(self._spread_star_names(sources))
         return self._star_names[path]
 
-    def _propagate_star_names(
-        self, sources: Mapping[str, list[str]]
-    ) -> Mapping[str, frozenset[str]]:
+    def _spread_star_names(self, sources: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
         """Return the names each module exports; `sources` are the modules it exports again."""
         exported: dict[str, set[str]] = {}
         for module in sources:

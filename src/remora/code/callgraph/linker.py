@@ -24,8 +24,7 @@ from remora.code.links import TIERS, Edge
 from remora.ids import MODULE as MODULE_NAME
 from remora.ids import node_key, split_node_key
 
-_MAX_CACHED_SITES = 3_000
-"""Call sites whose targets are cached."""
+_MAX_CACHED_SITES = 3_000  # call sites whose targets are cached
 EdgeLines = dict[str, tuple[int, set[int]]]
 """Node key → tier and lines."""
 

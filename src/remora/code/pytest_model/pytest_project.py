@@ -10,12 +10,9 @@ from remora.code.pytest_model.pytest_file import PytestFile, is_conftest, is_tes
 from remora.ids import node_key, split_node_key
 
 _MAX_CLASSES = 200
-_MAX_BASE_DEPTH = 4
-"""Maximum number of classes between a test class and `TestCase`."""
-_MAX_RECORDS = 30_000
-"""Maximum number of records of cached files."""
-_MAX_CALL_FILES = 64
-"""Maximum number of files with cached attribute calls."""
+_MAX_BASE_DEPTH = 4  # maximum number of classes between a test class and `TestCase`
+_MAX_RECORDS = 30_000  # maximum number of records of cached files
+_MAX_CALL_FILES = 64  # maximum number of files with cached attribute calls
 
 
 class PytestProject:

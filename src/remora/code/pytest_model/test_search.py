@@ -15,8 +15,7 @@ from remora.code.pytest_model.reverse_links import ReverseLinks
 from remora.code.pytest_model.test_index import FoundTests
 from remora.ids import MODULE, node_key, split_node_key
 
-_MAX_NODES = 6_000
-"""Maximum number of nodes visited per search."""
+_MAX_NODES = 6_000  # maximum number of nodes visited per search
 _EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
 _MAX_FILES_BY_NAME = 24
 """Callers are matched by method name alone if at most this many files use the name."""

@@ -131,7 +131,7 @@ def _google_entries(lines: Sequence[str], number: int) -> Iterator[_Entry]:
     if kind in ("returns", "yields"):
         yield (kind, header[3] or next(block, None))
     elif not header[3]:
-        yield from _list_entries(kind, block, GOOGLE_ITEM)
+        yield from _list_items(kind, block, GOOGLE_ITEM)
 
 
 def _numpy_entries(lines: Sequence[str]) -> Iterator[_Entry]:
@@ -142,7 +142,7 @@ def _numpy_entries(lines: Sequence[str]) -> Iterator[_Entry]:
     if kind in ("returns", "yields"):
         yield (kind, next(block, None))
     else:
-        yield from _list_entries(kind, block, NUMPY_ITEM)
+        yield from _list_items(kind, block, NUMPY_ITEM)
 
 
 def _indented_lines(lines: Sequence[str], margin: int) -> Iterator[str]:
@@ -155,9 +155,7 @@ def _indented_lines(lines: Sequence[str], margin: int) -> Iterator[str]:
             yield line
 
 
-def _list_entries(
-    kind: SectionKind, block: Iterator[str], item: re.Pattern[str]
-) -> Iterator[_Entry]:
+def _list_items(kind: SectionKind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
     """Yield the names at the margin of a block; deeper lines are descriptions."""
     first = next(block, "")
     margin = indent_of(first)

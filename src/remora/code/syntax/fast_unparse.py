@@ -29,16 +29,14 @@ def unparse_header(node: DefinitionNode) -> str | None:
 
 
 def _parameters(args: ast.arguments) -> str:
-    positional_only = args.posonlyargs
-    parts = [
-        _parameter(arg) for arg in (positional_only + args.args if positional_only else args.args)
-    ]
+    posonly = args.posonlyargs
+    parts = [_parameter(arg) for arg in (posonly + args.args if posonly else args.args)]
     if args.defaults:
         first = len(parts) - len(args.defaults)
         for index, default in enumerate(args.defaults, first):
             parts[index] = f"{parts[index]}={_text(default)}"
-    if positional_only:
-        parts.insert(len(positional_only), "/")
+    if posonly:
+        parts.insert(len(posonly), "/")
     if args.vararg is not None:
         parts.append(f"*{_parameter(args.vararg)}")
     elif args.kwonlyargs:

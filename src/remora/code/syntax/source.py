@@ -13,8 +13,7 @@ import msgspec
 
 # catch_warnings changes process-wide state, which two threads could leave changed
 _WARNINGS_LOCK = threading.Lock()
-_SMALL_SOURCE = 100_000
-"""Characters whose tree fits into any memory."""
+_SMALL_SOURCE = 100_000  # characters whose tree fits into any memory
 _TWO_LINES = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n)?){2}")
 _NEWLINE, _RETURN = b"\n\r"
 

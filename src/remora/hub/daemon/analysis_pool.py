@@ -19,8 +19,7 @@ LIMIT_S = 120.0
 _GAVE_UP = "the analysis of this file took too long or too much memory"
 MEMORY_LIMIT = 2 << 30
 """Bytes of address space of the child: a file that needs more is recorded as not analysed."""
-_IDLE_S = 3.0
-"""Seconds after which an idle child is ended; it holds about 50 MB."""
+_IDLE_S = 3.0  # seconds after which an idle child is ended; it holds about 50 MB
 _facts = msgspec.msgpack.Decoder(FileFacts)
 _nodes = msgspec.msgpack.Decoder(tuple[NodeFacts, ...])
 _log = logging.getLogger("remora.hub")

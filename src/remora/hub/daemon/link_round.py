@@ -13,8 +13,7 @@ from remora.hub.store.link_writer import CarriedRow, LinkRow, Portion, RoundStar
 from remora.ids import split_node_key
 from remora.text import exception_summary
 
-_AT_ONCE = 200
-"""Maximum nodes of a portion: requests wait while it is written."""
+_AT_ONCE = 200  # maximum nodes of a portion: requests wait while it is written
 
 
 class LinkRound(NamedTuple):

@@ -28,16 +28,12 @@ ANSWER_LIMIT_S = 10.0
 GIVE_UP_S = 20.0
 """Seconds after which it stops; the same question asked meanwhile gets the same answer."""
 _PATIENCE_S = 1.0
-_TRIES = 3
-"""Attempts at an answer; while files keep changing, the last one is given as it is."""
+_TRIES = 3  # attempts at an answer; while files keep changing, the last one is given as it is
 # All of it together decides how much the daemon holds beside what it needs at rest: on the standard
 # library that is 110 MB of 250. With more room a first question takes half as long there.
-_DECODED = 3 * 512 * 1024
-"""Encoded bytes of files that are held decoded, for all threads."""
-_MAX_INDEX_RECORDS = 30_000
-"""Records of files whose indexes are held, for all threads."""
-_MAX_ANSWERS = 10_000
-"""Intermediate results that each thread keeps."""
+_DECODED = 3 * 512 * 1024  # encoded bytes of files that are held decoded, for all threads
+_MAX_INDEX_RECORDS = 30_000  # records of files whose indexes are held, for all threads
+_MAX_ANSWERS = 10_000  # intermediate results that each thread keeps
 _T = TypeVar("_T")
 
 
@@ -69,9 +65,7 @@ class QueryThreads:
         Questions with an equal `same` share one computation. Raises the errors of `question`, and
         Refused if too many others are being answered.
         """
-        work: asyncio.Future[_T] = self._running.get(same) or await self._start_question(
-            question, same
-        )
+        work: asyncio.Future[_T] = self._running.get(same) or await self._begin(question, same)
         done, _ = await asyncio.wait({work}, timeout=ANSWER_LIMIT_S)
         if not done:
             raise Refused("busy", f"the answer takes more than {ANSWER_LIMIT_S:.0f} s")
@@ -82,7 +76,7 @@ class QueryThreads:
         for thread in self._all:
             thread.executor.shutdown(wait=False, cancel_futures=True)
 
-    async def _start_question(
+    async def _begin(
         self, question: Callable[[NodeQueries], _T], same: Hashable
     ) -> "asyncio.Future[_T]":
         thread = await self._free_thread()

@@ -29,12 +29,9 @@ from remora.ids import unescape_path
 
 PATIENCE_S = 1.5
 """Seconds that a request waits for files being read; after that its answer is not fresh."""
-_KEYS_PER_EVENT = 2000
-"""Keeps an event line well below a subscriber's limit of unread bytes."""
-_MAX_CACHED = 8 << 20
-"""Bytes of cached answers and their requests."""
-_CACHE_OVERHEAD = 600
-"""Bytes that each cached answer takes besides: objects and table entries."""
+_KEYS_PER_EVENT = 2000  # keeps an event line well below a subscriber's limit of unread bytes
+_MAX_CACHED = 8 << 20  # bytes of cached answers and their requests
+_CACHE_OVERHEAD = 600  # bytes that each cached answer takes besides: objects and table entries
 
 _REQUEST_FIELDS = {
     kind: tuple(name for name in kind.__struct_fields__ if name != "id") for kind in TYPES.values()

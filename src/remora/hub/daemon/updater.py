@@ -24,8 +24,7 @@ _LONG_SLICE_S = 0.12  # a transaction for a few of a thousand files costs as muc
 _MAX_AT_ONCE = 512
 _MANY = 64
 """With so many waiting files scripts are skipped: the result is the same, in half the time."""
-_TURNS = 8
-"""Turns of the event loop between two slices; messages of the child take several."""
+_TURNS = 8  # turns of the event loop between two slices; messages of the child take several
 _SETTLE_S = 0.02
 _RETRY_S = 1.0
 _CALM_S = 0.005

@@ -119,9 +119,7 @@ class GitRules:
         """Do nothing: no file is cached."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        unknown = [
-            path for path in files if path not in self.tracked.get(path.rpartition("/")[0], ())
-        ]
+        unknown = [p for p in files if p not in self.tracked.get(p.rpartition("/")[0], ())]
         modules = {folder for folder in folders if folder.rpartition("/")[2] == "node_modules"}
         return modules | self._ask(
             [folder for folder in folders if folder not in modules] + unknown

@@ -11,10 +11,8 @@ from remora.hub.members.exclusion_rules import Rules, open_rules
 from remora.hub.members.folder_listing import MARKS, lstat_below, with_ancestors
 from remora.hub.members.outside_inputs import RememberedFile
 
-_MAX_DECISIONS = 500_000
-"""Paths: about a hundred megabytes."""
-_MAX_BYTES = 100 << 20
-"""Bytes of an ignore file: the same limit as git's."""
+_MAX_DECISIONS = 500_000  # paths: about a hundred megabytes
+_MAX_BYTES = 100 << 20  # bytes of an ignore file: the same limit as git's
 
 
 class RulesChanged(Exception):

@@ -34,12 +34,9 @@ import pytest
 _LATER = 0x20 | 0x80 | 0x200
 """Flags of generators, coroutines and asynchronous generators: they run after the call."""
 _FOREIGN = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-_BATCH = 5_000
-"""New calls before a write …"""
-_SECONDS = 1.0
-"""… or seconds: a run may be killed at any time."""
-_TOOL = 3
-"""Tool id for `sys.monitoring`, not used by debuggers, coverage or profilers."""
+_BATCH = 5_000  # new calls before a write …
+_SECONDS = 1.0  # … or seconds: a run may be killed at any time
+_TOOL = 3  # tool id for `sys.monitoring`, not used by debuggers, coverage or profilers
 
 
 class Recorder:

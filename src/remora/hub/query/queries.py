@@ -22,8 +22,7 @@ OUTSIDE = "ext:"
 _MAX_CACHED = 512  # maximum cached nodes: one takes 2 KB or more
 TESTS_S = 5.0
 """Maximum seconds to find tests beside other facts: observed callers must not be lost."""
-_TESTS_SHARE = 0.7
-"""Their share of the time for the whole request."""
+_TESTS_SHARE = 0.7  # their share of the time for the whole request
 
 
 class _LinkCaches:

@@ -11,8 +11,7 @@ from remora.hub.server.handler import Handler, answer_body
 from remora.hub.server.socket_listener import BACKLOG, Listener, is_ours
 
 MAX_CONNECTIONS = 2048
-_AT_ONCE = 16
-"""Lines of one connection answered before other connections get a turn."""
+_AT_ONCE = 16  # lines of one connection answered before other connections get a turn
 _DISCARD = 64 * MAX_BYTES
 
 

@@ -71,7 +71,7 @@ class DatabaseSource:
         if (view := self._open_view()) is None:
             return None
         try:
-            return self._answer(view, request, budget)
+            return self._reply(view, request, budget)
         except DiskError:
             self.close()
             return None
@@ -84,9 +84,7 @@ class DatabaseSource:
             self._kept = None  # incomplete links
             raise
 
-    def _answer(
-        self, view: StoredSnapshot, request: Request, budget: Budget
-    ) -> SourceAnswer | None:
+    def _reply(self, view: StoredSnapshot, request: Request, budget: Budget) -> SourceAnswer | None:
         generation = view.generation
         rows = self._index(view, generation)
         if not budget.affords(len(rows) * SECONDS_PER_FILE):

@@ -11,8 +11,7 @@ from remora.hub.sources.database_source import DatabaseSource
 from remora.hub.sources.file_source import FileSource
 from remora.hub.sources.source_answer import Budget, SourceAnswer
 
-_DATABASE_SHARE = 0.6
-"""The database's share of the time; the rest is for the requested file."""
+_DATABASE_SHARE = 0.6  # the database's share of the time; the rest is for the requested file
 
 
 class FallbackSources:

@@ -123,10 +123,8 @@ class BatchWriter:
                 if before is not None and each.is_same(node.key, node):
                     last_updated = before.last_updated or self._stamp
                     source = before.update_source
-                values = StoredValues(
-                    self._uids[node.key], last_updated, source, each.extra_of(node)
-                )
-                yield node_values(facts, place, node, values)
+                row = StoredValues(self._uids[node.key], last_updated, source, each.extra_of(node))
+                yield node_values(facts, place, node, row)
 
     def _gone_nodes(self) -> list[tuple[str]]:
         return [

@@ -24,28 +24,26 @@ class ObservationChanges(NamedTuple):
         ends = {key for row in self.calls for key in row[:2]}
         return tuple(sorted(ends | {row[0] for row in (*self.tests, *self.no_more)}))
 
-    def write(self, connection: sqlite3.Connection) -> None:
+    def write(self, db: sqlite3.Connection) -> None:
         """Write the changes within a transaction."""
-        many = connection.executemany
+        many = db.executemany
         many("DELETE FROM observed_tests WHERE node = ? AND id = ?", [r[:2] for r in self.no_more])
         many("INSERT OR REPLACE INTO observed_tests VALUES (?, ?, ?, ?)", self.tests)
         many("INSERT OR REPLACE INTO observed_calls VALUES (?, ?, ?, ?)", self.calls)
 
 
-def compare_observation(
-    connection: sqlite3.Connection, observation: Observation
-) -> ObservationChanges:
+def compare_observation(db: sqlite3.Connection, observation: Observation) -> ObservationChanges:
     """Compare one run with the stored rows: add calls, replace those of tests that ran."""
     now = {(each.node, each.id, each.test, each.anchor) for each in observation.tests}
     known = {
         row
         for each in dict.fromkeys((*observation.ran, *(test.id for test in observation.tests)))
-        for row in connection.execute("SELECT * FROM observed_tests WHERE id = ?", (each,))
+        for row in db.execute("SELECT * FROM observed_tests WHERE id = ?", (each,))
     }
     ran = set(observation.ran)
     stored = {row[:2] for row in now}
     removed = {row for row in known - now if row[1] in ran and row[:2] not in stored}
-    calls = (_merged_row(connection, call) for call in _merge_calls(observation.calls))
+    calls = (_merged_row(db, call) for call in _merge_calls(observation.calls))
     return ObservationChanges(
         calls=tuple(row for row in calls if row is not None),
         tests=tuple(sorted(now - known)),
@@ -65,9 +63,9 @@ def _merge_calls(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
     return pairs.values()
 
 
-def _merged_row(connection: sqlite3.Connection, call: ObservedCall) -> Row | None:
+def _merged_row(db: sqlite3.Connection, call: ObservedCall) -> Row | None:
     """Return the row merged with the stored lines; None if it is stored already."""
-    known: Row | None = connection.execute(
+    known: Row | None = db.execute(
         "SELECT * FROM observed_calls WHERE caller = ? AND callee = ?", (call.caller, call.callee)
     ).fetchone()
     lines = set(call.above_end)
@@ -77,7 +75,7 @@ def _merged_row(connection: sqlite3.Connection, call: ObservedCall) -> Row | Non
     return None if row == known else row
 
 
-def delete_orphaned(connection: sqlite3.Connection) -> None:
+def delete_orphaned(db: sqlite3.Connection) -> None:
     """Delete observations of nodes that are gone for good."""
     for table, column in (
         ("observed_calls", "caller"),
@@ -85,7 +83,7 @@ def delete_orphaned(connection: sqlite3.Connection) -> None:
         ("observed_tests", "node"),
         ("observed_tests", "test"),
     ):
-        connection.execute(
+        db.execute(
             f"DELETE FROM {table} WHERE {column} NOT IN (SELECT key FROM node_state) "  # noqa: S608
             f"AND {column} NOT IN (SELECT key FROM uids)"
         )

@@ -69,9 +69,7 @@ def blank(generation: int) -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.execute(f"PRAGMA page_size={PAGE}")
     make_tables(connection, TABLES, VERSION)
-    connection.executemany(
-        "INSERT INTO meta VALUES (?, ?)", [(name, generation) for name in _COUNTED]
-    )
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [(n, generation) for n in _COUNTED])
     return connection
 
 

@@ -26,8 +26,7 @@ from remora.trace.index.rows import Snapshot, StreamRow, TurnRow
 from remora.trace.read.reader import open_stream
 from remora.trace.trace_folder import TraceFolder, stream_id
 
-_COMMIT = 64 * 1024 * 1024
-"""Bytes of a stream after which the rows so far are committed."""
+_COMMIT = 64 * 1024 * 1024  # bytes of a stream after which the rows so far are committed
 _STALE = FileStamp(0, 0, 0)
 
 

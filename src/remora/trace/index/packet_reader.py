@@ -36,8 +36,7 @@ from remora.trace.read.state_at import (
 )
 from remora.trace.trace_folder import TraceFolder
 
-_PIECE = 1 << 16
-"""Bytes to read at a time if few are wanted."""
+_PIECE = 1 << 16  # bytes to read at a time if few are wanted
 _Answer = TypeVar("_Answer")
 
 

@@ -46,43 +46,39 @@ class IndexedStream(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
 
 
-def indexed_streams(
-    connection: sqlite3.Connection, agent_id: str | None = None
-) -> list[IndexedStream]:
+def indexed_streams(db: sqlite3.Connection, agent_id: str | None = None) -> list[IndexedStream]:
     """Return all streams, or the one of an agent. Raises IndexCorrupted."""
     if agent_id is None:
-        rows = connection.execute("SELECT * FROM streams")
+        rows = db.execute("SELECT * FROM streams")
     else:
-        rows = connection.execute("SELECT * FROM streams WHERE agent_id = ?", (agent_id,))
+        rows = db.execute("SELECT * FROM streams WHERE agent_id = ?", (agent_id,))
     return [_decode_stream(_verify_row("stream", row)) for row in rows]
 
 
 def store_stream(
-    connection: sqlite3.Connection, reading: StreamReading, stamp: FileStamp, number: int | None
+    db: sqlite3.Connection, reading: StreamReading, stamp: FileStamp, number: int | None
 ) -> int:
     """Write a stream and its reading state; return its ID, which is `number` if that exists."""
     stream = reading.stream or StreamRow(
         agent_id=reading.agent_id, run_id="", operation="", node_id="", attempt=0, started=""
     )
     if number is None:
-        (number,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM streams").fetchone()
+        (number,) = db.execute("SELECT coalesce(max(id), 0) + 1 FROM streams").fetchone()
     turns = reading.closed + len(reading.open_rows())
     row = (number, *msgspec.structs.astuple(stream), *msgspec.structs.astuple(stamp), turns)
-    _insert(
-        connection, "INSERT OR REPLACE INTO streams VALUES", [(*row, row_checksum("stream", *row))]
-    )
+    _insert(db, "INSERT OR REPLACE INTO streams VALUES", [(*row, row_checksum("stream", *row))])
     state = zstandard.ZstdCompressor(level=1).compress(_encoded(reading))
     _insert(
-        connection,
+        db,
         "INSERT OR REPLACE INTO states VALUES",
         [(number, state, row_checksum("state", number, state))],
     )
     return number
 
 
-def load_state(connection: sqlite3.Connection, known: IndexedStream) -> StreamReading:
+def load_state(db: sqlite3.Connection, known: IndexedStream) -> StreamReading:
     """Return the stored state of reading a stream. Raises IndexCorrupted."""
-    row = connection.execute(
+    row = db.execute(
         "SELECT stream, state, mark FROM states WHERE stream = ?", (known.id,)
     ).fetchone()
     if row is None:
@@ -95,54 +91,48 @@ def load_state(connection: sqlite3.Connection, known: IndexedStream) -> StreamRe
         raise IndexCorrupted("a state is invalid") from error
 
 
-def store_turns(connection: sqlite3.Connection, number: int, rows: Iterable[TurnRow]) -> None:
+def store_turns(db: sqlite3.Connection, number: int, rows: Iterable[TurnRow]) -> None:
     flat = [(number, *_flat(row)) for row in rows]
     _insert(
-        connection,
+        db,
         "INSERT OR REPLACE INTO turns VALUES",
         [(*row, row_checksum("turn", *row)) for row in flat],
     )
 
 
-def load_turns(connection: sqlite3.Connection, known: IndexedStream) -> list[TurnRow]:
-    found = connection.execute(
-        "SELECT * FROM turns WHERE stream = ? ORDER BY turn, call", (known.id,)
-    )
+def load_turns(db: sqlite3.Connection, known: IndexedStream) -> list[TurnRow]:
+    found = db.execute("SELECT * FROM turns WHERE stream = ? ORDER BY turn, call", (known.id,))
     rows = [_row(_verify_row("turn", row)) for row in found]
     if len(rows) != known.turns:
         raise IndexCorrupted("rows are missing")
     return rows
 
 
-def load_turn(connection: sqlite3.Connection, known: IndexedStream, turn: int) -> list[TurnRow]:
+def load_turn(db: sqlite3.Connection, known: IndexedStream, turn: int) -> list[TurnRow]:
     """Return one turn's rows. Raises IndexCorrupted, also if any row of the stream is missing."""
-    (count,) = connection.execute(
-        "SELECT count(*) FROM turns WHERE stream = ?", (known.id,)
-    ).fetchone()
+    (count,) = db.execute("SELECT count(*) FROM turns WHERE stream = ?", (known.id,)).fetchone()
     if count != known.turns:
         raise IndexCorrupted("rows are missing")
-    found = connection.execute(
+    found = db.execute(
         "SELECT * FROM turns WHERE stream = ? AND turn = ? ORDER BY call", (known.id, turn)
     )
     return [_row(_verify_row("turn", row)) for row in found]
 
 
-def store_snapshots(
-    connection: sqlite3.Connection, number: int, snapshots: Iterable[Snapshot]
-) -> None:
+def store_snapshots(db: sqlite3.Connection, number: int, snapshots: Iterable[Snapshot]) -> None:
     flat = [(number, *msgspec.structs.astuple(snapshot)) for snapshot in snapshots]
     _insert(
-        connection,
+        db,
         "INSERT OR REPLACE INTO packets VALUES",
         [(*row, row_checksum("packet", *row)) for row in flat],
     )
 
 
 def snapshot_before(
-    connection: sqlite3.Connection, known: IndexedStream, turn: int
+    db: sqlite3.Connection, known: IndexedStream, turn: int
 ) -> tuple[Snapshot, DecisionPacket] | None:
     """Return the newest packet snapshot at the beginning of `turn` or before."""
-    row = connection.execute(
+    row = db.execute(
         "SELECT * FROM packets WHERE stream = ? AND turn <= ? ORDER BY turn DESC LIMIT 1",
         (known.id, turn),
     ).fetchone()
@@ -156,9 +146,9 @@ def snapshot_before(
     return Snapshot(turn=turn_before, offset=offset, hash=digest, packet=packet), unpacked
 
 
-def delete_stream_rows(connection: sqlite3.Connection, number: int) -> None:
+def delete_stream_rows(db: sqlite3.Connection, number: int) -> None:
     for statement in _FORGET:
-        connection.execute(statement, (number,))
+        db.execute(statement, (number,))
 
 
 def _verify_row(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -180,10 +170,10 @@ def _encoded(reading: StreamReading) -> bytes:
         return msgspec.json.encode(reading)
 
 
-def _insert(connection: sqlite3.Connection, statement: str, rows: list[tuple[Value, ...]]) -> None:
+def _insert(db: sqlite3.Connection, statement: str, rows: list[tuple[Value, ...]]) -> None:
     if rows:
         places = ",".join("?" * len(rows[0]))
-        connection.executemany(f"{statement} ({places})", rows)
+        db.executemany(f"{statement} ({places})", rows)
 
 
 def _flat(row: TurnRow) -> tuple[Value, ...]:

@@ -7,8 +7,7 @@ from remora.memory.packet import DecisionPacket
 from remora.trace.index.keys import TraceKey
 from remora.trace.read.store_queries import TurnMatch
 
-_MAX_PACKET = 16 * 1024 * 1024
-"""Maximum bytes of an unpacked packet; a real one has about 20 KB."""
+_MAX_PACKET = 16 * 1024 * 1024  # maximum bytes of an unpacked packet; a real one has about 20 KB
 _PACKET = msgspec.json.Decoder(DecisionPacket)
 
 

@@ -22,8 +22,7 @@ _HEAD = (
     rf"(?i){NAME}{ENDING}(?:\\*[\"'`])?\]?[ \t]{{0,16}}"
     r"(?::[ \t]{0,4}[a-z_][a-z0-9_.\[\]| ]{0,40}=|:=|=>|[=!]=|=|:|,)"
 )
-_REACH = 1024
-"""Bytes of a value that are checked before the rest is read; bounds the time."""
+_REACH = 1024  # bytes of a value that are checked before the rest is read; bounds the time
 
 _BARE_REACH = 200
 _COMMA = ord(",")

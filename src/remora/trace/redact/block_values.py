@@ -12,8 +12,7 @@ _HEAD = (
     rf"(?i){NAME}{ENDING}(?:\\*[\"'`])?\]?[ \t]{{0,16}}(?::[ \t]{{0,4}}[a-z_][a-z0-9_.\[\]| ]{{0,40}}=|[:=])"
     r"[ \t(]{0,8}(?:[rbuf]{0,2}(?:(?:\\{0,8}\"){3}|(?:\\{0,8}'){3})\\{0,8}|[|>][+-]?)" + _LINE_END
 )
-_REACH = 4096
-"""Maximum bytes of a block that are searched; bounds the time."""
+_REACH = 4096  # maximum bytes of a block that are searched; bounds the time
 
 _END = re.compile(rb"(?:\\{0,8}+\"){3}|(?:\\{0,8}+'){3}")
 _BREAK = re.compile(rb"\r?\n|(?<!\\)\\{1,8}+(?:r\\{1,8}+)?n|\\{1,8}+\r?\n")

@@ -29,8 +29,7 @@ _ODD = re.compile(r"[!@#$%^&*+=?~]")
 _NEVER_IN_NAMES = re.compile(r"[!^*~]")
 _MIN_DISTINCT = 4
 _LONG_SEGMENT = 16
-_MAX_JUDGED = 160
-"""Characters of a longer value that are judged; bounds the time."""
+_MAX_JUDGED = 160  # characters of a longer value that are judged; bounds the time
 
 _LONG_WORD = 20
 

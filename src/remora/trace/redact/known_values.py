@@ -20,9 +20,7 @@ class KnownValues:
             # the original bytes of a variable that is not UTF-8
             encoded.setdefault(secret.encode("utf-8", "surrogateescape"), rule)
         self._rules = encoded
-        self.pattern = "|".join(
-            "".join(f"\\x{byte:02x}" for byte in literal) for literal in encoded
-        )
+        self.pattern = "|".join("".join(f"\\x{byte:02x}" for byte in value) for value in encoded)
         self._matcher: Matcher | None = None
         if encoded:
             self._matcher = compile_pattern(self.pattern, longest=True)

@@ -47,10 +47,8 @@ class ChainCheck:
 
     def _resynchronize(self, line: Line, event: Event | None, digest: str) -> None:
         stated = stated_hash(line.raw)
-        alternatives = [
-            line_hash(previous, hashed_part(line.raw)) for previous in self._previous[1:]
-        ]
-        if stated in alternatives:
+        choices = [line_hash(previous, hashed_part(line.raw)) for previous in self._previous[1:]]
+        if stated in choices:
             self._previous = [stated]
         else:
             if stated is not None:
@@ -59,7 +57,7 @@ class ChainCheck:
                 self._problem(line, "schema", 'the line does not end in ,"hash":"…"}')
             # the change is in the line or in its hash: the next line decides
             remains = line.raw[-66:-2].decode("ascii", "replace")
-            self._previous = [remains, digest, *alternatives][:_CANDIDATES]
+            self._previous = [remains, digest, *choices][:_CANDIDATES]
         self.count, self.hash = line.number, stated or ""
 
     def _event(self, line: Line) -> Event | None:

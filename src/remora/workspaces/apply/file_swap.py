@@ -25,8 +25,7 @@ from remora.workspaces.apply.journal import Journal, JournalEntry, JournalFolder
 from remora.workspaces.rooted_files import RootedFiles, write_new_file
 
 _MOVED = "its folder was moved meanwhile"
-_MAX_OPEN_FOLDERS = 256
-"""Folders kept open at once; enough for all but the largest change sets."""
+_MAX_OPEN_FOLDERS = 256  # folders kept open at once; enough for all but the largest change sets
 _TRIES = 100
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE}
 

@@ -20,9 +20,7 @@ def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, s
     query = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
     fields = git_output(root, *words, stdin=query).split(b"\0")[:-1]
     for at in range(0, len(fields), 3):
-        path, name, value = (
-            part.decode("utf-8", "surrogateescape") for part in fields[at : at + 3]
-        )
+        path, name, value = (p.decode("utf-8", "surrogateescape") for p in fields[at : at + 3])
         if value in _OFF or (name == "filter" and not _runs(root, value)):
             continue
         attribute = name if value == "set" else f"{name}={value}"

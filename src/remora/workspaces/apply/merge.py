@@ -36,10 +36,8 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
     `\n`.
     """
     old = split_lines(base)
-    our_hunks, their_hunks = (
-        diff_hunks(old, split_lines(ours)),
-        diff_hunks(old, split_lines(theirs)),
-    )
+    our_hunks = diff_hunks(old, split_lines(ours))
+    their_hunks = diff_hunks(old, split_lines(theirs))
     out: list[bytes] = []
     conflicts: list[LineConflict] = []
     at = 0

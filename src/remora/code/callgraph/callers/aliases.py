@@ -37,10 +37,8 @@ from remora.ids import node_key
 
 CALL, READ, STORE = range(3)
 Site = tuple[str, int, int]
-_MAX_STEPS = 128
-"""Flows that are followed for one node."""
-_MAX_SCOPES = 256
-"""Search scopes kept; each may hold the paths of hundreds of files."""
+_MAX_STEPS = 128  # flows that are followed for one node
+_MAX_SCOPES = 256  # search scopes kept; each may hold the paths of hundreds of files
 _CALLBACK_TAKERS = frozenset(map(unqualified_name, CALLBACK_ARGUMENTS))
 
 

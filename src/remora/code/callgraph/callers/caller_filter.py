@@ -57,9 +57,7 @@ class TargetFilter:
             return True
         if not depth:
             return False
-        return self._any_matches(
-            join([self._call_results(value) for value, _ in values]), depth - 1
-        )
+        return self._any_matches(join([self._call_results(v) for v, _ in values]), depth - 1)
 
     def _matches(self, value: Value, nested: int) -> bool:
         if value[0] == BOUND:

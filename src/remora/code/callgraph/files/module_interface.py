@@ -83,9 +83,7 @@ class _InterfaceBuilder:
         kinds: tuple[
             Sequence[Call | AttributeRead | AttributeWrite | ContainerWrite | Container], ...
         ] = (lowered.calls, lowered.reads, lowered.stores, lowered.fills, lowered.containers)
-        records = [
-            [self._record(r) for r in kind if file.is_module_level(r.scope)] for kind in kinds
-        ]
+        records = [[self._record(r) for r in k if file.is_module_level(r.scope)] for k in kinds]
         classes = sorted(
             (file.scopes[n].qualname, *map(file.term_name, file.scopes[n].bases))
             for n in file.classes

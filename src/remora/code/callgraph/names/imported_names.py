@@ -15,10 +15,8 @@ def imports_of(ctx: Context, path: str) -> Iterator[str]:
         return
     for number, scope in enumerate(file.scopes):
         for name, binds in scope.binds.items():
-            for index, bind in enumerate(binds):
-                for value in _imported_values(
-                    ctx, path, bind, ("bind", 0, path, number, name, index)
-                ):
+            for i, bind in enumerate(binds):
+                for value in _imported_values(ctx, path, bind, ("bind", 0, path, number, name, i)):
                     found = _node(ctx, value)
                     if found and found[0] != path and imported_as(*found) in file.names:
                         yield node_key(*found)

@@ -34,7 +34,7 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
         if stores := file.self_stores.get((number, name), ()):
             ctx.file(file.path)  # the bodies of the methods matter
         for store in stores:
-            if not _is_store_kept(ctx, order, store):
+            if not _keeps_store(ctx, order, store):
                 continue
             point = ProgramPoint(level, file.path, store.scope, store.at)
             if store.annotation is not None:
@@ -44,15 +44,11 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
     return join(found)
 
 
-def _is_store_kept(
-    ctx: Context, order: list[tuple[IndexedFile, int]], store: AttributeWrite
-) -> bool:
+def _keeps_store(ctx: Context, order: list[tuple[IndexedFile, int]], store: AttributeWrite) -> bool:
     """True if the classes before the last one in `order` keep what it stores."""
     method = order[-1][0].enclosing_method(store.scope)
     name = "" if method is None else order[-1][0].scopes[method].name
-    return all(
-        delegates_to_base(ctx, file, number, name, store.name) for file, number in order[:-1]
-    )
+    return all(delegates_to_base(ctx, file, n, name, store.name) for file, n in order[:-1])
 
 
 def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:

@@ -54,19 +54,17 @@ def _result(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Va
 def _of_function(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
     if (declared := overload_result(ctx, value, site, 0)) is not None:
         return declared
-    return _result_of_function(ctx, level, value, (*site, 0))
+    return _function_result(ctx, level, value, (*site, 0))
 
 
 def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> Values:
     inner = value[1]
     if (declared := overload_result(ctx, inner, site, 1)) is not None:
         return _bind_self_type(ctx, declared, value[2])
-    return _bind_self_type(ctx, _result_of_function(ctx, level, inner, (*site, 1)), value[2])
+    return _bind_self_type(ctx, _function_result(ctx, level, inner, (*site, 1)), value[2])
 
 
-def _result_of_function(
-    ctx: Context, level: int, value: Value, site: tuple[str, int, int]
-) -> Values:
+def _function_result(ctx: Context, level: int, value: Value, site: tuple[str, int, int]) -> Values:
     """Return the result of a function, with the arguments of this call that it returns.
 
     If the call passes a class, instances of its bases are dropped from the result.
@@ -158,7 +156,7 @@ def returns(ctx: Context, level: int, path: str, scope: int) -> Values:
         return EMPTY
     found = file.scopes[scope]
     if ctx.read(("returned_parameters", path, scope)):
-        level = 0  # `_result_of_function` adds the arguments of each call
+        level = 0  # `_function_result` adds the arguments of each call
     parts = [
         declared_values(ctx, ProgramPoint(level, path, found.parent, found.at), found.annotation)
     ]

@@ -128,8 +128,7 @@ def delegates_to_base(
     )
 
 
-_MAX_CLASSES = 256
-"""Maximum length of an MRO; a chain of subclasses may have thousands of classes."""
+_MAX_CLASSES = 256  # maximum length of an MRO; a chain of subclasses may have thousands of classes
 
 
 def linearize(own: Value, orders: Sequence[list[Value]], bases: list[Value]) -> list[Value]:

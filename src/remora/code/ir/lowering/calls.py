@@ -29,7 +29,7 @@ def lower_call(builder: IRBuilder, node: ast.Call) -> Any:
     line = node.lineno
     if callee.__class__ is str:
         if callee in _ATTRIBUTE_FUNCTIONS:
-            _record_attribute_function(builder, line, callee, args)
+            _record_getattr(builder, line, callee, args)
     elif args and callee.__class__ is tuple and callee[0] == ATTRIBUTE:
         _record_added_items(builder, callee, args)
     calls = builder.calls
@@ -71,9 +71,7 @@ def _arguments(
     return args, tuple([(k.arg, lower_expression(builder, k.value)) for k in node.keywords])
 
 
-def _record_attribute_function(
-    builder: IRBuilder, line: int, callee: str, args: Sequence[Any]
-) -> None:
+def _record_getattr(builder: IRBuilder, line: int, callee: str, args: Sequence[Any]) -> None:
     """Record `getattr` and `setattr` with a constant name as an attribute."""
     if len(args) < 2 or not is_text(args[1]):
         return

@@ -17,17 +17,13 @@ def lower_parameters(builder: IRBuilder, args: ast.arguments) -> list[Parameter]
     positional_only, ordinary, defaults = args.posonlyargs, args.args, args.defaults
     params: list[Parameter] = []
     # defaults belong to the last parameters
-    position = len(defaults) - len(positional_only) - len(ordinary)
+    at = len(defaults) - len(positional_only) - len(ordinary)
     for arg in positional_only:
-        params.append(
-            _parameter(builder, arg, POSITIONAL, defaults[position] if position >= 0 else None)
-        )
-        position += 1
+        params.append(_parameter(builder, arg, POSITIONAL, defaults[at] if at >= 0 else None))
+        at += 1
     for arg in ordinary:
-        params.append(
-            _parameter(builder, arg, ORDINARY, defaults[position] if position >= 0 else None)
-        )
-        position += 1
+        params.append(_parameter(builder, arg, ORDINARY, defaults[at] if at >= 0 else None))
+        at += 1
     if args.vararg is not None:
         params.append(_parameter(builder, args.vararg, VARARGS, None))
     if args.kwonlyargs:
