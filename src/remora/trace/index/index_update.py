@@ -30,14 +30,14 @@ _COMMIT = 64 * 1024 * 1024  # bytes of a stream after which the rows so far are 
 _STALE = FileStamp(0, 0, 0)
 
 
-def update_all(connection: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStream]:
+def update_all(db: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStream]:
     """Index every stream and delete the rows of missing ones. Raises IndexCorrupted."""
     paths = agent_stream_paths(folder)
-    known = {each.stream.agent_id: each for each in forget_missing_streams(connection, paths)}
+    known = {each.stream.agent_id: each for each in forget_missing_streams(db, paths)}
     changed = False
     for name, path in paths.items():
-        changed |= _update(connection, path, known.get(name))
-    return indexed_streams(connection) if changed else list(known.values())
+        changed |= _update(db, path, known.get(name))
+    return indexed_streams(db) if changed else list(known.values())
 
 
 def agent_stream_paths(folder: TraceFolder) -> dict[str, Path]:
@@ -46,23 +46,21 @@ def agent_stream_paths(folder: TraceFolder) -> dict[str, Path]:
     return {name: path for name, path in named if is_id(name)}
 
 
-def forget_missing_streams(
-    connection: sqlite3.Connection, there: Collection[str]
-) -> list[IndexedStream]:
+def forget_missing_streams(db: sqlite3.Connection, there: Collection[str]) -> list[IndexedStream]:
     """Delete the rows of agents not in `there` and return the others. Raises IndexCorrupted."""
-    known = indexed_streams(connection)
+    known = indexed_streams(db)
     if missing := [each for each in known if each.stream.agent_id not in there]:
-        with transaction(connection):
+        with transaction(db):
             for each in missing:
-                delete_stream_rows(connection, each.id)
+                delete_stream_rows(db, each.id)
     return [each for each in known if each.stream.agent_id in there]
 
 
-def update_stream(connection: sqlite3.Connection, path: Path, until: int) -> IndexedStream | None:
+def update_stream(db: sqlite3.Connection, path: Path, until: int) -> IndexedStream | None:
     """Index a stream to the end of turn `until` at least; None if it cannot be read."""
-    known = indexed_streams(connection, stream_id(path))
-    if _update(connection, path, known[0] if known else None, until):
-        known = indexed_streams(connection, stream_id(path))
+    known = indexed_streams(db, stream_id(path))
+    if _update(db, path, known[0] if known else None, until):
+        known = indexed_streams(db, stream_id(path))
     return known[0] if known else None
 
 
@@ -78,10 +76,7 @@ def read_rows(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
 
 
 def _update(
-    connection: sqlite3.Connection,
-    path: Path,
-    known: IndexedStream | None,
-    until: int | None = None,
+    db: sqlite3.Connection, path: Path, known: IndexedStream | None, until: int | None = None
 ) -> bool:
     """Return True if anything was written."""
     try:
@@ -90,31 +85,27 @@ def _update(
         if known is not None and known.stamp == stamp and stamp.size:
             return False
         with open_stream(path) as source:
-            return _read(connection, source, known, stamp, stream_id(path), until)
+            return _read(db, source, known, stamp, stream_id(path), until)
     except (OSError, RemoraError):
         if known is not None:
-            with transaction(connection):
-                delete_stream_rows(connection, known.id)
+            with transaction(db):
+                delete_stream_rows(db, known.id)
         return known is not None
 
 
 def _read(
-    connection: sqlite3.Connection,
+    db: sqlite3.Connection,
     source: ByteSource,
     known: IndexedStream | None,
     stamp: FileStamp,
     agent_id: str,
     until: int | None,
 ) -> bool:
-    reading = None if known is None else _stored_reading(connection, source, known, stamp)
+    reading = None if known is None else _stored_reading(db, source, known, stamp)
     if reading is not None and reading.is_behind(until):
         return False
     batch = _Batch(
-        connection,
-        known,
-        stamp,
-        reading or StreamReading(agent_id=agent_id),
-        rebuild=reading is None,
+        db, known, stamp, reading or StreamReading(agent_id=agent_id), rebuild=reading is None
     )
     # a damaged compressed file: rows before the damage stay
     with suppress(RemoraError):
@@ -124,10 +115,10 @@ def _read(
 
 
 def _stored_reading(
-    connection: sqlite3.Connection, source: ByteSource, known: IndexedStream, stamp: FileStamp
+    db: sqlite3.Connection, source: ByteSource, known: IndexedStream, stamp: FileStamp
 ) -> StreamReading | None:
     """Return the state to continue from, if the hash of its last line is still there."""
-    reading = load_state(connection, known)
+    reading = load_state(db, known)
     rewritten = (stamp.inode, stamp.size) == (known.stamp.inode, known.stamp.size)
     reading.fault = 0
     with suppress(RemoraError):
@@ -141,7 +132,7 @@ class _Batch:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        db: sqlite3.Connection,
         known: IndexedStream | None,
         stamp: FileStamp,
         reading: StreamReading,
@@ -149,7 +140,7 @@ class _Batch:
         rebuild: bool,
     ) -> None:
         self.reading = reading
-        self._connection = connection
+        self._connection = db
         self._number = None if known is None else known.id
         self._stamp = stamp
         self._rebuild = rebuild
