@@ -43,8 +43,7 @@ def _scan(root: Path, prefix: str) -> list[os.DirEntry[str]]:
 
 
 def is_tool_output(root: Path, folder: str) -> bool:
-    name = folder.rpartition("/")[2]
-    if name in BUILD_FOLDERS:
+    if (name := folder.rpartition("/")[2]) in BUILD_FOLDERS:
         return not (root / folder / "__init__.py").exists()
     return name in _PRUNED or name.startswith(".") or name.endswith(".egg-info")
 

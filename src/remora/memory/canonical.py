@@ -80,9 +80,7 @@ def to_packet_key(key: Any) -> str:
 def safe_repr(value: Any) -> str:
     """Return the `repr` of an object; hexadecimal for integers too long for Python's limit."""
     try:
-        if isinstance(value, float):
-            return float.__repr__(value)
-        return repr(value)
+        return float.__repr__(value) if isinstance(value, float) else repr(value)
     except Exception:  # noqa: BLE001 - foreign code; its value must be recorded anyway
         return hex(value) if isinstance(value, int) else f"<{type(value).__name__}>"
 

@@ -57,8 +57,7 @@ class ScriptedModel:
     def _reply(self, request: Request) -> Reply | ModelError:
         if callable(self._answers):
             return self._answers(request)
-        number = len(self.requests)
-        if number > len(self._answers):
+        if (number := len(self.requests)) > len(self._answers):
             raise ModelError(
                 f"the script has {len(self._answers)} answers, but this is request {number}"
             )

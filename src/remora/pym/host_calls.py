@@ -64,8 +64,7 @@ def _checked_result(result: Any) -> Any:
 
 def _sandbox_error(error: Exception) -> str:
     """Return an exception as the sandbox can raise it: a type that it knows, and a message."""
-    name = type(error).__name__
-    if name in _SANDBOX_EXCEPTIONS:
+    if (name := type(error).__name__) in _SANDBOX_EXCEPTIONS:
         return f"{name}: {one_line(str(error))}"
     return f"RuntimeError: {name}: {one_line(str(error))}"
 

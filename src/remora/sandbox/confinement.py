@@ -110,8 +110,7 @@ def _follow(path: str, prefix: str, links: dict[str, str]) -> str:
     """Resolve all links of `path`, noting each in `links`; `prefix` is the prefix of its namespace."""
     done, parts, links_followed = "/", deque(path.split("/")), 0
     while parts and links_followed <= _MAX_LINKS:
-        part = parts.popleft()
-        if part in ("", "."):
+        if (part := parts.popleft()) in ("", "."):
             continue
         if part == "..":
             done = os.path.dirname(done)  # noqa: PTH120 - text

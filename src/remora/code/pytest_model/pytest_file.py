@@ -76,8 +76,7 @@ class PytestFile:
             return None
         if outer in self._fixtures:
             return "fixture", outer
-        name = self._functions[outer].name
-        if name in _SETUP_FUNCTIONS:
+        if (name := self._functions[outer].name) in _SETUP_FUNCTIONS:
             return "setup", outer
         # a class may be a base class of a collected file
         may_be_test = is_test_file(self.path) or "." in outer
@@ -134,8 +133,7 @@ class PytestFile:
     def _outermost(self, qualname: str) -> str | None:
         parts = qualname.split(".")
         for end in range(1, len(parts) + 1):
-            outer = ".".join(parts[:end])
-            if outer in self._functions:
+            if (outer := ".".join(parts[:end])) in self._functions:
                 return outer
         return None
 

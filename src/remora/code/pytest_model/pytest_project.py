@@ -110,8 +110,7 @@ class PytestProject:
             ):
                 yield file, qualname
             for edge in self._linker.subclasses(node_key(file, qualname)):
-                subclass = split_node_key(edge.key)
-                if subclass not in seen:
+                if (subclass := split_node_key(edge.key)) not in seen:
                     seen.add(subclass)
                     pending.append(subclass)
 

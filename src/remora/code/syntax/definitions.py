@@ -60,8 +60,7 @@ def find_definitions(tree: ast.Module, spelled: str) -> list[Definition]:
     pending: list[tuple[Any, _Scope]] = [(tree, scope)]
     while pending:
         statement, scope = pending.pop()
-        kind = statement.__class__
-        if kind in DEFINITIONS:
+        if (kind := statement.__class__) in DEFINITIONS:
             definition = _definition(statement, scope, spelled)
             definitions.append(definition)
             scope = _Scope(f"{definition.qualname}.", definition.key, {})

@@ -154,8 +154,7 @@ class LinkScheduler:
             head = await child.stdout.readexactly(4)
             body = await child.stdout.readexactly(int.from_bytes(head, "big"))
         except asyncio.IncompleteReadError:
-            code = await child.wait()
-            if code == link_child.DAMAGED:
+            if (code := await child.wait()) == link_child.DAMAGED:
                 raise HubDamaged(f"{self._db}: links are damaged") from None
             if code == link_child.FULL:
                 return b""

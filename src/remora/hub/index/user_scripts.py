@@ -54,8 +54,7 @@ class UserScripts:
 
     def state(self) -> str:
         """Hash of all scripts' names and content, under which values are computed."""
-        stamps = self._stamped()
-        if stamps != self._stamps:
+        if (stamps := self._stamped()) != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
             together = _Usage()
             self._scripts = [

@@ -27,8 +27,7 @@ def list_folder(top: str, folder: str) -> Listing | None:
     try:
         with os.scandir(f"{top}/{prefix}") as entries:
             for entry in entries:
-                name = entry.name
-                if name in MARKS:
+                if (name := entry.name) in MARKS:
                     marks.append(name)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(prefix + name)

@@ -261,6 +261,4 @@ def _as_line(target: bytes, body: bytes) -> bytes:
         data = json.loads(body) if body.strip() else {}
     except (ValueError, RecursionError):
         return body  # the protocol decoder reports the error
-    if not isinstance(data, dict):
-        return body
-    return json.dumps({**data, "type": kind}).encode()
+    return body if not isinstance(data, dict) else json.dumps({**data, "type": kind}).encode()

@@ -75,8 +75,7 @@ class _Parser:
         while not self._accept("}"):
             if found:
                 self._expect(",")
-            key = self._match(_NAME, "an argument's name")
-            if key in found:
+            if (key := self._match(_NAME, "an argument's name")) in found:
                 raise BadCall(f"{key} is given twice in one call")
             self._expect(":")
             found[key] = self._value(depth + 1)
@@ -144,9 +143,7 @@ def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
     kinds = _kinds(schema, top)
     if isinstance(value, _Bare):
         return str(value) if kinds == {"string"} else _read(str(value))
-    if not kinds or "string" in kinds:
-        return value
-    return _read(value)
+    return value if not kinds or "string" in kinds else _read(value)
 
 
 def _resolve_schema(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:

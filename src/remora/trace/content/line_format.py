@@ -105,8 +105,7 @@ def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
 
 def last_line(source: ByteSource) -> bytes | None:
     """Return the last complete line, read from the end; None if there is none within MAX_LINE."""
-    end = _newline_before(source, source.size())
-    if end < 0:
+    if (end := _newline_before(source, source.size())) < 0:
         return None
     before = _newline_before(source, end)
     # a line that is too long, or begins too far away, is not read
@@ -127,8 +126,7 @@ def _newline_before(source: ByteSource, end: int) -> int:
     while start > least:
         block = min(_TAIL_BLOCK, start)
         start -= block
-        found = source.pread(block, start).rfind(b"\n")
-        if found >= 0:
+        if (found := source.pread(block, start).rfind(b"\n")) >= 0:
             return start + found
     return -1
 

@@ -57,8 +57,7 @@ def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
             if row.place is None:
                 continue
             named = _key(stream, row)
-            text = str(named)
-            if text in used:
+            if (text := str(named)) in used:
                 text = str(msgspec.structs.replace(named, agent_id=stream.agent_id))
             used.add(text)
             keys.append((stream.run_id, job, row.turn, row.call, text))

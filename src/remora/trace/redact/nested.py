@@ -32,9 +32,7 @@ class TextRedactor(Protocol):
 
 def redact_nested(value: _T, cleaner: TextRedactor) -> _T:
     """Return `value` redacted without recursion; the same object if nothing was found."""
-    if _is_clean(value, cleaner):
-        return value
-    return cast("_T", _rebuild(value, cleaner))
+    return value if _is_clean(value, cleaner) else cast("_T", _rebuild(value, cleaner))
 
 
 def _is_clean(value: Any, cleaner: TextRedactor) -> bool:

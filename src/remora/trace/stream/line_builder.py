@@ -118,9 +118,7 @@ def _encoded_directly(payload: Payload) -> bytes | None:
 def _to_builtins(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value, str_keys=True, enc_hook=repr)
-    if type(value) is tuple:
-        return [_to_builtins(item) for item in value]
-    return value
+    return [_to_builtins(item) for item in value] if type(value) is tuple else value
 
 
 def format_timestamp(when: datetime) -> str:

@@ -144,8 +144,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
 
     def _create(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
         if digest_at(folder, waiting) is None:
-            there = digest_at(folder, name)
-            if there == entry.result:
+            if (there := digest_at(folder, name)) == entry.result:
                 return
             if there is not None:
                 raise FileExistsError

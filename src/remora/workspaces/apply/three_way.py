@@ -92,10 +92,8 @@ def _merge_patch(read_file: ReadFile, patch: FilePatch) -> FileWrite | None:
         return None
     result = patch.theirs
     merged = ours != patch.base
-    if merged:
-        result = _merge(patch, ours)
-        if result == ours:
-            return None  # the user's edit already includes it
+    if merged and (result := _merge(patch, ours)) == ours:
+        return None  # the user's edit already includes it
     if ours is None:
         mode = patch.mode & 0o777 if patch.restores else committed_mode(patch.mode)
     sha256 = None if ours is None else hashlib.sha256(ours).hexdigest()

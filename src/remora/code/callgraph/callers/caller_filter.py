@@ -77,8 +77,7 @@ class TargetFilter:
 
     def _contents(self, value: Value) -> Values:
         """Return what a value yields when it is iterated, awaited or called."""
-        kind = value[0]
-        if kind == CONTAINER_METHOD:
+        if (kind := value[0]) == CONTAINER_METHOD:
             return self._contents(value[1])
         if kind in {PARTIAL, PROPERTY}:
             questions = [("argument", CALLER_LEVELS, value[1], value[2], index) for index in (0, 1)]
@@ -101,6 +100,4 @@ class TargetFilter:
             return self._ctx.solve(("result", CALLER_LEVELS, value[1], value[2]))
         if value[0] in {INSTANCE, SELF}:
             return self._ctx.solve(("special", CALLER_LEVELS, value, "__call__"))
-        if value[0] in {CLASS, OWN_CLASS}:
-            return instances_of(((value, 0),))
-        return ()
+        return instances_of(((value, 0),)) if value[0] in {CLASS, OWN_CLASS} else ()

@@ -120,8 +120,7 @@ def _add(found: Targets, key: str, tier: int) -> None:
 def _value_targets(
     ctx: Context, value: Value, call: Call, site: tuple[str, int], depth: int
 ) -> Targets:
-    kind = value[0]
-    if kind == BOUND:
+    if (kind := value[0]) == BOUND:
         value, kind = value[1], FUNCTION
     if kind == FUNCTION:
         return _function_target(ctx, value)

@@ -94,9 +94,7 @@ def instance_attribute(
         few = len(subclasses) <= _MAX_INSTANCE_OVERRIDES
         found.extend(_subclass_attributes(ctx, level, value, name, "") if few else ())
     values = join(found)
-    if not values and has_external_base(ctx, value):
-        return exact_value(OPAQUE)
-    return values
+    return exact_value(OPAQUE) if not values and has_external_base(ctx, value) else values
 
 
 def overrides(ctx: Context, level: int, value: Value, name: str) -> Values:

@@ -116,8 +116,7 @@ def _type_values(ctx: Context, point: ProgramPoint, term: Any) -> Values:
 
 def _generic(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values:
     base, *parts = term[1:]
-    name = unqualified_name(base)
-    if name in _TRANSPARENT_GENERICS:
+    if (name := unqualified_name(base)) in _TRANSPARENT_GENERICS:
         used = parts[:1] if name == "Annotated" else parts
         return join([declared_values(ctx, point, part, depth + 1) for part in used])
     if name in _CLASS_TYPES:
@@ -131,9 +130,7 @@ def _generic(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Values
                 *[exact_value(TYPED_CONTAINER, value) for value, _ in elements],
             ]
         )
-    if name in _AWAITABLES:
-        return EMPTY
-    return _plain_type(ctx, point, base)
+    return EMPTY if name in _AWAITABLES else _plain_type(ctx, point, base)
 
 
 def _classes(ctx: Context, point: ProgramPoint, parts: list[Any]) -> Values:

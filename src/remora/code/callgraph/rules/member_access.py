@@ -49,9 +49,7 @@ def self_member(ctx: Context, level: int, value: Value, name: str, method: str) 
 def annotated_member(ctx: Context, level: int, value: Value, name: str) -> Values:
     """Rule: `parameter.name` of an annotated parameter, which may be of any subclass."""
     found = ctx.read(("member", level, value, name))
-    if value[0] != INSTANCE:
-        return found
-    return join((found, overrides(ctx, level, value, name)))
+    return found if value[0] != INSTANCE else join((found, overrides(ctx, level, value, name)))
 
 
 def _of_namespace(ctx: Context, _level: int, value: Value, name: str) -> Values:

@@ -123,9 +123,7 @@ def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:
         return join((ctx.read(("item", level, container, _key(ctx, site))), default))
     if name in _VIEW_METHODS:
         return exact_value(*container)
-    if name == "items":
-        return exact_value(PAIR, container)
-    return exact_value(OPAQUE)
+    return exact_value(PAIR, container) if name == "items" else exact_value(OPAQUE)
 
 
 def _key(ctx: Context, site: Site) -> str | None:

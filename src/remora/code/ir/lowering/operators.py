@@ -117,8 +117,7 @@ def lower_comparison(builder: IRBuilder, node: ast.Compare) -> None:
     operators = node.ops
     for position, comparator in enumerate(node.comparators):
         right = lower_expression(builder, comparator)
-        kind = operators[position].__class__
-        if kind in _COMPARISONS:
+        if (kind := operators[position].__class__) in _COMPARISONS:
             if not (left is None or is_unknown_or_constant(right)):
                 record_implicit_call(builder, left, _COMPARISONS[kind], node.lineno, (right,))
         elif right is not None and kind in _CONTAINMENT:

@@ -55,8 +55,7 @@ def _record_calls(builder: IRBuilder, node: ast.expr) -> None:
     pending: list[Any] = [node]
     while pending:
         found = pending.pop()
-        kind = found.__class__
-        if kind in _LEAVES:
+        if (kind := found.__class__) in _LEAVES:
             continue
         if kind is ast.Subscript:
             pending += (found.value, found.slice)

@@ -104,8 +104,7 @@ def lower_import_from(builder: IRBuilder, node: ast.ImportFrom) -> None:
     builder.names.update(module.split("."))
     source = (node.level, module)
     for alias in node.names:
-        name = alias.name
-        if name == "*":
+        if (name := alias.name) == "*":
             builder.stars.append((node.level, module))
             continue
         builder.names.add(name)
