@@ -34,7 +34,7 @@ def test_a_large_file_that_became_something_else_is_left_to_the_next_look(
         watcher = open_watcher(root, members, marker=tmp_path / "marker", kind="sweep")
         with HubStore.open(tmp_path / "db", root=root, clock=lambda: datetime.now(UTC)) as store:
             indexer = Indexer(root, store, members, clock=lambda: datetime.now(UTC))
-            upkeep = Updater(root, indexer, watcher, AnalysisPool({}), tell=lambda *_: None)
+            upkeep = Updater(root, indexer, watcher, AnalysisPool({}), report=lambda *_: None)
             upkeep._send_away("a.py", 3)
             await upkeep.close()
             return upkeep.pending.first(1)
@@ -64,7 +64,7 @@ def test_of_many_changed_files_the_last_ones_too_are_read_in_one_pass(
             indexer = Indexer(
                 root, store, members, analyse=by_script, clock=lambda: datetime.now(UTC)
             )
-            upkeep = Updater(root, indexer, watcher, AnalysisPool({}), tell=lambda *_: None)
+            upkeep = Updater(root, indexer, watcher, AnalysisPool({}), report=lambda *_: None)
             upkeep._step()  # the first look at all files
             while upkeep.pending:
                 upkeep._step()

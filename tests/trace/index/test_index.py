@@ -20,7 +20,7 @@ import pytest
 from remora.errors import DiskError
 from remora.trace.index import index_database as database_module
 from remora.trace.index.index_database import row_checksum
-from remora.trace.index.queries import reindex, remove_missing_streams, trace_queries
+from remora.trace.index.queries import reindex, trace_queries
 from remora.trace.read.store_queries import StreamQuery
 from remora.trace.stream.compression import compress_stream
 from remora.trace.trace_folder import TraceFolder
@@ -357,24 +357,6 @@ def test_what_expired_leaves_nothing_behind(world: World, right: list[Any]) -> N
     answers(world.folder)
     assert b"write_docstring" not in index_of(world.folder).read_bytes()
     assert world.doc.name.encode() not in index_of(world.folder).read_bytes()
-
-
-@pytest.mark.parametrize("damage", [None, b"garbage" * 999])
-def test_pruning_takes_what_is_gone(damage: bytes | None, world: World, right: list[Any]) -> None:
-    world.doc.path.unlink()
-    if damage is not None:
-        index_of(world.folder).write_bytes(damage)
-    remove_missing_streams(world.folder)
-    assert world.doc.name.encode() not in index_of(world.folder).read_bytes()
-    assert world.second.name.encode() in index_of(world.folder).read_bytes()
-
-
-def test_pruning_makes_no_index(world: World, tmp_path: Path) -> None:
-    remove_missing_streams(world.folder)
-    assert not index_of(world.folder).exists()
-    index_of(world.folder).symlink_to(tmp_path / "mine")
-    with pytest.raises(DiskError):
-        remove_missing_streams(world.folder)
 
 
 def test_reindexing_tells_what_it_read(world: World, right: list[Any]) -> None:

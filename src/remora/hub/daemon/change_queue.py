@@ -63,7 +63,7 @@ class ChangeQueue:
             self._sweep = self._number
 
     def nothing_is_known(self) -> None:
-        """Forget what was read: every request waits for the next sweep."""
+        """Discard the state: every request waits for the next sweep."""
         self._sweep = 0
 
     def swept(self, paths: Iterable[str]) -> None:

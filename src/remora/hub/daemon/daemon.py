@@ -107,7 +107,7 @@ class Daemon:
             parts.indexer,
             parts.open_watcher(),
             AnalysisPool(self._settings.environment),
-            tell=self._changed,
+            report=self._changed,
         )
         self._known.updater = self._updater
         self._handler = RequestHandler(

@@ -35,7 +35,7 @@ def begin_round(db: Path) -> LinkRound:
     inputs, renewed = 0, dict[str, AliasDigest]()
     if before:
         inputs, renewed = invalidated(program, new_linker().alias_digest, before, carried)
-    # a carried row of a gone node to which no name leads any more is not needed
+    # drop carried rows of removed nodes that no name reaches
     uncarried = {
         key
         for key, now in renewed.items()

@@ -33,7 +33,7 @@ _log = logging.getLogger("remora.hub")
 
 
 class Updater:
-    """`tell` is called after each step with the generation, new or not, and the changed keys."""
+    """`report` is called after each step with the generation, new or not, and the changed keys."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Updater:
         watcher: Watcher,
         analysis: AnalysisPool,
         *,
-        tell: Callable[[int, tuple[str, ...]], None],
+        report: Callable[[int, tuple[str, ...]], None],
     ) -> None:
         self.pending = ChangeQueue()
         self.watcher = watcher
@@ -55,7 +55,7 @@ class Updater:
         self._root = root
         self._indexer = indexer
         self._analysis = analysis
-        self._tell = tell
+        self._report = report
         self._source: UpdateSource = "cold_start"
         self._count = 8
         self._many = False
@@ -233,7 +233,7 @@ class Updater:
             _log.warning("the database was rebuilt: reading every file again")
             self.pending.nothing_is_known()
             self._wake.set()
-        self._tell(done.generation, done.changed)
+        self._report(done.generation, done.changed)
 
     def _has_moved(self) -> None:
         moved, self._moved = self._moved, asyncio.Event()

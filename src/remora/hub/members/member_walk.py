@@ -141,7 +141,7 @@ class Walker:
         return is_file and self._is_reachable(_folder_of(path), reachable)
 
     def _is_reachable(self, folder: str, known: dict[str, bool]) -> bool:
-        """True if no symbolic link or closed folder lies above a folder."""
+        """True if no folder above is a symbolic link or closed."""
         # top-down, not recursive: a path can have two thousand folders
         for place in with_ancestors(folder) if folder not in known else ():
             if place not in known:

@@ -44,7 +44,7 @@ def _error_answer(request: Request | None, error: Exception) -> bytes:
             error.id = request.id
         return problem_line(error)
     _log.error("a request failed", exc_info=error)
-    message = f"{type(error).__name__}; the log says more"
+    message = f"{type(error).__name__}; see the log"
     failed = Refused("internal", message)
     if request is not None:
         failed.id = request.id

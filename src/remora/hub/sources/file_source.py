@@ -45,7 +45,7 @@ class FileSource:
                 size = len(content.data)
                 if not budget.affords(size * SECONDS_PER_BYTE):
                     return None
-                # the stamp varies between calls and says nothing of the content
+                # the stamp varies between calls, whatever the content
                 cacheable = size <= _MAX_CACHED
                 facts = (_facts if cacheable else facts_of)(path, content._replace(stamp=None))
                 found[facts.path] = facts

@@ -103,7 +103,7 @@ class StoredSnapshot:
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
         rows = self._all(
-            # `;` comes after `:`; a longer path with a `:` in it lies in this range too
+            # `;` comes after `:`; a longer path with a `:` is in this range too
             f"{_NODE} WHERE key BETWEEN ? AND ? AND file_path = ? ORDER BY place",
             f"node:{path}:",
             f"node:{path};",

@@ -182,7 +182,7 @@ def _sync_folder(path: Path) -> None:
         sync_folder(path)
 
 
-if TYPE_CHECKING:  # it imports logging; whoever only reads needs neither
+if TYPE_CHECKING:  # it imports logging, which readers do not need
     from concurrent.futures import ThreadPoolExecutor
 
 _WIDTH = 4

@@ -1,6 +1,5 @@
 """Trace queries over all streams of a folder, with or without the index."""
 
-import os
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -8,8 +7,8 @@ from typing import Any
 import msgspec
 
 from remora.errors import DiskError, NotFound, UsageError
-from remora.trace.index.index_database import INDEX_FILE, IndexCorrupted, IndexUnusable, database
-from remora.trace.index.index_update import forget_missing_streams, update_all
+from remora.trace.index.index_database import IndexCorrupted, IndexUnusable, database
+from remora.trace.index.index_update import update_all
 from remora.trace.index.keys import KINDS, IndexKey, TraceKey, parse_key
 from remora.trace.index.row_queries import (
     entry_keys,
@@ -22,7 +21,7 @@ from remora.trace.index.row_sources import IndexBackend, RowBackend, ScanBackend
 from remora.trace.read.reader import list_streams
 from remora.trace.read.store_queries import StreamMatch, StreamQuery, TraceQueries
 from remora.trace.stream.line_builder import Clock, utc_now
-from remora.trace.trace_folder import TraceFolder, stream_id
+from remora.trace.trace_folder import TraceFolder
 
 
 class Reindexed(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,19 +55,6 @@ def reindex(folder: TraceFolder) -> Reindexed:
         bytes=sum(each.stamp.size for each in known),
         seconds=time.monotonic() - began,
     )
-
-
-def remove_missing_streams(folder: TraceFolder) -> None:
-    """Delete the rows of missing streams, if there is an index. Raises DiskError."""
-    if not os.path.lexists(folder.path / INDEX_FILE):
-        return
-    try:
-        with database(folder.path) as connection:
-            forget_missing_streams(connection, {stream_id(path) for path in folder.agent_streams()})
-    except IndexCorrupted:
-        reindex(folder)
-    except IndexUnusable as error:
-        raise DiskError(f"{folder.path}: the index cannot be written: {error}") from error
 
 
 class IndexQueries:

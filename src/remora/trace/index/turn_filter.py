@@ -34,7 +34,7 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
         return cls(query=query, since=since, until=until)
 
     def matches(self, row: TurnRow) -> bool:
-        """True if all but the text matches; a turn matches a time that any part of it lies in."""
+        """True if all but the text matches; times match if they overlap with the turn."""
         query = self.query
         return (
             query.outcome in (None, row.outcome)

@@ -18,7 +18,7 @@ MAX_CALLER_FILES: Final = 256
 MAX_BUILTIN_NAME_FILES: Final = 48
 """The same for methods with the name of a builtin method: most calls are of the builtin."""
 MAX_CLASS_NAME_FILES: Final = 128
-"""Files that mention a related class, above which its name says nothing (such as `TestCase`)."""
+"""Files that mention a related class, above which its name is too common (such as `TestCase`)."""
 MAX_ALIAS_FILES: Final = 32
 """Files in which a value is followed from one name to another."""
 
