@@ -63,7 +63,7 @@ async def kept_up(places: HubPaths, store: HubStore) -> AsyncIterator[tuple[Daem
 
     indexer = Indexer(places.root, store, members, clock=clock)
     watcher = open_watcher(places.root, members, marker=places.marker)
-    upkeep = Updater(places.root, indexer, watcher, AnalysisPool({}), tell=tell)
+    upkeep = Updater(places.root, indexer, watcher, AnalysisPool({}), report=tell)
     working = asyncio.create_task(upkeep.work())
     try:
         async with asyncio.timeout(20):
