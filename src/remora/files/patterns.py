@@ -66,7 +66,7 @@ def _piece_regex(piece: str) -> str:
 
 
 class IgnoreRules:
-    """Patterns of `.gitignore` files; the last match decides. No global ones; case-sensitive."""
+    """Patterns of `.gitignore` files only, case-sensitive; the last match decides."""
 
     def __init__(self) -> None:
         self._rules: list[tuple[str, re.Pattern[str], bool, bool]] = []

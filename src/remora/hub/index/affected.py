@@ -13,7 +13,7 @@ from remora.ids import escape_path, node_key
 
 MAX_REACHED = 200
 MAX_SEARCHED = 30
-"""Nodes searched for one change; a larger change affects nearly everything."""
+"""Maximum nodes searched for one change; a larger one affects nearly everything."""
 PATIENCE_S = 0.05
 """Seconds; later results are dropped: other requests wait, and a client only looks again."""
 _log = logging.getLogger("remora.hub")

@@ -53,7 +53,7 @@ class UserScripts:
         self._state = ""
 
     def state(self) -> str:
-        """Hash of all scripts' names and content, under which values are computed."""
+        """Hash of all scripts' names and content; values of another hash are outdated."""
         if (stamps := self._stamped()) != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
             together = _Usage()

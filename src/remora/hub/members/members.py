@@ -49,7 +49,7 @@ class Members:
         return frozenset(self.survey().folders)
 
     def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
-        """Walk the tree, or the folders `starts`; `before` gets each folder before its listing."""
+        """Walk the tree, or the folders `starts`; `before` is called with each folder first."""
         folders = sorted(set(starts))
         with self._lock:
             return self._while_rules_hold(lambda: self._survey(folders, before))

@@ -183,7 +183,7 @@ class NodeQueries:
         )
 
     def _tests_in_time(self, key: str) -> tuple[Related, ...] | None:
-        """Return tests; None if that takes too long, then for every later node too."""
+        """Return tests, None if out of time; then every later node gets None too."""
         if self._tests_until is None:
             return None
         try:

@@ -21,7 +21,7 @@ class Busy(NamedTuple):
 
 
 class Budget:
-    """Time until a monotonic deadline. A thread cannot be stopped: start only what fits."""
+    """Time until a deadline. Threads cannot be stopped, so work starts only if it fits."""
 
     def __init__(self, seconds: float) -> None:
         self.until = monotonic() + seconds

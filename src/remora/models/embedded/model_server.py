@@ -51,7 +51,7 @@ def _redirect_stdout() -> int:
 
 
 def _first_line() -> str:
-    """Read a line of standard input, byte by byte: the rest belongs to the watching thread."""
+    """Read a line of standard input, byte by byte: the rest is for the watching thread."""
     line = b""
     while (byte := os.read(0, 1)) not in (b"", b"\n"):
         line += byte

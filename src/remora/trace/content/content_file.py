@@ -18,7 +18,7 @@ _CHUNK = 1 << 20
 
 @contextmanager
 def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
-    """Open the folder `ab` of a content without following links below `top`. Raises OSError."""
+    """Open the folder `ab` of a hash without following links below `top`. Raises OSError."""
     with ExitStack() as stack:
         store = open_folder(top)
         stack.callback(os.close, store)

@@ -107,7 +107,7 @@ class ObjectStore:
             )
 
     def problem(self, digest: object) -> str | None:
-        """Return what is wrong with a content, or None; reads it in pieces."""
+        """Return what is wrong with the stored bytes, or None; reads them in pieces."""
         if not isinstance(digest, str) or not is_sha256(digest):
             return "is not a SHA-256"
         try:

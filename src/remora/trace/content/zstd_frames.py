@@ -25,7 +25,7 @@ _ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.St
 
 
 def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield a content's compressed form in bounded memory; it does not depend on the cuts."""
+    """Yield the compressed form in bounded memory; it is the same however the pieces are cut."""
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     entries = bytearray()
     for content in _cut_frames(pieces):

@@ -1,4 +1,4 @@
-"""Rule for secrets assigned to a telling name: `password = "…"`, `API_KEY=…`."""
+"""Rule for secrets assigned to a name that indicates one: `password = "…"`, `API_KEY=…`."""
 
 import re
 from collections.abc import Iterator

@@ -78,7 +78,7 @@ def _is_readable_path(path: str) -> bool:
 
 
 def looks_secret(value: bytes, *, password: bool, quoted: bool) -> bool:
-    """True if `value`, found after a telling name, is a secret and not code or prose.
+    """True if `value`, found after a name that indicates one, is a secret and not code or prose.
 
     `password`: people choose it themselves. `quoted`: the value is a literal.
     """

@@ -8,7 +8,7 @@ from remora.trace.verify.verify_report import Problems, SignatureCounts
 
 
 class SignatureCheck:
-    """Checks one run's stream; without the key, only that each anchor has a signature."""
+    """Checks one run's stream; without the key, only if each anchor has a signature."""
 
     def __init__(
         self, run_id: str, signer: Signer | None, counted: SignatureCounts, found: Problems

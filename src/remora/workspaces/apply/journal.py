@@ -101,7 +101,7 @@ class JournalFolder:
             raise DiskError(f"the journal in {self._place()} is damaged", hint=hint) from error
 
     def content(self, name: str) -> bytes:
-        """Return a content stored with the journal. Raises OSError."""
+        """Return a file stored with the journal. Raises OSError."""
         return (self._place() / name).read_bytes()
 
     def finish(self) -> None:

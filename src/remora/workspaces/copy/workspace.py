@@ -19,7 +19,7 @@ class WorkspaceCopy(Protocol):
 
     @property
     def tree(self) -> Path:
-        """The copy's path for us; `path_for_command` gives the path for commands."""
+        """Path of the copy; `path_for_command` gives the path that commands see."""
 
     def state(self) -> CopyState:
         """Return possible differences from the base. Raises HostError if the copy is unreadable."""
