@@ -49,8 +49,6 @@ def anchor_of(node: NodeFacts) -> str:
 
 
 class HasFacts(Protocol):
-    """A node with facts."""
-
     @property
     def facts(self) -> NodeFacts:
         """Facts of the node itself."""

@@ -74,8 +74,6 @@ class GetContext(_RequestBase, frozen=True, tag="get_context"):
 
 
 class GetNode(_RequestBase, frozen=True, tag="get_node"):
-    """The NodeState of one node."""
-
     node: str
 
 
@@ -87,8 +85,6 @@ class Callers(_RequestBase, frozen=True, tag="callers"):
 
 
 class Callees(_RequestBase, frozen=True, tag="callees"):
-    """Callees of a node."""
-
     node: str
     depth: Depth = 1
 

@@ -12,7 +12,6 @@ _REFERENCE = "#/$defs/{name}"
 
 
 def packet_schema() -> dict[str, Any]:
-    """Return the schema of a Decision Packet."""
     return _DIALECT | msgspec.json.schema(DecisionPacket)
 
 

@@ -26,7 +26,6 @@ class NoModel:
         return {"provider": "none", "name": self.name, "counter": self.counter.name}
 
     async def ask(self, request: Request) -> Answer:  # noqa: ARG002 (a Model's)
-        """Raise ModelError."""
         raise ModelError("there is no model to ask", hint=self.hint)
 
     async def aclose(self) -> None:

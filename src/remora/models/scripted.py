@@ -43,7 +43,6 @@ class ScriptedModel:
         return {"provider": "scripted", "name": self.name, "counter": self.counter.name}
 
     async def ask(self, request: Request) -> Answer:
-        """Return the next answer of the script."""
         self.requests.append(request)
         reply = self._reply(request)
         if isinstance(reply, ModelError):

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from remora.trace.redact.builtin_rules import BUILTIN
-from remora.trace.redact.redactor import Redactor
+from remora.trace.redact.redactor import BUILTIN, Redactor
 from remora.trace.redact.rule import UserRule
 
 PAGE = Path(__file__).parents[3] / "docs/reference/redaction.md"

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from remora.trace.redact.builtin_rules import BUILTIN
 from remora.trace.redact.placeholder import PLACEHOLDER, new_placeholders, placeholders
-from remora.trace.redact.redactor import Redactor
+from remora.trace.redact.redactor import BUILTIN, Redactor
 from remora.trace.redact.rule import Matcher, Rule, Span
 from tests.trace.redact.planted import planted
 

@@ -45,7 +45,6 @@ class ReadFiles(NamedTuple):
 
     @classmethod
     def empty(cls) -> Self:
-        """Return empty caches."""
         return cls(IrCache(_DECODED), FileCache(_MAX_INDEX_RECORDS))
 
 

@@ -142,7 +142,6 @@ class RequestHandler:
         return answer_line(request, generation, result)
 
     def _cached_result(self, request: Request) -> Raw | None:
-        """Return the cached result of this generation."""
         if self._kept_in != self._known.generation or self._kept_size > _MAX_CACHED:
             self._kept, self._kept_in, self._kept_size = {}, self._known.generation, 0
         return self._kept.get(_subject(request))

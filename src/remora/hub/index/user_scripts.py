@@ -166,7 +166,6 @@ class _UserScript:
 
 
 def _load_script(name: str, source: bytes | HostError) -> Script | str:
-    """Return the script, or the load error."""
     if isinstance(source, HostError):
         return source.message
     try:

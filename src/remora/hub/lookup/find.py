@@ -119,7 +119,6 @@ def _further_definitions(key: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def _first(candidates: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return the first known key of `candidates`."""
     return [key for key in candidates if key in known][:1]
 
 

@@ -94,7 +94,6 @@ def _keys_named(keys: Iterable[str], qualname: str) -> list[str]:
 
 
 def _dotted_name(key: str) -> str:
-    """Return the dotted name of a node."""
     path, qualname = split_node_key(key)
     module = path.removesuffix(".py").replace("/", ".").removesuffix(_PACKAGE)
     return module if qualname == MODULE else f"{module}.{qualname}"

@@ -121,9 +121,7 @@ class GitRules:
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
         unknown = [p for p in files if p not in self.tracked.get(p.rpartition("/")[0], ())]
         modules = {folder for folder in folders if folder.rpartition("/")[2] == "node_modules"}
-        return modules | self._ask(
-            [folder for folder in folders if folder not in modules] + unknown
-        )
+        return modules | self._ask([f for f in folders if f not in modules] + unknown)
 
     def _ask(self, paths: Sequence[str]) -> set[str]:
         """Return the ignored paths, and those that git refuses because they changed meanwhile."""

@@ -26,8 +26,6 @@ _TESTS_SHARE = 0.7  # their share of the time for the whole request
 
 
 class _LinkCaches:
-    """The linker with its caches."""
-
     def __init__(self, view: Snapshot, files: FileCache | None, max_answers: int) -> None:
         self._of = (view, files, max_answers)
         self.known = view.links()
@@ -215,7 +213,6 @@ def _with_deadline(view: Snapshot, until: float) -> Iterator[None]:
 
 
 def _as_json(link: Edge | Related) -> dict[str, Any]:
-    """Return a link for JSON."""
     if isinstance(link, Related):
         return {"id": link.id, "tier": link.tier}
     return {"key": link.key, "tier": link.tier, "lines": list(link.lines)}

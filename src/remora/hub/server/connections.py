@@ -11,8 +11,6 @@ QUIET_S = 0.5
 
 
 class Connection(Protocol):
-    """One open connection."""
-
     last_active: float
     """Time of the last activity, in seconds of the loop's clock."""
 

@@ -146,7 +146,6 @@ def _unchanged_uids(changed: Sequence[FileDifference]) -> dict[str, str]:
 def _other_nodes(
     changed: Sequence[FileDifference], staying: Collection[str]
 ) -> tuple[list[Identity], list[NewNode]]:
-    """Return the other nodes, old and new."""
     old = [
         Identity(node.uid or "", key, node.facts.node_type, node.facts.body_hash)
         for each in changed

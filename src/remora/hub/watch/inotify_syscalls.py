@@ -59,7 +59,6 @@ def _libc() -> ctypes.CDLL:
 
 
 def has_inotify() -> bool:
-    """True if this system has inotify."""
     return hasattr(_libc(), "inotify_init1")
 
 

@@ -46,7 +46,6 @@ class WatchedFolders:
         return True
 
     def leave(self, path: str) -> None:
-        """Remove the watch of one folder."""
         if (watch := self._watches.pop(path, None)) is not None:
             self._drop(watch)
 

@@ -40,7 +40,6 @@ def validate_call(call: ToolCall, tool: ToolSchema) -> ToolCall:
 
 
 def short_repr(value: Any) -> str:
-    """Return `value` as one short line."""
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 

@@ -208,7 +208,6 @@ def _json(value: Any) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return `text` as a GBNF literal."""
     return _quote(text.replace("\\", "\\\\").replace('"', '\\"'))
 
 

@@ -1,18 +1,19 @@
 """Turn filter: by fields of rows, and by text in lines and blobs."""
 
+import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from remora.errors import RemoraError
+from remora.errors import RemoraError, UsageError
 from remora.trace.blobs import blob_references, may_contain_reference
 from remora.trace.content.byte_source import ByteSource
 from remora.trace.content.line_format import complete_lines
 from remora.trace.content.objects import ObjectStore
 from remora.trace.index.rows import TurnRow
-from remora.trace.index.time_parsing import parse_time
 from remora.trace.read.store_queries import StreamQuery
+from remora.trace.stream.line_builder import format_timestamp
 
 _PIECE = 1 << 16
 _WINDOW = 1 << 20
@@ -103,3 +104,23 @@ def _digests(raw: bytes) -> Iterator[str]:
     for reference in found:
         if isinstance(reference, dict) and isinstance(reference.get("sha256"), str):
             yield reference["sha256"]
+
+
+_AGO = re.compile(r"(\d{1,6})([smhdw])", re.ASCII)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def parse_time(text: str, now: datetime) -> str:
+    """Return a time (RFC 3339, date, age `90s` to `1w`) in UTC as stored. Raises UsageError."""
+    try:
+        if ago := _AGO.fullmatch(text):
+            when = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        else:
+            when = datetime.fromisoformat(text)
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return format_timestamp(when)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            f"{text!r} is not a time",
+            hint="use 2026-01-31T09:30:00Z, 2026-01-31, or an age such as 90s 15m 2h 3d 1w",
+        ) from error

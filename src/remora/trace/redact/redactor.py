@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from remora.trace.redact.assignment import ASSIGNMENT, is_secret_value
-from remora.trace.redact.builtin_rules import BUILTIN
+from remora.trace.redact.by_place import BY_PLACE
+from remora.trace.redact.by_shape import BY_SHAPE
 from remora.trace.redact.environment_secrets import environment_secrets
 from remora.trace.redact.escaped import unescape
 from remora.trace.redact.found_spans import (
@@ -30,6 +31,10 @@ from remora.trace.redact.rule import (
     compile_user_rule,
     find_secrets,
 )
+from remora.trace.redact.shapes_2026_11 import SHAPES_2026_11
+
+BUILTIN: tuple[Rule, ...] = BY_SHAPE + SHAPES_2026_11 + BY_PLACE
+"""Most specific first: if two rules find the same secret, the earlier one names it."""
 
 VERSION = "redact/2"
 """Version of the built-in rules; raise it whenever one of them matches differently."""

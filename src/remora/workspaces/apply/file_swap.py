@@ -167,9 +167,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def _carry_mode(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
         """Copy a mode that the user changed meanwhile from the old file to the new one."""
         with suppress(OSError):
-            old, new = (
-                os.stat(one, dir_fd=folder, follow_symlinks=False) for one in (waiting, name)
-            )
+            old, new = (os.stat(n, dir_fd=folder, follow_symlinks=False) for n in (waiting, name))
             modes = st.S_IMODE(old.st_mode), st.S_IMODE(new.st_mode)
             if st.S_ISREG(old.st_mode) and st.S_ISREG(new.st_mode) and modes[0] != entry.mode:
                 handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)

@@ -8,8 +8,6 @@ from remora.workspaces.apply.line_diff import Hunk, diff_hunks
 
 
 class MergedText(msgspec.Struct, frozen=True):
-    """Merged content."""
-
     content: bytes
 
 

@@ -42,9 +42,7 @@ _METHOD_BY_BUILTIN = {
     "builtins.format": "__format__",
 }
 """Builtins that only call one method of their argument."""
-BUILTINS_BY_METHOD = {
-    method: (unqualified_name(name),) for name, method in _METHOD_BY_BUILTIN.items()
-}
+BUILTINS_BY_METHOD = {method: (unqualified_name(n),) for n, method in _METHOD_BY_BUILTIN.items()}
 CALLBACK_ARGUMENTS: dict[str, int | str] = {
     "builtins.map": 0,
     "builtins.filter": 0,

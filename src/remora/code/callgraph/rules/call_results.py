@@ -39,7 +39,6 @@ from remora.code.ir.model import GENERATOR as YIELDS
 
 
 def result_of_call(ctx: Context, level: int, path: str, number: int) -> Values:
-    """Rule: the result of the call with that number."""
     found = []
     for value, _ in ctx.read(("callee", level, path, number)):
         found.append(_result(ctx, level, value, (path, number)))

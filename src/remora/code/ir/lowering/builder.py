@@ -191,7 +191,6 @@ class IRBuilder:
         self.scope_index = scope.index
 
     def start_statement(self, block: int) -> None:
-        """Start a new statement in `block`."""
         self.statement = len(self.statements)
         self.statements.append(block)
 
