@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from remora.hub.file_read import open_reader
-from remora.hub.stamp import Stamp
+from remora.hub.file_stamp import Stamp
 
 
 @pytest.mark.parametrize(

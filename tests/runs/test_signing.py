@@ -9,7 +9,7 @@ from remora.errors import ConfigError
 from remora.memory.events import JobEnd, Review, RunEnd, RunStart
 from remora.runs.review.review import accept, reject
 from remora.trace.verify.folder_check import verify_all
-from remora.trace.verify.head_signatures import Signer, load_signer
+from remora.trace.verify.head_hmac import Signer, load_signer
 from tests.runs.conftest import SHOP, Desk
 
 KEY = "a key of at least sixteen"

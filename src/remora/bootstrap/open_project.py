@@ -41,7 +41,7 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     """
     from remora.runs.provenance import install_key
     from remora.sandbox.isolation import require_level
-    from remora.trace.verify.head_signatures import load_signer
+    from remora.trace.verify.head_hmac import load_signer
 
     root = invocation.find_root(paths)
     config = open_config(invocation, root)

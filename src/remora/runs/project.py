@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # pydantic and the redaction rules take longer to import than
     from remora.config.schema import Config
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
-    from remora.trace.verify.head_signatures import Signer
+    from remora.trace.verify.head_hmac import Signer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from remora.config.user_folders import UserFolders
 from remora.hub.file_rules import FileRules
+from remora.hub.file_stamp import stamp_of
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.sources.current_nodes import CurrentNodes
-from remora.hub.stamp import stamp_of
 from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking

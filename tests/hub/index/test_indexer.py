@@ -13,10 +13,10 @@ import pytest
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
+from remora.hub.file_stamp import Stamp
 from remora.hub.index.indexer import ChangedPaths, Indexer
 from remora.hub.index_check import verify
 from remora.hub.members.members import Members
-from remora.hub.stamp import Stamp
 from remora.hub.store.hub_store import HubStore
 from remora.hub.update_rules import KnownFile
 

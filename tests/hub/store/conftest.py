@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from remora.hub.file_stamp import Stamp
 from remora.hub.node import UpdateSource
-from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Applied, Batch, FileUpdate, pack_update
 from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking

@@ -11,6 +11,7 @@ import pytest
 
 from remora.code.ir.model import encode_lowered
 from remora.errors import DiskError, HubLocked
+from remora.hub.file_stamp import Stamp
 from remora.hub.observed_links import (
     Observation,
     ObservedCall,
@@ -21,7 +22,6 @@ from remora.hub.observed_links import (
     observed_tests,
 )
 from remora.hub.query.snapshots import MemorySnapshot
-from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import SharedState, StoredSnapshot, open_snapshot

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from remora.files.project_files import project_files
+from remora.hub.file_stamp import Stamp, is_racy
 from remora.hub.members.members import Members
-from remora.hub.stamp import Stamp, is_racy
 from remora.hub.watch.factory import open_watcher
 from remora.hub.watch.watcher_protocol import Watcher
 from tests.hub.watch.edits import Edits, git

@@ -18,7 +18,7 @@ from remora.runs.provenance import head_after
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.trace.read.reader import event_data, read_events
 from remora.trace.trace_folder import TraceFolder
-from remora.trace.verify.head_signatures import Signer
+from remora.trace.verify.head_hmac import Signer
 
 RUN = "run-1"
 

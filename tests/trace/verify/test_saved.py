@@ -14,7 +14,7 @@ from remora.trace.retention.expired_log import ExpiredStream, log_expired
 from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_to_anchor
 from remora.trace.verify.folder_check import verify_all
-from remora.trace.verify.head_signatures import Signer
+from remora.trace.verify.head_hmac import Signer
 from tests.trace.conftest import AGENT, NODE, RUN, Recorder, RunRecorder, play_run, rechained
 
 SIGNER = Signer(b"a key of our own" * 2)

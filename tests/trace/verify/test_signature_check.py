@@ -14,7 +14,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
-from remora.trace.verify.head_signatures import Signer, load_signer, signer_for, with_signature
+from remora.trace.verify.head_hmac import Signer, load_signer, signer_for, with_signature
 from remora.trace.verify.verify_report import VerifyReport
 from tests.trace.conftest import AGENT, NODE, RUN, play_agent, rechained
 

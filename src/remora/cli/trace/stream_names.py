@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # each trace command needs one or none of these
     from remora.config.schema import MemoryConfig
     from remora.trace.index.packet_reader import PacketReader
     from remora.trace.read.store_queries import TraceQueries
-    from remora.trace.verify.head_signatures import Signer
+    from remora.trace.verify.head_hmac import Signer
 
 
 def path_of(folder: TraceFolder, name: str) -> Path:
@@ -55,7 +55,7 @@ def signer_of(options: Options) -> "Signer | None":
     Raises ConfigError or DiskError if the configured key cannot be used.
     """
     from remora.config.loading import load_config
-    from remora.trace.verify.head_signatures import load_signer
+    from remora.trace.verify.head_hmac import load_signer
 
     caller = caller_of(options)
     user = caller.folders.config_file

@@ -12,9 +12,9 @@ from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
 from remora.hub.file_read import Content, Reader, facts_of, open_reader
+from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
-from remora.hub.stamp import is_racy
 from remora.hub.store.batch import Batch, FileUpdate, pack_update
 from remora.hub.store.file_rows import FileRow
 from remora.hub.store.hub_store import HubStore

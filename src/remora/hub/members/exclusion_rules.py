@@ -11,7 +11,7 @@ from remora.files.git_ignores import GitIgnores
 from remora.files.git_listing import GitPaths, git_index, git_paths
 from remora.files.patterns import IgnoreRules
 from remora.files.walk import BUILD_FOLDERS, is_dependency_folder, is_tool_output
-from remora.hub.members.outside_inputs import RememberedFile, dot_git, is_repository, repository_at
+from remora.hub.members.external_inputs import RememberedFile, dot_git, is_repository, repository_at
 
 _AGAIN_S = 30.0
 _LONG_S = 2.0

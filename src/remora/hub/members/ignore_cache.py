@@ -8,8 +8,8 @@ from remora.errors import OutsideError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import is_private
 from remora.hub.members.exclusion_rules import Rules, open_rules
+from remora.hub.members.external_inputs import RememberedFile
 from remora.hub.members.folder_listing import MARKS, lstat_below, with_ancestors
-from remora.hub.members.outside_inputs import RememberedFile
 
 _MAX_DECISIONS = 500_000  # paths: about a hundred megabytes
 _MAX_BYTES = 100 << 20  # bytes of an ignore file: the same limit as git's

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from remora.errors import OutsideError
 from remora.hub.file_rules import FILE_LIMIT
+from remora.hub.file_stamp import Stamp
 from remora.hub.members.folder_listing import lstat_below
 from remora.hub.members.ignore_cache import IgnoreCache, RulesChanged
-from remora.hub.members.member_walk import Before, Walker, WalkResult
-from remora.hub.stamp import Stamp
+from remora.hub.members.tree_walk import Before, Walker, WalkResult
 
 _T = TypeVar("_T")
 _TRIES = 50

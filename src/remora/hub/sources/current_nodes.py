@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from remora.code.file_facts import FileFacts
 from remora.hub.file_rules import FileRules
+from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import OverlaidSnapshot, Snapshot
-from remora.hub.stamp import is_racy
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import MODULE, escape_path, node_key, split_node_key
 

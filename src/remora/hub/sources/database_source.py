@@ -9,6 +9,7 @@ from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, NotFound
 from remora.hub.file_read import Reader, facts_of, open_reader
+from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.query.queries import NodeQueries
@@ -16,7 +17,6 @@ from remora.hub.query.responses import handle
 from remora.hub.query.snapshots import OutOfTimeError, OverlaidSnapshot, StoredNode
 from remora.hub.sources.file_source import SECONDS_PER_BYTE
 from remora.hub.sources.source_answer import Budget, SourceAnswer
-from remora.hub.stamp import is_racy
 from remora.hub.store.file_rows import FileRow
 from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import escape_path

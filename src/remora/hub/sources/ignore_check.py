@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from remora.hub.stamp import Stamp, is_racy, stamp_of
+from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 
 
 class IgnoreFiles:

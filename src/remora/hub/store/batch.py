@@ -7,8 +7,8 @@ import msgspec
 
 from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile, encode_lowered
+from remora.hub.file_stamp import Stamp
 from remora.hub.node import UpdateSource
-from remora.hub.stamp import Stamp
 
 
 class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
+from remora.hub.file_stamp import Stamp
 from remora.hub.node import UpdateSource
 from remora.hub.query.snapshots import StoredNode
-from remora.hub.stamp import Stamp
 from remora.ids import NodeKey
 
 NODE_COLUMNS = (

@@ -8,8 +8,8 @@ from typing import NamedTuple, Self
 
 from remora.errors import DiskError, HubDamaged
 from remora.files.disposable_sqlite import transaction
+from remora.hub.file_stamp import Stamp
 from remora.hub.observed_links import Observation
-from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Applied, Batch, FileUpdate
 from remora.hub.store.batch_diff import find_differences
 from remora.hub.store.batch_writer import BatchWriter, log_changes

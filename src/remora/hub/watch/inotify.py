@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 from remora.errors import OutsideError
+from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 from remora.hub.members.folder_listing import MARKS
 from remora.hub.members.members import Members
-from remora.hub.stamp import Stamp, is_racy, stamp_of
 from remora.hub.watch import inotify_syscalls
 from remora.hub.watch.inotify_syscalls import Event, Inotify
 from remora.hub.watch.mount_types import MountTable

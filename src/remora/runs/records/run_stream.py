@@ -13,7 +13,7 @@ from remora.trace.content.group_commit import GroupCommit
 from remora.trace.read.reader import decode_part, read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Clock, Identity, utc_now
-from remora.trace.verify.head_signatures import Signer, signer_for, with_signature
+from remora.trace.verify.head_hmac import Signer, signer_for, with_signature
 
 
 class RunStream:

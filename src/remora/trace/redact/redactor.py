@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from remora.trace.redact.assignment import ASSIGNMENT, is_secret_value
-from remora.trace.redact.by_place import BY_PLACE
-from remora.trace.redact.by_shape import BY_SHAPE
+from remora.trace.redact.by_context import BY_CONTEXT
+from remora.trace.redact.by_format import BY_FORMAT
 from remora.trace.redact.environment_secrets import environment_secrets
 from remora.trace.redact.escaped import unescape
 from remora.trace.redact.found_spans import (
@@ -33,7 +33,7 @@ from remora.trace.redact.rule import (
 )
 from remora.trace.redact.shapes_2026_11 import SHAPES_2026_11
 
-BUILTIN: tuple[Rule, ...] = BY_SHAPE + SHAPES_2026_11 + BY_PLACE
+BUILTIN: tuple[Rule, ...] = BY_FORMAT + SHAPES_2026_11 + BY_CONTEXT
 """Most specific first: if two rules find the same secret, the earlier one names it."""
 
 VERSION = "redact/2"

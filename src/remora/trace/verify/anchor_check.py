@@ -7,7 +7,7 @@ import msgspec
 
 from remora.memory.events import GENESIS, Head, JobEnd, JobStart, Payload, Review, RunEnd
 from remora.trace.verify.anchor_file import SavedAnchor
-from remora.trace.verify.head_signatures import Signer
+from remora.trace.verify.head_hmac import Signer
 from remora.trace.verify.verify_report import Problems
 
 

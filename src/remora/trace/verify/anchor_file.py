@@ -13,7 +13,7 @@ from remora.trace.content.objects import is_sha256
 from remora.trace.read.reader import decode_part, read_events
 from remora.trace.read.verified_reader import verified_head
 from remora.trace.trace_folder import TraceFolder, stream_id
-from remora.trace.verify.head_signatures import Signer
+from remora.trace.verify.head_hmac import Signer
 
 Kind = Literal["agent", "run"]
 _DIGITS = 15

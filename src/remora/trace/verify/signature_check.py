@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from remora.memory.events import Head, JobEnd, Payload, Review, RunEnd, RunStart
-from remora.trace.verify.head_signatures import Signer
+from remora.trace.verify.head_hmac import Signer
 from remora.trace.verify.verify_report import Problems, SignatureCounts
 
 

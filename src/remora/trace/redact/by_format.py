@@ -9,7 +9,7 @@ _W = "[A-Za-z0-9_-]"
 _AN = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
 
-BY_SHAPE: tuple[Rule, ...] = (
+BY_FORMAT: tuple[Rule, ...] = (
     PEM,
     PEM_IN_BASE64,
     PUTTY,

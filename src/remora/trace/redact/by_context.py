@@ -36,7 +36,7 @@ def _is_basic(value: bytes) -> bool:
         return False
 
 
-BY_PLACE: tuple[Rule, ...] = (
+BY_CONTEXT: tuple[Rule, ...] = (
     Rule(
         "basic-auth",
         r"://[^\s/:@\"'<>]*:([^\s\"'`<>]+)@",

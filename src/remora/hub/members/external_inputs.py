@@ -9,7 +9,7 @@ from hashlib import file_digest
 from io import BufferedReader
 from pathlib import Path
 
-from remora.hub.stamp import Stamp, is_racy, stamp_of
+from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 
 _GITFILE = re.compile(rb"gitdir: ([^\n\0]+)\n*")
 _HEAD = re.compile(rb"ref:\s*refs/.*|[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?\s*", re.DOTALL)

@@ -4,6 +4,7 @@ import stat as st
 from collections.abc import Callable
 from typing import NamedTuple
 
+from remora.hub.file_stamp import Stamp, stamp_of
 from remora.hub.members.folder_listing import (
     Listing,
     is_folder,
@@ -13,7 +14,6 @@ from remora.hub.members.folder_listing import (
     with_ancestors,
 )
 from remora.hub.members.ignore_cache import IgnoreCache
-from remora.hub.stamp import Stamp, stamp_of
 
 Before = Callable[[str], object]
 

@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from remora.hub.stamp import Stamp, is_racy, stamp_of
+from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 
 SECOND = 1_000_000_000
 
