@@ -153,8 +153,7 @@ class RootedFiles:
         if not rel:
             return root
         try:
-            opened = openat2 if _has_openat2() else open_by_parts
-            return opened(root, os.fsencode(rel), flags)
+            return _open_folder(root, os.fsencode(rel), flags)
         finally:
             os.close(root)
 
@@ -190,6 +189,10 @@ def _has_openat2() -> bool:
     finally:
         os.close(root)
     return True
+
+
+def _open_folder(root: int, rel: bytes, flags: int) -> int:
+    return openat2(root, rel, flags) if _has_openat2() else open_by_parts(root, rel, flags)
 
 
 def open_by_parts(root: int, rel: bytes, flags: int) -> int:
