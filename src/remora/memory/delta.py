@@ -107,10 +107,6 @@ def with_caps(delta: PacketDelta) -> PacketDelta:
     return replace(delta, **{key: _CAPS[key](v) for key, v in fields.items() if key in _CAPS})
 
 
-def _capped_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(to_packet_key, keys))  # spelled as the keys to remove
-
-
 def _capped_excerpt(value: Excerpt | None) -> Excerpt | None:
     return value and replace(
         value,
@@ -118,14 +114,6 @@ def _capped_excerpt(value: Excerpt | None) -> Excerpt | None:
         path=to_packet_value(value.path),
         text=to_packet_value(value.text),
     )
-
-
-def _capped_candidates(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    return tuple(candidate(c.tool, c.args, c.reason) for c in candidates)
-
-
-def _capped_action(action: NewAction) -> NewAction:
-    return new_action(action.tool, action.args, action.summary, action.outcome)
 
 
 def _cut_value(value: Any, limit: int) -> Any:
@@ -145,11 +133,11 @@ def _capped_argument(value: Any) -> Any:
 _CAPS: dict[str, Callable[[Any], Any]] = {
     "state_summary": error_text,
     "excerpt": _capped_excerpt,
-    "candidate_actions": _capped_candidates,
+    "candidate_actions": lambda given: tuple(candidate(c.tool, c.args, c.reason) for c in given),
     "diagnostics": diagnostics,
-    "add_action": _capped_action,
+    "add_action": lambda new: new_action(new.tool, new.args, new.summary, new.outcome),
     "update_knowledge": knowledge,
-    "forget_knowledge": _capped_keys,
+    "forget_knowledge": lambda keys: tuple(map(to_packet_key, keys)),  # as the keys to remove
     "set_error": error_text,
     "hub_context": to_packet_value,
     "hub_freshness": to_packet_value,

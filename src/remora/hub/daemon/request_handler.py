@@ -94,10 +94,7 @@ class RequestHandler:
         further: Sequence[str] = ()
         with suppress(RemoraError, Refused):
             further = await self._threads.ask(reached)
-        self._publish(generation, dict.fromkeys((*changed, *further)))
-
-    def _publish(self, generation: int, changed: Iterable[str]) -> None:
-        for keys in _portions(changed, _KEYS_PER_EVENT):
+        for keys in _portions(dict.fromkeys((*changed, *further)), _KEYS_PER_EVENT):
             line = event_line(generation, keys)
             for send in list(self._subscribers):
                 send(line)

@@ -111,7 +111,9 @@ class Updater:
         """Read what changed, until cancelled."""
         while True:
             if not self.pending:
-                self._first_pass_done()
+                if not self.ready:
+                    self.ready, self._source = True, "file_change"
+                    _log.info("every file has been read")
                 self._many = False
                 self._wake.clear()
                 await self._wake.wait()
@@ -238,11 +240,6 @@ class Updater:
     def _has_moved(self) -> None:
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
-
-    def _first_pass_done(self) -> None:
-        if not self.ready:
-            self.ready, self._source = True, "file_change"
-            _log.info("every file has been read")
 
     def _log_trouble(self, trouble: str) -> None:
         if trouble != self._trouble:

@@ -27,6 +27,8 @@ from remora.ids import escape_path, unescape_path
 
 _STAMPS_AT_ONCE = 256
 
+_SET_GENERATION = "UPDATE meta SET value = ? WHERE name = 'generation'"
+
 
 class Counts(NamedTuple):
     """Number of stored files and nodes."""
@@ -131,7 +133,7 @@ class HubStore:
                 with transaction(self._connection):
                     news.write(self._connection)
                     log_changes(self._connection, self._generation + 1, keys)
-                    self._write_generation()
+                    self._connection.execute(_SET_GENERATION, (self._generation + 1,))
                 self._generation += 1
         return Applied(generation=self._generation, changed=keys)
 
@@ -248,11 +250,6 @@ class HubStore:
             [(*stamp_values(self._unwritten[path]), escape_path(path)) for path in paths],
         )
         return paths
-
-    def _write_generation(self) -> None:
-        self._connection.execute(
-            "UPDATE meta SET value = ? WHERE name = 'generation'", (self._generation + 1,)
-        )
 
     def _remember(self, batch: Batch, written: set[str]) -> None:
         for path in map(unescape_path, batch.gone):

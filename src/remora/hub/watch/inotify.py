@@ -126,20 +126,16 @@ class InotifyWatcher:
         watch, mask, name = event
         if mask & inotify_syscalls.OVERFLOW:
             self._mark_incomplete()
-        if watch == self._marker.watch:
-            self._handle_mark(mask)
+        if watch == self._marker.watch and mask & inotify_syscalls.IGNORED:
+            self._marker.lost()
+        elif watch == self._marker.watch:
+            self._marked = True
         if (folder := self._folders.path(watch)) is None:
             return
         if name:
             self._handle_entry(f"{folder}/" if folder else "", os.fsdecode(name), mask)
         else:
             self._handle_folder_itself(watch, mask, folder)
-
-    def _handle_mark(self, mask: int) -> None:
-        if mask & inotify_syscalls.IGNORED:
-            self._marker.lost()
-        else:
-            self._marked = True
 
     def _handle_entry(self, prefix: str, name: str, mask: int) -> None:
         if mask & inotify_syscalls.ISDIR:
