@@ -27,7 +27,7 @@ def version_of(line: bytes) -> int | None:
 
 
 def upcast_line(line: bytes, version: int) -> bytes | None:
-    """Return the line in the newer format, None if it is. Raises `msgspec.ValidationError`."""
+    """Return the line upcast to `version`, None if not older. Raises `msgspec.ValidationError`."""
     if (found := msgspec.json.decode(line, type=_Versioned).v) >= version:
         return None
     record: dict[str, Any] = msgspec.json.decode(line)

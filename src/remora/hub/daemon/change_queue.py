@@ -40,7 +40,7 @@ class ChangeQueue:
         return self._oldest() > ticket
 
     def only_elsewhere_since(self, ticket: int) -> float | None:
-        """Return when the child began with the last unread file; None if it is not the last."""
+        """Return since when only the child reads files up to `ticket`; None if we must read too."""
         if self._sweep is not None and self._sweep <= ticket:
             return None
         if any(number <= ticket for number in self._paths.values()):

@@ -55,7 +55,7 @@ class Rules(Protocol):
         """Release processes at the end of a walk."""
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
-        """True if a folder holds only foreign code; None: no, but a watcher reports a change."""
+        """True if a folder holds only foreign code; None: a watcher reports when that changes."""
 
 
 def open_rules(root: Path) -> Rules:

@@ -13,7 +13,10 @@ FOLDER = "/"
 
 
 def command(function: str, *words: str) -> list[str]:
-    """Return a command line that calls `MODULE:FUNCTION`; our folder comes last in its path."""
+    """Return a command line that calls `MODULE:FUNCTION` of this package with `words` in argv.
+
+    -P: its current folder is not searched. Our folder comes last, so that it hides no module.
+    """
     module, _, name = function.partition(":")
     run = (
         "import sys; sys.path.append(sys.argv.pop(1)); "

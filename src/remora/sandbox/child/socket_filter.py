@@ -1,8 +1,8 @@
 """Seccomp filter: only Unix, IPv4, IPv6 and netlink sockets can be made.
 
 A network namespace does not contain every socket: AF_VSOCK reaches the host of a virtual machine.
-io_uring is refused too. A system call of another architecture has other numbers: its process is
-killed.
+io_uring makes sockets without `socket`, so it is refused too. A system call of another architecture
+has other numbers: its process is killed.
 """
 
 import ctypes

@@ -18,7 +18,7 @@ _MAX_METHODS = 5
 
 
 def limit_dispatch(ctx: Context, values: Values, *, polymorphic: bool) -> Values:
-    """Return the values with inferred methods limited, to more if the call is `polymorphic`."""
+    """Limit the inferred methods; `polymorphic` calls may run any number of overrides of `self`."""
     kinds = {INSTANCE} if polymorphic else {INSTANCE, SELF}
     inferred = [v for v, tier in values if tier and v[0] == BOUND and v[2][0] in kinds]
     if len({value[1] for value in inferred}) <= _MAX_METHODS:
