@@ -116,7 +116,10 @@ def without_cache(request: Request) -> Request:
 
 
 def is_truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
-    """True if the server counted so few tokens that it must have cut the request."""
+    """True if the server counted so few tokens that it must have cut the request.
+
+    An upper bound is up to several times the true count, so only a fifth of it is suspicious.
+    """
     if usage.prompt_tokens is None:
         return False
     return usage.prompt_tokens < (counted if exact else counted / 5)

@@ -40,7 +40,7 @@ class SharedState:
 
 
 class StoredSnapshot:
-    """The current state of the database, without an open transaction.
+    """The current state of the database; no transaction stays open, so the log stays short.
 
     Every method raises DiskError, and HubDamaged for invalid content. Used by one thread at a time.
     """

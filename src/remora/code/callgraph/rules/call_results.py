@@ -93,7 +93,10 @@ def _function_result(ctx: Context, level: int, value: Value, site: tuple[str, in
 
 
 def _argument_classes(ctx: Context, point: ProgramPoint, term: Any) -> set[Any]:
-    """Return (path, scope) of the classes that an argument names or instantiates, at level 0."""
+    """Return (path, scope) of the classes that an argument names or instantiates.
+
+    Evaluated at level 0: values that grow during a cycle must not remove others.
+    """
     callees = ctx.read(("callee", 0, point.path, term)) if isinstance(term, int) else EMPTY
     return {v[1:] for v, _ in join((callees, evaluate(ctx, point, term))) if v[0] == CLASS}
 
