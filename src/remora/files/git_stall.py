@@ -19,14 +19,14 @@ class StallDetector:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
-        self._seen: object = None
+        self._counts: object = None
         self._since = time.monotonic()
 
     def is_stalled(self) -> bool:
         """True if no thread of the process has run for STALL_SECONDS."""
         now, counts = time.monotonic(), _asleep(self._pid)
-        if counts is None or counts != self._seen:
-            self._seen, self._since = counts, now
+        if counts is None or counts != self._counts:
+            self._counts, self._since = counts, now
         return counts is not None and now - self._since >= STALL_SECONDS
 
 

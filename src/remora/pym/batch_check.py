@@ -26,19 +26,19 @@ class ScriptChecks:
         self._clock = clock
         self._spent = 0.0
         self._slowest: tuple[float, str] = (0.0, "")
-        self._known: dict[Path, CheckResult] = {}
+        self._results: dict[Path, CheckResult] = {}
 
     def examine(self, path: Path) -> CheckResult:
         """Return the script, None if it cannot be run, and its problems. Raises NotFound."""
-        if path not in self._known:
+        if path not in self._results:
             if self._spent > self._seconds:
                 return None, [self._out_of_time(path)]
             began = self._clock()
-            self._known[path] = examine(path)
+            self._results[path] = examine(path)
             took = self._clock() - began
             self._spent += took
             self._slowest = max(self._slowest, (took, "/".join(path.parts[-2:])))
-        return self._known[path]
+        return self._results[path]
 
     def _out_of_time(self, path: Path) -> ScriptError:
         seconds, slowest = self._slowest

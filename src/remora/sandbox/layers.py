@@ -20,7 +20,7 @@ class OverlayMounts:
     """
 
     def __init__(self, below: Path, place: Path) -> None:
-        self._below = below
+        self._lower = below
         self._place = place
         self._numbers = itertools.count()
         self._child: subprocess.Popen[str] | None = None
@@ -61,7 +61,7 @@ class OverlayMounts:
             _end(self._child)
         try:
             make_private(self._place)
-            lower, place = (os.path.realpath(path) for path in (self._below, self._place))
+            lower, place = (os.path.realpath(path) for path in (self._lower, self._place))
             child = subprocess.Popen(
                 [*bare_interpreter_argv("layer_mounts"), lower, place],
                 cwd="/",

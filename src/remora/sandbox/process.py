@@ -88,7 +88,7 @@ class _Pump:
         assert child.stdout
         assert child.stderr
         self._stdin = child.stdin
-        self._left = memoryview(stdin)
+        self._unsent = memoryview(stdin)
         self._limit = limit
         self._selector = selectors.DefaultSelector()
         self.truncated = False
@@ -115,10 +115,10 @@ class _Pump:
 
     def _feed(self) -> None:
         try:
-            self._left = self._left[os.write(self._stdin.fileno(), self._left[:_CHUNK]) :]
+            self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent[:_CHUNK]) :]
         except BrokenPipeError:
-            self._left = self._left[:0]
-        if not self._left:
+            self._unsent = self._unsent[:0]
+        if not self._unsent:
             self._selector.unregister(self._stdin)
             self._stdin.close()
 

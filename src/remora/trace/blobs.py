@@ -66,7 +66,7 @@ class _Resolver:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
-        self._left = MAX_RESOLVED
+        self._remaining = MAX_RESOLVED
 
     def value(self, data: Any) -> Any:
         if isinstance(data, list):
@@ -85,8 +85,8 @@ class _Resolver:
                 hint="check the stream with `remora trace verify`",
             )
         content = self._store.get(reference["sha256"])
-        self._left -= len(content)
-        if self._left < 0:
+        self._remaining -= len(content)
+        if self._remaining < 0:
             raise StreamError(
                 f"the blobs of one event exceed {MAX_RESOLVED} bytes",
                 hint="`remora trace show --raw` prints the event with references to the blobs",

@@ -62,7 +62,7 @@ def test_links_that_were_in_the_making_when_something_broke_are_not_told(
                 raise MemoryError
             return looked(view, name)
 
-        rung._kept = None
+        rung._cached = None
         with monkeypatch.context() as patched:
             patched.setattr(OverlaidSnapshot, "mentioning", breaks)
             try:

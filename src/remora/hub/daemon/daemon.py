@@ -92,7 +92,7 @@ class Daemon:
             tasks.append(loop.create_task(self._link_scheduler.work()))
             for task in tasks:
                 task.add_done_callback(self._broken)
-            ready(self._known.status())
+            ready(self._status.status())
             return await self._outcome
         finally:
             await self._shut_down(tasks)
@@ -101,7 +101,7 @@ class Daemon:
     def _compose(self, parts: DaemonParts) -> None:
         places = self._places
         self._parts = parts
-        self._known = DaemonStatus(parts.store, places)
+        self._status = DaemonStatus(parts.store, places)
         self._updater = Updater(
             places.root,
             parts.indexer,
@@ -109,9 +109,9 @@ class Daemon:
             AnalysisPool(self._settings.environment),
             report=self._changed,
         )
-        self._known.updater = self._updater
+        self._status.updater = self._updater
         self._handler = RequestHandler(
-            places, self._known, self._updater, damaged=self._begin_empty
+            places, self._status, self._updater, damaged=self._begin_empty
         )
         self._link_scheduler = LinkScheduler(
             places.db,
@@ -128,9 +128,9 @@ class Daemon:
 
     def _changed(self, generation: int, changed: tuple[str, ...]) -> None:
         """Announce a new generation; it may have no changed node, only another file hash."""
-        if generation == self._known.generation:
+        if generation == self._status.generation:
             return
-        self._known.generation = generation
+        self._status.generation = generation
         self._link_scheduler.changed()
         reached = self._parts.newest_changes()
         if self._handler.subscribers:
@@ -178,7 +178,7 @@ class Daemon:
             ) from error
         self._servers.append(server)
         bound = server.sockets[0].getsockname()[1]
-        self._known.http = f"http://{f'[{host}]' if ':' in host else host}:{bound}"
+        self._status.http = f"http://{f'[{host}]' if ':' in host else host}:{bound}"
 
     async def _sweep(self) -> None:
         """Sweep all files periodically: watchers can miss changes."""
@@ -249,7 +249,7 @@ class Daemon:
         self._write_addresses()
 
     def _write_addresses(self) -> None:
-        status = self._known.status()
+        status = self._status.status()
         addresses = Addresses(
             pid=status.pid or 0,
             root=status.root,

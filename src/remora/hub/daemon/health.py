@@ -24,20 +24,20 @@ class HealthCheck:
         self._root = root
         self._limit = memory_mb
         self._restarted = restarted
-        self._gone: float | None = None
+        self._gone_since: float | None = None
         self._over: float | None = None
         self._memory_note = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Problems, in sentences."""
-        root_note = "the root is gone" if self._gone is not None else ""
+        root_note = "the root is gone" if self._gone_since is not None else ""
         return tuple(note for note in (root_note, self._memory_note) if note)
 
     def verdict(self, now: float, *, settled: bool) -> Verdict | None:
         """Return how to end, and why; None to continue. `settled`: all files have been read once."""
         self._look_for_root(now)
-        if self._gone is not None and now - self._gone > ROOT_GONE_S:
+        if self._gone_since is not None and now - self._gone_since > ROOT_GONE_S:
             return "stopped", f"{self._root} is gone"
         used = self._used_memory(now)
         if used is None or used <= self._limit:
@@ -67,9 +67,9 @@ class HealthCheck:
 
     def _look_for_root(self, now: float) -> None:
         if self._root.is_dir():
-            self._gone = None
-        elif self._gone is None:
-            self._gone = now
+            self._gone_since = None
+        elif self._gone_since is None:
+            self._gone_since = now
 
 
 def release_memory() -> None:

@@ -56,7 +56,7 @@ class LinkScheduler:
         self._environment = environment
         self._quiet_s = quiet_s
         self._damaged = damaged
-        self._wanted = asyncio.Event()
+        self._changes = asyncio.Event()
         self._child: asyncio.subprocess.Process | None = None
         self._stderr_tail: asyncio.Task[str]
         self._changed_at = time.monotonic()
@@ -72,17 +72,17 @@ class LinkScheduler:
     def changed(self) -> None:
         """Note that something was stored."""
         self._changed_at = time.monotonic()
-        self._wanted.set()
+        self._changes.set()
 
     async def work(self) -> None:
         """Run rounds until cancelled, which ends the child."""
         while True:
-            await self._wanted.wait()
+            await self._changes.wait()
             await self._wait_for_quiet()
-            self._wanted.clear()
+            self._changes.clear()
             try:
                 if not await self._write_in_thread(lambda: self._store.links().complete()):
-                    self._wanted.set()
+                    self._changes.set()
                     await self._round()
                 self._clear_trouble()
             except HubDamaged:
@@ -90,7 +90,7 @@ class LinkScheduler:
                 return
             except Exception as error:  # noqa: BLE001 (requests are answered without links)
                 await self._wait_after(error)
-                self._wanted.set()
+                self._changes.set()
 
     async def _wait_for_quiet(self) -> None:
         """Wait until everything is read and nothing has changed for a while."""
@@ -182,11 +182,11 @@ class LinkScheduler:
             self._trouble = trouble
             expected = isinstance(error, RemoraError | OSError | _EndedError)
             _log.warning("%s", trouble, exc_info=None if expected else error)
-        self._wanted.clear()
+        self._changes.clear()
         await asyncio.sleep(_RETRY_S)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._pause - _RETRY_S):
-                await self._wanted.wait()  # an edit may have fixed it
+                await self._changes.wait()  # an edit may have fixed it
         self._pause = min(2 * self._pause, _MAX_RETRY_S)
 
     def _clear_trouble(self) -> None:

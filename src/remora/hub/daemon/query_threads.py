@@ -55,7 +55,7 @@ class QueryThreads:
         self._db = db
         self._read = read
         self._free: asyncio.LifoQueue[_QueryThread] = asyncio.LifoQueue()
-        self._all: list[_QueryThread] = []
+        self._threads: list[_QueryThread] = []
         self._running: dict[Hashable, asyncio.Future[Any]] = {}
 
     async def ask(self, question: Callable[[NodeQueries], _T], same: Hashable = None) -> _T:
@@ -72,7 +72,7 @@ class QueryThreads:
 
     def close(self) -> None:
         """Start no further work."""
-        for thread in self._all:
+        for thread in self._threads:
             thread.executor.shutdown(wait=False, cancel_futures=True)
 
     async def _begin(
@@ -100,9 +100,9 @@ class QueryThreads:
     async def _free_thread(self) -> "_QueryThread":
         with suppress(asyncio.QueueEmpty):
             return self._free.get_nowait()
-        if len(self._all) < MAX_THREADS:
-            self._all.append(_QueryThread(self._db, self._read))
-            return self._all[-1]
+        if len(self._threads) < MAX_THREADS:
+            self._threads.append(_QueryThread(self._db, self._read))
+            return self._threads[-1]
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 return await self._free.get()

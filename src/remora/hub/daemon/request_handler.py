@@ -59,14 +59,14 @@ class RequestHandler:
         self, places: HubPaths, known: StoredState, updater: Updater, *, damaged: Callable[[], None]
     ) -> None:
         self._root = places.root
-        self._known = known
+        self._stored = known
         self._updater = updater
         self._damaged = damaged
         self._subscribers: dict[Callable[[bytes], None], None] = {}
         read = ReadFiles.empty()
         self._threads = QueryThreads(places.db, read)
         self._at_hand = NewestQueries(places.db, read)
-        self._kept: dict[tuple[Any, ...], Raw] = {}
+        self._cache: dict[tuple[Any, ...], Raw] = {}
         self._kept_in = known.generation
         self._kept_size = 0
         self.last_asked = time.monotonic()
@@ -133,15 +133,15 @@ class RequestHandler:
 
     def _cache_answer(self, request: Request, generation: int, result: Raw) -> bytes:
         """Cache an answer of the newest state, and return its line."""
-        if generation == self._kept_in == self._known.generation:
-            self._kept[_subject(request)] = result
+        if generation == self._kept_in == self._stored.generation:
+            self._cache[_subject(request)] = result
             self._kept_size += len(bytes(result)) + len(bytes(encoded(request))) + _CACHE_OVERHEAD
         return answer_line(request, generation, result)
 
     def _cached_result(self, request: Request) -> Raw | None:
-        if self._kept_in != self._known.generation or self._kept_size > _MAX_CACHED:
-            self._kept, self._kept_in, self._kept_size = {}, self._known.generation, 0
-        return self._kept.get(_subject(request))
+        if self._kept_in != self._stored.generation or self._kept_size > _MAX_CACHED:
+            self._cache, self._kept_in, self._kept_size = {}, self._stored.generation, 0
+        return self._cache.get(_subject(request))
 
     async def _answer_later(self, request: Request, ticket: int) -> bytes:
         fresh = await self._updater.caught_up(ticket, PATIENCE_S)
@@ -154,22 +154,22 @@ class RequestHandler:
                 return answers.generation, encoded(result), fresh and is_whole(result)
 
             # an answer begun before a change that this request waited for is of another generation
-            same = (self._known.generation, fresh, _subject(request))
+            same = (self._stored.generation, fresh, _subject(request))
             generation, result, cached = await self._threads.ask(ask, same)
         if cached:
             return self._cache_answer(request, generation, result)
         return answer_line(request, generation, result)
 
     def _line(self, request: Request, result: Any) -> bytes:
-        return answer_line(request, self._known.generation, result)
+        return answer_line(request, self._stored.generation, result)
 
     def status(self) -> Any:
-        return self._known.status()
+        return self._stored.status()
 
     def changed_since(self, generation: int) -> dict[str, Any]:
-        changed, complete = self._known.changed_since(generation)
+        changed, complete = self._stored.changed_since(generation)
         return {
-            "generation": self._known.generation,
+            "generation": self._stored.generation,
             "changed": list(changed),
             "complete": complete,
         }

@@ -60,7 +60,7 @@ class Updater:
         self._count = 8
         self._many = False
         self._wake, self._moved, self._urgent = (asyncio.Event() for _ in range(3))
-        self._away: dict[str, tuple[str, asyncio.Task[None]]] = {}
+        self._in_child: dict[str, tuple[str, asyncio.Task[None]]] = {}
         self._trouble = ""
         self.want_sweep()
 
@@ -131,7 +131,7 @@ class Updater:
                 await asyncio.sleep(0)
 
     async def close(self) -> None:
-        tasks = [task for _, task in self._away.values()]
+        tasks = [task for _, task in self._in_child.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -200,7 +200,7 @@ class Updater:
             self.pending.put_back({path: number})
             return
         file_hash = content.file_hash
-        known, before = self._away.get(path, ("", None))
+        known, before = self._in_child.get(path, ("", None))
         if known == file_hash:
             return
         if before is not None:
@@ -209,11 +209,11 @@ class Updater:
         task = asyncio.get_running_loop().create_task(
             self._analyse_in_child(path, content.data, number, errand)
         )
-        self._away[path] = file_hash, task
+        self._in_child[path] = file_hash, task
 
     async def _analyse_in_child(self, path: str, source: bytes, number: int, errand: int) -> None:
         facts = await self._analysis.analyse(path, source)
-        del self._away[path]
+        del self._in_child[path]
         try:
             async with self.storing:
                 # storing 100,000 nodes takes seconds: not in the thread that answers

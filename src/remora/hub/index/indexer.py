@@ -196,7 +196,7 @@ class _Work:
         self._extras = extras
         self._state = extras.state()
         self._updates: list[FileUpdate] = []
-        self._gone: list[str] = []
+        self._removed: list[str] = []
         self._size = 0
         self._errors: list[FileError] = []
         self._changed: set[str] = set()
@@ -204,7 +204,7 @@ class _Work:
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove these paths if they are stored."""
-        self._gone += [path for path in sorted(paths) if path in self._store.files()]
+        self._removed += [path for path in sorted(paths) if path in self._store.files()]
 
     def read(self, reader: Reader, path: str) -> Content | None:
         """Return a file to analyse; None if it is unchanged or gone."""
@@ -233,7 +233,7 @@ class _Work:
             self._write()
 
     def finish(self) -> Refreshed:
-        if self._updates or self._gone:
+        if self._updates or self._removed:
             self._write()
         return Refreshed(
             generation=self._store.generation,
@@ -244,13 +244,13 @@ class _Work:
         )
 
     def _write(self) -> None:
-        removed = tuple(map(escape_path, self._gone))
+        removed = tuple(map(escape_path, self._removed))
         applied = self._store.apply(
             Batch(updates=tuple(self._updates), gone=removed, source=self._source)
         )
         self._changed.update(applied.changed)
         self._rebuilt |= applied.rebuilt
-        self._updates, self._gone, self._size = [], [], 0
+        self._updates, self._removed, self._size = [], [], 0
 
 
 @contextmanager

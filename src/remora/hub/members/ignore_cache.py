@@ -28,7 +28,7 @@ class IgnoreCache:
         self._excluded = IgnoreRules()
         self._excluded.add("", "\n".join(exclude))
         self._rules: Rules | None = None
-        self._known: dict[str, bool] = {}  # a folder's key ends in a slash
+        self._decisions: dict[str, bool] = {}  # a folder's key ends in a slash
         self._ignore_files: dict[str, RememberedFile] = {}
         self._settled = False
         self.doors: dict[str, bool] = {}
@@ -63,19 +63,21 @@ class IgnoreCache:
         # rules were never asked about a tracked path
         matters = index.submodules
         for path in index.added:
-            matters = self._known.pop(path, False) or self._is_in_excluded_folder(path) or matters
+            matters = (
+                self._decisions.pop(path, False) or self._is_in_excluded_folder(path) or matters
+            )
         for path in index.removed:
-            self._known.pop(path, None)
+            self._decisions.pop(path, None)
             there = lstat_below(self._top, path) is not None
             matters = there or self._is_in_excluded_folder(path) or matters
         return matters
 
     def _is_in_excluded_folder(self, path: str) -> bool:
         folders = with_ancestors(path.rpartition("/")[0])
-        return any(self._known.get(folder + "/", False) for folder in folders)
+        return any(self._decisions.get(folder + "/", False) for folder in folders)
 
     def forget(self) -> None:
-        self._known.clear()
+        self._decisions.clear()
         self._ignore_files.clear()
         self.doors.clear()
         self._settled = False
@@ -84,8 +86,8 @@ class IgnoreCache:
 
     def trim(self) -> None:
         """Drop the decisions when there are too many."""
-        if len(self._known) > _MAX_DECISIONS:
-            self._known.clear()
+        if len(self._decisions) > _MAX_DECISIONS:
+            self._decisions.clear()
 
     def settle(self) -> None:
         """Note that every ignore file was seen: from now on a new one is a change."""
@@ -139,10 +141,10 @@ class IgnoreCache:
         # git read the disk itself: the path may have been another file then
         for path in new_folders:
             if _mode(self._top, path, st.S_IFDIR):
-                self._known[path + "/"] = path in ignored
+                self._decisions[path + "/"] = path in ignored
         for path in new_files:
             if _mode(self._top, path, st.S_IFREG):
-                self._known[path] = path in ignored
+                self._decisions[path] = path in ignored
 
     def rest(self) -> None:
         if self._rules is not None:
@@ -153,21 +155,21 @@ class IgnoreCache:
         unknown: list[str] = []
         for path in paths:
             key = path + end
-            if key in self._known or not path:
+            if key in self._decisions or not path:
                 continue
             if is_private(path) or self._excluded.matches(path, folder=bool(end)):
-                self._known[key] = True
+                self._decisions[key] = True
             else:
                 unknown.append(path)
         return unknown
 
     def folder_is_out(self, folder: str) -> bool:
         """True if a folder is excluded or unknown."""
-        return folder != "" and self._known.get(folder + "/", True)
+        return folder != "" and self._decisions.get(folder + "/", True)
 
     def file_is_out(self, path: str) -> bool:
         """True if a file is excluded itself, in a folder that is not."""
-        return self._known.get(path, True)
+        return self._decisions.get(path, True)
 
     def is_kept(self, path: str) -> bool:
         """True if a file belongs because git tracks it, even if ignored."""

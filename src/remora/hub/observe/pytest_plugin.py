@@ -48,7 +48,7 @@ class Recorder:
         self._out = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         self._lines: list[str] = []
         self._flushed = 0.0
-        self._left = limit
+        self._remaining = limit
         self._process = os.getpid()
         self._numbers: dict[int, int] = {}
         self._codes: list[CodeType] = []
@@ -136,11 +136,11 @@ class Recorder:
         return self._files[path]
 
     def _write(self, record: list[Any]) -> None:
-        if self._left <= 0 or os.getpid() != self._process:
+        if self._remaining <= 0 or os.getpid() != self._process:
             return
         line = json.dumps(record, separators=(",", ":")) + "\n"
-        self._left -= len(line)
-        self._lines.append(line if self._left > 0 else '["full"]\n')
+        self._remaining -= len(line)
+        self._lines.append(line if self._remaining > 0 else '["full"]\n')
 
     def close(self) -> None:
         """Write pending lines and close the file."""
@@ -165,24 +165,24 @@ class Observer:
     def __init__(self, recorder: Recorder, root: str) -> None:
         self._recorder = recorder
         self._root = root
-        self._done = False
+        self._ran = False
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
         """Attribute everything entered during a test to it."""
-        self._done = False
+        self._ran = False
         self._recorder.entered = set()
         yield
         entered, self._recorder.entered = self._recorder.entered, set()
         path = os.path.relpath(os.path.realpath(str(item.fspath)), self._root)
         if not path.startswith(os.pardir):
             names = item.nodeid.split("::")[1:]
-            self._recorder.test(path.replace(os.sep, "/"), names, entered, self._done)
+            self._recorder.test(path.replace(os.sep, "/"), names, entered, self._ran)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note that the test ran: it was not skipped and its setup did not fail."""
         if report.when == "call" and report.outcome != "skipped":
-            self._done = True
+            self._ran = True
 
     def pytest_unconfigure(self) -> None:
         """Stop recording."""

@@ -27,13 +27,13 @@ _TESTS_SHARE = 0.7  # their share of the time for the whole request
 
 class _LinkCaches:
     def __init__(self, view: Snapshot, files: FileCache | None, max_answers: int) -> None:
-        self._of = (view, files, max_answers)
+        self._arguments = (view, files, max_answers)
         self.known = view.links()
         self.renew()
 
     def renew(self) -> None:
         """Drop the caches: they may be incomplete."""
-        view, files, max_answers = self._of
+        view, files, max_answers = self._arguments
         self.linker = Linker(view, files, max_answers=max_answers)
         self.related = RelatedTests(self.linker, view, self.known)
 
@@ -61,7 +61,7 @@ class NodeQueries:
         self._linking = _LinkCaches(view, files, most)
         self._tests_until: float | None = None
         """Time limit for finding tests; None: no time is left in this request."""
-        self._kept: dict[str, NodeState] = {}
+        self._cache: dict[str, NodeState] = {}
 
     def with_freshness(self, *, fresh: bool) -> "NodeQueries":
         """Return the same queries with another `fresh`; both share what was computed so far."""
@@ -132,14 +132,14 @@ class NodeQueries:
         self._tests_until = now + min(TESTS_S, _TESTS_SHARE * max(0.0, self.view.deadline - now))
 
     def _state(self, key: str) -> NodeState | None:
-        if (state := self._kept.get(key)) is None:
+        if (state := self._cache.get(key)) is None:
             if (stored := self.view.node(key)) is None:
                 return None
-            if len(self._kept) >= _MAX_CACHED:
-                self._kept.clear()
+            if len(self._cache) >= _MAX_CACHED:
+                self._cache.clear()
             state = self._assemble(key, stored)
             if self.partial_links or state.related_tests is not None:
-                self._kept[key] = state
+                self._cache[key] = state
         return state
 
     def _assemble(self, key: str, stored: StoredNode) -> NodeState:

@@ -54,7 +54,7 @@ class HttpConnection(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self, connections: HttpConnections) -> None:
-        self._all = connections
+        self._connections = connections
         self._loop = asyncio.get_running_loop()
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_BYTES)
         self._target = b""
@@ -82,11 +82,11 @@ class HttpConnection(asyncio.Protocol):
         """Accept any local process; the token is checked later."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=WRITE_LIMIT)
-        if not self._all.enter(self):
+        if not self._connections.enter(self):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio signature)
-        self._all.leave(self)
+        self._connections.leave(self)
         if self._task is not None:
             self._task.cancel()
         if self._unsubscribe is not None:
@@ -169,7 +169,9 @@ class HttpConnection(asyncio.Protocol):
         if b"origin" in headers and not _is_ours(headers[b"origin"].decode("latin-1"), port):
             raise _Rejected(403, "requests from other origins are refused")
         scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
-        if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._all.token):
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(
+            token.strip(), self._connections.token
+        ):
             message = "a token is needed: `remora hub status` names its file"
             raise _Rejected(401, message, ("WWW-Authenticate", "Bearer"))
         if not request.target.startswith(_PREFIX):
@@ -181,7 +183,9 @@ class HttpConnection(asyncio.Protocol):
             raise _too_large()
 
     def _ask(self) -> None:
-        request, answer = answer_body(self._all.handler, _as_line(self._target, bytes(self._body)))
+        request, answer = answer_body(
+            self._connections.handler, _as_line(self._target, bytes(self._body))
+        )
         if isinstance(answer, bytes):
             if isinstance(request, Subscribe):
                 self._stream(answer)
@@ -210,7 +214,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _stream(self, line: bytes) -> None:
         """Send a line now and one per change, until the client disconnects."""
-        self._unsubscribe = self._all.handler.subscribe(self._send_event)
+        self._unsubscribe = self._connections.handler.subscribe(self._send_event)
         headers = [("Content-Type", "application/x-ndjson"), ("Cache-Control", "no-store")]
         self._send(h11.Response(status_code=200, headers=headers))
         self._send(h11.Data(data=line))

@@ -35,7 +35,7 @@ class UnixConnection(asyncio.Protocol):
     """A client; `task` computes a slow answer, if any."""
 
     def __init__(self, connections: UnixConnections) -> None:
-        self._all = connections
+        self._connections = connections
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
         self._scanned = 0
@@ -69,12 +69,12 @@ class UnixConnection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=WRITE_LIMIT)
         if not is_ours(transport.get_extra_info("socket")):
             self._transport.abort()
-        elif not self._all.enter(self):
+        elif not self._connections.enter(self):
             self._transport.write(problem_line(Refused("busy", "too many connections")))
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (asyncio signature)
-        self._all.leave(self)
+        self._connections.leave(self)
         self._buffer.clear()
         if self.task is not None:
             self.task.cancel()
@@ -156,10 +156,10 @@ class UnixConnection(asyncio.Protocol):
         if len(line) > MAX_BYTES:
             self._too_large(complete=True)
             return
-        request, answer = answer_body(self._all.handler, line)
+        request, answer = answer_body(self._connections.handler, line)
         if isinstance(answer, bytes):
             if isinstance(request, Subscribe) and self._unsubscribe is None:
-                self._unsubscribe = self._all.handler.subscribe(self._send_event)
+                self._unsubscribe = self._connections.handler.subscribe(self._send_event)
             self._transport.write(answer)
         else:
             self.task = self._loop.create_task(self._answer(answer))

@@ -28,7 +28,7 @@ class DaemonSource:
         """`named`: the user chose the socket, so no other one is tried."""
         self._root = display_path(root)
         self._places = places
-        self._named = named
+        self._is_named = named
 
     async def ask(self, request: Request) -> SourceAnswer | NotFound | Busy | None:
         """Return the daemon's answer; None without a daemon. Has no time limit."""
@@ -51,7 +51,7 @@ class DaemonSource:
         if self._places is None:
             return ()
         usual = self._places.socket
-        found = None if self._named else read_addresses(self._places.addresses)
+        found = None if self._is_named else read_addresses(self._places.addresses)
         return tuple(dict.fromkeys((usual if found is None else Path(found.socket), usual)))
 
     async def _answer(self, place: Path, request: Request) -> Answer | None:

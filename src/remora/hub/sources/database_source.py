@@ -64,7 +64,7 @@ class DatabaseSource:
         self._view: StoredSnapshot | None = None
         self._analysed: dict[str, FileFacts] = {}
         self._rows: tuple[int, Mapping[str, FileRow]] = (-1, {})
-        self._kept: tuple[object, _TimedView, NodeQueries] | None = None
+        self._cached: tuple[object, _TimedView, NodeQueries] | None = None
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
         """Return the answer; None without a database or out of time. Raises NotFound."""
@@ -76,12 +76,12 @@ class DatabaseSource:
             self.close()
             return None
         except OutOfTimeError:
-            self._kept = None  # incomplete links
+            self._cached = None  # incomplete links
             return None
         except NotFound:
             raise
         except Exception:
-            self._kept = None  # incomplete links
+            self._cached = None  # incomplete links
             raise
 
     def _reply(self, view: StoredSnapshot, request: Request, budget: Budget) -> SourceAnswer | None:
@@ -112,7 +112,7 @@ class DatabaseSource:
         if self._view is not None:
             self._view.close()
             self._view = None
-        self._rows, self._kept = (-1, {}), None
+        self._rows, self._cached = (-1, {}), None
 
     def _open_view(self) -> StoredSnapshot | None:
         if self._view is None and self._db is not None:
@@ -172,9 +172,9 @@ class DatabaseSource:
             generation,
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),
         )
-        if self._kept is None or self._kept[0] != state:
+        if self._cached is None or self._cached[0] != state:
             timed = _TimedView(view, changed)
-            self._kept = state, timed, NodeQueries(timed)
-        _, timed, answers = self._kept
+            self._cached = state, timed, NodeQueries(timed)
+        _, timed, answers = self._cached
         timed.deadline = min(budget.until, time.monotonic() + LINKS_S)
         return answers

@@ -13,7 +13,7 @@ class IgnoreFiles:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._known: dict[str, Stamp | None] = {}
+        self._stamps: dict[str, Stamp | None] = {}
         self._since = time.time_ns()
 
     def moved(self, paths: Iterable[str]) -> bool:
@@ -22,12 +22,12 @@ class IgnoreFiles:
         moved = False
         for folder in {place for path in paths for place in _ancestors(path)}:
             now = _stamp(self._root / folder / ".gitignore")
-            if folder in self._known:
-                moved |= self._known[folder] != now
+            if folder in self._stamps:
+                moved |= self._stamps[folder] != now
             else:
                 stamps = (now, _stamp(self._root / folder))
                 moved |= any(stamp is not None and is_racy(stamp, self._since) for stamp in stamps)
-            self._known[folder] = now
+            self._stamps[folder] = now
         if moved:
             self._since = started
         return moved

@@ -49,11 +49,11 @@ class HubStore:
         self._clock = clock
         self._damage: list[HubDamaged] = []
         self._unwritten: dict[str, Stamp | None] = {}
-        self._held = WriterSession(db, escape_path(str(root)), clock)
+        self._session = WriterSession(db, escape_path(str(root)), clock)
         try:
             self._begin_or_rebuild()
         except BaseException:
-            self._held.close()
+            self._session.close()
             raise
 
     @classmethod
@@ -68,7 +68,7 @@ class HubStore:
 
     def view(self) -> StoredSnapshot:
         """Return a snapshot of the stored state; valid until `close`."""
-        return StoredSnapshot(self._connection, self._db, self._shelf)
+        return StoredSnapshot(self._connection, self._db, self._shared)
 
     def files(self) -> Mapping[str, FileRow]:
         """Return the stored row of every file by raw path, with the newest known stamps."""
@@ -168,7 +168,7 @@ class HubStore:
 
     def rebuild(self) -> None:
         """Reset the database; processes that have it open see it empty."""
-        self._held.rebuild(self._generation)
+        self._session.rebuild(self._generation)
         self._begin()
 
     def close(self) -> None:
@@ -176,7 +176,7 @@ class HubStore:
         if self._damage:
             with suppress(DiskError):
                 self.rebuild()
-        self._held.close()
+        self._session.close()
 
     def __enter__(self) -> Self:
         return self
@@ -193,13 +193,13 @@ class HubStore:
         try:
             self._begin()
         except HubDamaged:
-            self._held.rebuild(self._held.generation)
+            self._session.rebuild(self._session.generation)
             self._begin()
 
     def _begin(self) -> None:
         self._damage.clear()
-        self._connection = self._held.connection
-        self._shelf, self._births = SharedState(self._damage), RecentNodes()
+        self._connection = self._session.connection
+        self._shared, self._recent = SharedState(self._damage), RecentNodes()
         view = self.view()
         self._before = PreviousRows(self._connection, view)
         self._generation = view.generation
@@ -208,8 +208,8 @@ class HubStore:
 
     def _rebuild_if_damaged(self) -> bool:
         """Rebuild the database if it is damaged or was replaced; True if it was."""
-        if self._held.is_elsewhere():
-            self._held.reopen()
+        if self._session.is_elsewhere():
+            self._session.reopen()
             self._begin()
             return True
         if self._damage:
@@ -224,7 +224,7 @@ class HubStore:
         keys: tuple[str, ...] = ()
         if changed:
             writing = BatchWriter(
-                self._connection, changed, batch.source, self._clock(), self._births
+                self._connection, changed, batch.source, self._clock(), self._recent
             )
             for each in changed:
                 self._unwritten.pop(unescape_path(each.path), None)

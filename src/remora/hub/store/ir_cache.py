@@ -17,13 +17,13 @@ class IrCache:
         self._limit = limit
         self._size = 0
         self._lock = Lock()
-        self._kept: OrderedDict[Hashable, tuple[LoweredFile, int]] = OrderedDict()
+        self._files: OrderedDict[Hashable, tuple[LoweredFile, int]] = OrderedDict()
 
     def get(self, name: Hashable) -> LoweredFile | None:
         with self._lock:
-            if (found := self._kept.get(name)) is None:
+            if (found := self._files.get(name)) is None:
                 return None
-            self._kept.move_to_end(name)
+            self._files.move_to_end(name)
             return found[0]
 
     def decode(self, name: Hashable, stored: bytes) -> LoweredFile:
@@ -36,9 +36,9 @@ class IrCache:
         """Cache a value under `name`; `size` is its encoded size."""
         size = min(size, self._limit // 2)  # a very large value must not evict all others
         with self._lock:
-            _, before = self._kept.pop(name, (None, 0))
-            self._kept[name] = lowered, size
+            _, before = self._files.pop(name, (None, 0))
+            self._files[name] = lowered, size
             self._size += size - before
-            while self._size > self._limit and len(self._kept) > 1:
-                _, (_, oldest) = self._kept.popitem(last=False)
+            while self._size > self._limit and len(self._files) > 1:
+                _, (_, oldest) = self._files.popitem(last=False)
                 self._size -= oldest

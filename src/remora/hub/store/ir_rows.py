@@ -9,7 +9,7 @@ class IrRows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._new: list[tuple[int, bytes]] = []
-        self._gone: list[tuple[int | None]] = []
+        self._removed: list[tuple[int | None]] = []
         self._before: list[tuple[str, bytes | None]] = []
 
     def put(self, path: str, file: int, lowered: bytes, before: bytes | None) -> None:
@@ -20,7 +20,7 @@ class IrRows:
 
     def remove(self, path: str, file: int | None, before: bytes | None) -> None:
         """Add a removed file."""
-        self._gone.append((file,))
+        self._removed.append((file,))
         self._before.append((path, before))
 
     def write(self, generation: int) -> None:
@@ -28,7 +28,7 @@ class IrRows:
         if not self._before:
             return
         run, many = self._connection.execute, self._connection.executemany
-        many("DELETE FROM file_facts WHERE file = ?", self._gone)
+        many("DELETE FROM file_facts WHERE file = ?", self._removed)
         many("INSERT OR REPLACE INTO file_facts VALUES (?, ?)", self._new)
         run("UPDATE meta SET value = ? WHERE name = 'lowered_since'", (generation,))
         if run("SELECT 1 FROM meta WHERE name = 'links_base'").fetchone():

@@ -22,19 +22,19 @@ class PreviousRows:
     def __init__(self, connection: sqlite3.Connection, view: StoredSnapshot) -> None:
         self._connection = connection
         self._view = view
-        self._kept: dict[str, StoredFile] = {}
+        self._cache: dict[str, StoredFile] = {}
 
     def of(self, path: str) -> StoredFile:
         """Return the rows of a stored file by spelled path. Raises HubDamaged."""
-        if (cached := self._kept.get(path)) is None:
+        if (cached := self._cache.get(path)) is None:
             cached = self._read(path)
-            if len(self._kept) < _MAX_CACHED:
-                self._kept[path] = cached
+            if len(self._cache) < _MAX_CACHED:
+                self._cache[path] = cached
         return cached
 
     def forget(self) -> None:
         """Drop the cache after a write."""
-        self._kept.clear()
+        self._cache.clear()
 
     def _read(self, path: str) -> StoredFile:
         lost = HubDamaged(f"the Hub's database has lost what it knew of {path}")

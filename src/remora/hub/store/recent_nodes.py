@@ -13,21 +13,21 @@ class RecentNodes:
     """Nodes with a recently created uid, by key; in memory only."""
 
     def __init__(self) -> None:
-        self._born: dict[str, tuple[NewNode, int]] = {}
+        self._nodes: dict[str, tuple[NewNode, int]] = {}
 
     def recent(self, now: int) -> list[NewNode]:
         """Return the nodes of the last minute; `now` is in seconds."""
-        self._born = {
-            key: birth for key, birth in self._born.items() if now - REMEMBER_S <= birth[1] <= now
+        self._nodes = {
+            key: birth for key, birth in self._nodes.items() if now - REMEMBER_S <= birth[1] <= now
         }
-        return [fresh for fresh, _ in self._born.values()]
+        return [fresh for fresh, _ in self._nodes.values()]
 
     def add(self, nodes: Collection[NewNode], now: int) -> None:
         """Add new nodes; very many at once are not a move and are ignored."""
-        if len(nodes) + len(self._born) <= MAX_NODES:
-            self._born.update((node.key, (node, now)) for node in nodes)
+        if len(nodes) + len(self._nodes) <= MAX_NODES:
+            self._nodes.update((node.key, (node, now)) for node in nodes)
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove nodes that were matched, changed or deleted."""
         for key in keys:
-            self._born.pop(key, None)
+            self._nodes.pop(key, None)

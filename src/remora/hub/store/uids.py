@@ -27,7 +27,7 @@ class Identities:
         now: int,
     ) -> None:
         self._connection = connection
-        self._births = births
+        self._recent = births
         self._now = now
         self._new: list[NewNode] = []
         self._adopted: dict[str, Identity] = {}
@@ -79,13 +79,13 @@ class Identities:
 
     def settle(self, *, cold: bool) -> None:
         """Note that the transaction is committed; nodes of a cold start did not move."""
-        self._births.forget((*self._touched, *self._adopted))
+        self._recent.forget((*self._touched, *self._adopted))
         if not cold:
-            self._births.add(self._new, self._now)
+            self._recent.add(self._new, self._now)
 
     def _match_recent(self) -> None:
         """Match vanishing nodes with ones created elsewhere under the same name a moment ago."""
-        born = [b for b in self._births.recent(self._now) if b.key not in self._touched]
+        born = [b for b in self._recent.recent(self._now) if b.key not in self._touched]
         if born:
             self._adopted = follow(self._vanished, born, lambda bodies: dict.fromkeys(bodies, 1))
             moved = {old.key for old in self._adopted.values()}

@@ -50,7 +50,7 @@ class FramesSource:
         sizes = self._table()
         self._starts = list(accumulate((content for _, content in sizes), initial=0))
         self._places = list(accumulate((frame for frame, _ in sizes), initial=0))
-        self._kept: tuple[int, bytes] = -1, b""
+        self._cached_frame: tuple[int, bytes] = -1, b""
 
     def size(self) -> int:
         return self._starts[-1]
@@ -70,8 +70,8 @@ class FramesSource:
         return whole.getvalue()
 
     def _read_frame(self, number: int) -> bytes:
-        if self._kept[0] == number:
-            return self._kept[1]
+        if self._cached_frame[0] == number:
+            return self._cached_frame[1]
         place, end = self._places[number : number + 2]
         start, after = self._starts[number : number + 2]
         raw = self._file.pread(end - place, place)
@@ -82,7 +82,7 @@ class FramesSource:
             content = zstandard.ZstdDecompressor().decompress(raw, allow_extra_data=False)
         except zstandard.ZstdError as error:
             raise self._damage_error(f"frame {number + 1}: {error}") from error
-        self._kept = number, content
+        self._cached_frame = number, content
         return content
 
     def _table(self) -> list[tuple[int, int]]:

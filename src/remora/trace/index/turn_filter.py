@@ -54,7 +54,7 @@ class TextSearch:
         # as in a JSON string: a quote has a backslash before it
         self._needle = msgspec.json.encode(self._text)[1:-1].decode()
         self._blobs = blobs
-        self._seen: dict[str, bool] = {}
+        self._blob_results: dict[str, bool] = {}
 
     def within(self, source: ByteSource, rows: Iterable[TurnRow]) -> Iterator[TurnRow]:
         """Yield the rows whose turn contains the text."""
@@ -79,12 +79,12 @@ class TextSearch:
         return may_contain_reference(raw) and any(map(self._blob_has, _digests(raw)))
 
     def _blob_has(self, digest: str) -> bool:
-        if digest not in self._seen:
+        if digest not in self._blob_results:
             try:
-                self._seen[digest] = _has(self._blobs.get(digest), self._text)
+                self._blob_results[digest] = _has(self._blobs.get(digest), self._text)
             except RemoraError:  # missing or damaged: `verify` reports it
-                self._seen[digest] = False
-        return self._seen[digest]
+                self._blob_results[digest] = False
+        return self._blob_results[digest]
 
 
 def _has(data: bytes, text: str) -> bool:

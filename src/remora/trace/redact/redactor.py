@@ -63,7 +63,7 @@ class Redactor:
     ) -> None:
         self._key = key
         self._rules = [(rule, compile_pattern(rule.pattern)) for rule in rules]
-        self._own = [(rule.name, *compile_user_rule(rule)) for rule in own]
+        self._user_rules = [(rule.name, *compile_user_rule(rule)) for rule in own]
         names = {_TANGLED, *(rule.name for rule in rules), *(rule.name for rule in own)}
         known = environment_secrets(environ)
         self._names = frozenset(names | set(known.values()))
@@ -76,7 +76,7 @@ class Redactor:
 
     def text(self, text: str, under: str = "") -> str:
         """Return `text` redacted, the same object if clean; `under`: its secret key or field."""
-        if len(text) < MIN_LENGTH and not self._own:
+        if len(text) < MIN_LENGTH and not self._user_rules:
             return text
         head = f"{under}: ".encode() if under and is_header(under) else b""
         data = head + text.encode("utf-8", "surrogatepass")
@@ -86,7 +86,7 @@ class Redactor:
     def may_contain_secret(self, text: str) -> bool:
         """Return False if `text` certainly contains no secret. Cheap."""
         data = text.encode("utf-8", "surrogatepass")
-        if self._own or self._needs.met(data):
+        if self._user_rules or self._needs.met(data):
             return True
         plain = unescape(data)
         return plain is not None and bool(self._needs.met(plain.data))
@@ -114,7 +114,7 @@ class Redactor:
 
     def _findings(self, data: bytes, under: str) -> list[Finding]:
         matching = self._needs.met(data)
-        if not (matching or under or self._own or b"\\" in data):
+        if not (matching or under or self._user_rules or b"\\" in data):
             return []
         shields, masked = self._shields(data)
         findings = [*self._by_own(masked), *self._by_rules(masked, matching)]
@@ -151,7 +151,7 @@ class Redactor:
         return shields, mask(data, hidden)
 
     def _by_own(self, data: bytes) -> Iterator[Finding]:
-        for name, matcher, group in self._own:
+        for name, matcher, group in self._user_rules:
             for match in matcher.finditer(data):
                 start, end = match.span(group)
                 if end > start:

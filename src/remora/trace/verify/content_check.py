@@ -27,7 +27,7 @@ class ContentStores:
     def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
         self.blobs = blobs
         self.objects = objects
-        self._known: dict[tuple[str, Any], str | None] = {}
+        self._cache: dict[tuple[str, Any], str | None] = {}
 
     def blob_problem(self, reference: Any) -> str | None:
         """Return what is wrong with the value of a `$blob` key, or None."""
@@ -50,10 +50,10 @@ class ContentStores:
     def _problem(self, kind: str, store: ObjectStore, digest: Any) -> str | None:
         if not isinstance(digest, str):
             return f"a {kind}'s hash is not a string"
-        if (kind, digest) not in self._known:
+        if (kind, digest) not in self._cache:
             problem = store.problem(digest)
-            self._known[kind, digest] = problem and f"{kind} {digest[:80]} {problem}"
-        return self._known[kind, digest]
+            self._cache[kind, digest] = problem and f"{kind} {digest[:80]} {problem}"
+        return self._cache[kind, digest]
 
 
 class ReferenceCheck:

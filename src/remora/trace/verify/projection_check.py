@@ -33,7 +33,7 @@ class ProjectionCheck:
         self._tools: Sequence[ToolSchema] = ()
         self._keeps_history = False
         self._history: list[Event] = []
-        self._shown: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
+        self._last_trimmed: tuple[DecisionPacket, int, DecisionPacket, str] | None = None
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
         """Compare the packet before this event, then apply the event's delta."""
@@ -71,10 +71,10 @@ class ProjectionCheck:
 
     def _trim_packet(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
         """Return the packet as shown and its hash, cached for a turn's request and decision."""
-        last = self._shown
+        last = self._last_trimmed
         if last is None or last[0] is not packet or last[1] != steps:
             trimmed = trim(packet, steps)
-            self._shown = last = packet, steps, trimmed, canonical_sha256(trimmed)
+            self._last_trimmed = last = packet, steps, trimmed, canonical_sha256(trimmed)
         return last[2:]
 
     def _compare_prompt(self, line: int, request: ModelRequest, trimmed: DecisionPacket) -> None:

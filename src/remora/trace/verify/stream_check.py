@@ -86,7 +86,7 @@ class _Pass:
         )
         anchors = target.run.anchors.get(name, []) if target.run else []
         counts = [anchor.head.count for anchor in anchors]
-        self._wanted = {*counts, *(anchor.count for anchor in target.saved)}
+        self._anchored_counts = {*counts, *(anchor.count for anchor in target.saved)}
         self._hashes: dict[int, str] = {}
         self._end_line: int | None = None
 
@@ -135,7 +135,7 @@ class _Pass:
     def _see(self, line: Line) -> None:
         before = self._chain.hash
         event = self._chain.see(line)
-        if line.number in self._wanted:
+        if line.number in self._anchored_counts:
             self._hashes[line.number] = self._chain.hash
         if event is None or not self._chain.trusted:
             self._schema.skip(line.number, event)

@@ -78,17 +78,17 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: list[Problem] = []
-        self._more = 0
+        self._dropped = 0
 
     def add(self, line: int, kind: Kind, detail: str) -> None:
         if len(self._found) < MAX_PROBLEMS:
             self._found.append(Problem(line, kind, detail))
         else:
-            self._more += 1
+            self._dropped += 1
 
     def all(self) -> tuple[Problem, ...]:
         found = sorted(self._found, key=lambda problem: problem.line)
-        if self._more:
+        if self._dropped:
             last = found[-1]
-            found.append(Problem(last.line, last.kind, f"and {self._more} more problems"))
+            found.append(Problem(last.line, last.kind, f"and {self._dropped} more problems"))
         return tuple(found)

@@ -60,7 +60,7 @@ class OverlayCopy:
         self._layers = layers
         self._home = home
         self._names = names
-        self._known: dict[str, ScannedFile] = {}
+        self._scanned: dict[str, ScannedFile] = {}
 
     def state(self) -> CopyState:
         """Return the written files and the missing ones. Raises HostError."""
@@ -72,15 +72,15 @@ class OverlayCopy:
             return (entry for entry in entries if entry.name in listed[prefix])
 
         try:
-            scan = scan_tree(self._written, self._known, visible)
+            scan = scan_tree(self._written, self._scanned, visible)
         except OSError as error:
             raise HostError(f"the workspace cannot be read: {error}") from error
-        self._known = scan.files
+        self._scanned = scan.files
         return CopyState(scan.files, list(self._missing(listed, scan)), scan.unsupported)
 
     def reset(self) -> None:
         self._layers.renew(self._home)
-        self._known = {}
+        self._scanned = {}
 
     def _missing(self, listed: _Names, scan: TreeScan) -> Iterator[str]:
         """Yield files of the base that are missing or replaced by something else."""

@@ -30,7 +30,7 @@ class SearchScope:
         self._ctx = ctx
         self._path = file.path
         self._owner = _enclosing_class(file, scope)
-        self._own = "" if self._owner is None else file.scopes[self._owner].name
+        self._class_name = "" if self._owner is None else file.scopes[self._owner].name
         self._cache: dict[str, tuple[frozenset[str], int]] = {}
 
     def caller_files(self, name: str, *, own: bool) -> Collection[str]:
@@ -80,7 +80,7 @@ class SearchScope:
             found = {path}
         for name in sorted(names):
             if (
-                name == self._own
+                name == self._class_name
                 or owner is None
                 or not self._ctx.is_common(name, MAX_CLASS_NAME_FILES)
             ):
@@ -88,7 +88,7 @@ class SearchScope:
         return frozenset(found)
 
     def _related_classes(self, owner: int) -> Iterator[str]:
-        yield self._own
+        yield self._class_name
         for rule in ("derived", "mro"):
             for value, _ in self._ctx.solve((rule, self._path, owner)):
                 other = self._ctx.definition_file(value[1], value[2]) if len(value) > 2 else None
