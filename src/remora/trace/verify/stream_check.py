@@ -81,7 +81,7 @@ class _Pass:
             name, of_run=target.of_run, blobs=target.stores.blobs, found=found
         )
         self._references = ReferenceCheck(target.stores, found)
-        self._of_kind = (
+        self._checks = (
             _RunChecks(target, name, found) if target.of_run else _AgentChecks(target, found)
         )
         anchors = target.run.anchors.get(name, []) if target.run else []
@@ -144,9 +144,7 @@ class _Pass:
         if isinstance(payload, AgentEnd):
             self._end_line = line.number
         self._references.see(line.number, event, payload)
-        self._of_kind.see(
-            VerifiedLine(line.number, event, payload, before), sound=self._chain.sound
-        )
+        self._checks.see(VerifiedLine(line.number, event, payload, before), sound=self._chain.sound)
 
 
 class VerifiedLine(NamedTuple):

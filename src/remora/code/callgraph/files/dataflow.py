@@ -182,14 +182,12 @@ class NameFlows:
                 if name in self.argument_names(number):
                     yield number
 
-    def _add_flow(
-        self, target: str, scope: int, at: int, term: Any, *, local: bool = False
-    ) -> None:
+    def _add_flow(self, to: str, scope: int, at: int, term: Any, *, local: bool = False) -> None:
         if term is None:
             return
-        flow = NameFlow(target, scope, at, term, local)
+        flow = NameFlow(to, scope, at, term, local)
         for name in self.names_in(term):
-            if name != target:
+            if name != to:
                 self._found.setdefault(name, []).append(flow)
 
     def _add_annotation(self, annotation: Any, target: str, *, local: bool = False) -> None:

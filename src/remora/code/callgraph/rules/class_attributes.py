@@ -52,7 +52,7 @@ def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> V
             kinds = set() if function is None else file.decorator_names(function)
             if function is not None and (("setter" in kinds) if setting else (kinds & GETTERS)):
                 found = exact_value(FUNCTION, file.path, function)
-        return found or _property_call(ctx, file, number, name, setting)
+        return found or _property(ctx, file, number, name, setting)
     return EMPTY
 
 
@@ -66,9 +66,7 @@ def accessors(ctx: Context, value: Value, name: str, setting: bool) -> Values:
     return join((inherited, *found))
 
 
-def _property_call(
-    ctx: Context, file: IndexedFile, number: int, name: str, setting: bool
-) -> Values:
+def _property(ctx: Context, file: IndexedFile, number: int, name: str, setting: bool) -> Values:
     values = [binding_values(ctx, 0, file, binding) for binding in file.exported(number, name)]
     found = []
     for value, _ in join(values):
