@@ -96,9 +96,10 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
     caller = caller_of(options)
     places = hub_paths_of(caller, HubTarget(db=db, socket=socket))
     note_root_above(options, caller, places)
-    _print(options, places, control.status(places))
+    status = control.status(places)
+    _print(options, places, status)
     try:
-        if is_configured(caller, places.root):
+        if not status.running and is_configured(caller, places.root):  # a daemon has read it already
             open_config(caller, places.root)
     except ConfigError as error:
         note(options, f"note: other commands will not work: {error.message}")
