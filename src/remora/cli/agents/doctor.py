@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.bootstrap.invocation import Invocation, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
@@ -14,6 +13,7 @@ from remora.errors import ConfigError
 from remora.text import escape_line
 
 if TYPE_CHECKING:
+    from remora.bootstrap.invocation import Invocation
     from remora.operations.base import Operations
     from remora.runs.doctor import Check
     from remora.sandbox.isolation import MissingLevel
@@ -57,8 +57,9 @@ def doctor(options: Options) -> int:
     return 0 if ok else 1
 
 
-def _configured(caller: Invocation) -> "list[Check]":
+def _configured(caller: "Invocation") -> "list[Check]":
     """Check the configuration, and the driver, interpreter and model it names."""
+    from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
     from remora.bootstrap.test_interpreter import check_interpreter
     from remora.runs.doctor import Check, check_model, check_overlay, check_tests

@@ -10,7 +10,6 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import count, emit, note, table, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of
-from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ _HEAD = (
 @click.option(
     "--summarizers",
     multiple=True,
-    type=click.Choice(SUMMARIZERS),
+    type=click.Choice(("tool_side", "tool_specific", "default")),
     help="Value of runner.memory.summarizer_mode to evaluate.",
 )
 @click.option(
@@ -55,7 +54,7 @@ _HEAD = (
     "--renderer",
     "renderers",
     multiple=True,
-    type=click.Choice(tuple(RENDERER_NAMES)),
+    type=click.Choice(("lines", "json", "functiongemma", "history")),
     help="Renderer to evaluate; history: raw outputs, no packet.",
 )
 @click.option(

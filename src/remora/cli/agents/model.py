@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.bootstrap.invocation import open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
@@ -23,6 +22,7 @@ def status(options: Options) -> int:
 
     Exit 3 if it is not available. Starts no server.
     """
+    from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
 
     caller = caller_of(options)

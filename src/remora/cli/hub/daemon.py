@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.bootstrap.invocation import is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, note
@@ -99,6 +98,7 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
     Without a daemon the counts come from the database.
     """
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+    from remora.bootstrap.invocation import is_configured, open_config
     from remora.hub.process import control
 
     caller = caller_of(options)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from remora.bootstrap.invocation import Invocation
 from remora.cli.app.options import PATH, Options
 from remora.cli.app.output import note
 
 if TYPE_CHECKING:
+    from remora.bootstrap.invocation import Invocation
     from remora.hub.process.hub_paths import HubPaths
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -25,7 +25,7 @@ def place_options(function: _Command) -> _Command:
     return function
 
 
-def note_root_above(options: Options, caller: Invocation, places: "HubPaths") -> None:
+def note_root_above(options: Options, caller: "Invocation", places: "HubPaths") -> None:
     """Print a note if the project seems to start above the root."""
     from remora.bootstrap.hub_target import root_above
 

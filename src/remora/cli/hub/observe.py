@@ -11,7 +11,6 @@ from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.hub.hub_options import place_options
-from remora.hub.observe.observed_run import SECONDS
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _MAX_SHOWN = 5
 @click.option(
     "--max-time",
     type=click.FloatRange(min=1),
-    default=SECONDS,
+    default=1800.0,
     metavar="S",
     show_default=True,
     help="Stop the tests after S seconds.",

@@ -8,18 +8,19 @@ import click
 from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
 from remora.errors import UsageError
-from remora.runs.records.name_lookup import LAST
-from remora.runs.review.pending import ORDERS
+from remora.ids import LAST
 
 if TYPE_CHECKING:
     from remora.runs.review.pending import GroupBy
+
+_ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent")
 
 
 @command("review", examples=("remora review", "remora review last --by rule"))
 @click.argument("run", type=RUN, default=LAST)
 @click.option(
     "--by",
-    type=click.Choice(ORDERS),
+    type=click.Choice(_ORDERS),
     default="file",
     show_default=True,
     help="Group changes by file, rule or agent.",

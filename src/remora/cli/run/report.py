@@ -6,7 +6,7 @@ from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import recorded_project
 from remora.errors import UsageError
-from remora.runs.records.name_lookup import LAST
+from remora.ids import LAST
 
 
 @command(

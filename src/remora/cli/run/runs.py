@@ -11,7 +11,7 @@ from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import color_word, diff_lines, emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project
-from remora.runs.records.name_lookup import LAST
+from remora.ids import LAST
 from remora.text import escape_line
 
 if TYPE_CHECKING:

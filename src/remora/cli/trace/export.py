@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,15 +12,17 @@ from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.app.project_context import records_of
-from remora.exports.formats import Format
 from remora.text import escape_line
 from remora.version import __version__
 
 if TYPE_CHECKING:
     from remora.exports.counts import ExportCounts
-    from remora.exports.formats import ExportOptions, Groups
+    from remora.exports.formats import ExportOptions, Format, Groups
     from remora.trace.trace_folder import TraceFolder
 
+_FORMATS: "tuple[Format, ...]" = (
+    "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
+)  # fmt: skip
 _RECORDS = {"transcript": "transcript", "otel": "span", "inspect": "sample"}
 _MARKDOWN = (".md", ".markdown")
 
@@ -40,7 +42,7 @@ _MARKDOWN = (".md", ".markdown")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(get_args(Format)),
+    type=click.Choice(_FORMATS),
     required=True,
     help="Output format.",
 )
@@ -57,7 +59,7 @@ _MARKDOWN = (".md", ".markdown")
     "--content", is_flag=True, help="otel: include prompts, answers, arguments and outputs."
 )
 def export(
-    options: Options, agent: str | None, *, run: str | None, every: bool, form: Format, **how: Any
+    options: Options, agent: str | None, *, run: str | None, every: bool, form: "Format", **how: Any
 ) -> int:
     """Export an agent, a run or everything in another tool's format.
 

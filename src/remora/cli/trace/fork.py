@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.bootstrap.invocation import Invocation
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import PATH, Options, command
@@ -15,6 +14,7 @@ from remora.cli.app.project_context import complete_journals_of, next_command
 from remora.text import escape_line
 
 if TYPE_CHECKING:
+    from remora.bootstrap.invocation import Invocation
     from remora.runs.continuation.fork import ForkResult
     from remora.runs.project import Project
 
@@ -75,7 +75,7 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
 
 
 def _continue(
-    options: Options, caller: Invocation, project: "Project", made: "ForkResult", *, trusted: bool
+    options: Options, caller: "Invocation", project: "Project", made: "ForkResult", *, trusted: bool
 ) -> int:
     from remora.bootstrap.resume_run import connect_models, prepare_resume
     from remora.cli.run.running import GOOD_STATUSES, run_to_end

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remora.bootstrap.invocation import is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
@@ -28,6 +27,7 @@ def path_of(folder: "TraceFolder", name: str) -> Path:
 
 def queries_of(options: Options, folder: "TraceFolder") -> "TraceQueries":
     """Return the query interface that the configuration selects."""
+    from remora.bootstrap.invocation import is_configured
     from remora.trace.index.queries import trace_queries
 
     if not is_configured(caller_of(options), folder.root):
@@ -41,6 +41,7 @@ def queries_of(options: Options, folder: "TraceFolder") -> "TraceQueries":
 
 def reader_of(options: Options, folder: "TraceFolder") -> "PacketReader":
     """Return a reader that finds the packet of any turn."""
+    from remora.bootstrap.invocation import is_configured
     from remora.trace.index.packet_reader import PacketReader
 
     if not is_configured(caller_of(options), folder.root):
@@ -71,6 +72,8 @@ def signer_of(options: Options) -> "Signer | None":
 
 def _memory(options: Options, folder: "TraceFolder") -> "MemoryConfig | None":
     """Return None if the configuration is wrong: reading records never needs it."""
+    from remora.bootstrap.invocation import open_config
+
     try:
         return open_config(caller_of(options), folder.root).runner.memory
     except ConfigError as error:

@@ -14,17 +14,17 @@ from remora.cli.app.output import fit_line, note
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_names import path_of
 from remora.errors import NotFound, StreamDamaged
-from remora.memory.events import Event
-from remora.runs.records.name_lookup import LAST
+from remora.ids import LAST
 from remora.text import escape_line
 
 if TYPE_CHECKING:
+    from remora.memory.events import Event
     from remora.trace.trace_folder import TraceFolder
 
 _PAUSE_S = 0.2
 _INTERRUPTED = 130
 _ALL = 1 << 62
-Show = Callable[[Path, bytes, Event], object]
+Show = Callable[[Path, bytes, "Event"], object]
 
 
 @command(
@@ -101,7 +101,7 @@ class _TailedStreams:
                 return
             time.sleep(_PAUSE_S)
 
-    def _notice(self, event: Event) -> None:
+    def _notice(self, event: "Event") -> None:
         """Follow the stream of a job that starts."""
         from remora.memory.events import JobStart
         from remora.trace.read.follow import StreamFollower
@@ -122,7 +122,7 @@ class _Printer:
         self._columns = Columns(own)
         self._last = own
 
-    def __call__(self, path: Path, _: bytes, event: Event) -> None:
+    def __call__(self, path: Path, _: bytes, event: "Event") -> None:
         from remora.trace.trace_folder import stream_id
 
         if path != self._last:
@@ -149,7 +149,7 @@ def _running_agents(path: Path) -> list[str]:
     return list(found)
 
 
-def _decode(line: bytes, path: Path) -> Event:
+def _decode(line: bytes, path: Path) -> "Event":
     from remora.memory.events import decode_event
 
     try:
