@@ -35,9 +35,7 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     With --turn N: the packet of turn N's decision and the tool's raw output, side by side on
     terminals of 160 or more columns.
     """
-    from remora.cli.views.turn_view import turn_lines
     from remora.runs.records.name_lookup import stream_named
-    from remora.runs.records.turn_record import turn_document
     from remora.trace.read.reader import read_lines
 
     folder = records_of(options)
@@ -48,6 +46,9 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
             found = iter(reader_of(options, folder).turn_lines(name, turn))
         _print_raw(options, name, found)
     elif turn is not None:
+        from remora.cli.views.turn_view import turn_lines
+        from remora.runs.records.turn_record import turn_document
+
         told = turn_document(reader_of(options, folder), folder.blobs, name, turn)
         emit(options, told, turn_lines(told, terminal_width()))
     elif options.json:
