@@ -23,6 +23,7 @@ def open_records(invocation: Invocation) -> Project:
 
     The configuration is read only on access to what depends on it, and may be invalid until then.
     """
+    invocation.check_config_file()
     root = invocation.find_root()
     trace = TraceFolder(root)
     trace.check()
