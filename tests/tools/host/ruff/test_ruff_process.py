@@ -219,8 +219,8 @@ def test_nothing_is_written_where_one_finding_is_not_there(
     assert "no finding F811" in refusal(
         "apply_safe_fixes", "a.py", [["F401", 1, None], ["F811", 1, None]]
     )
-    assert "is no finding" in refusal("apply_safe_fixes", "a.py", [["F401"]])
-    assert "is no finding" in refusal("apply_safe_fixes", "a.py", [["F401", "1", None]])
+    assert "is not a finding" in refusal("apply_safe_fixes", "a.py", [["F401"]])
+    assert "is not a finding" in refusal("apply_safe_fixes", "a.py", [["F401", "1", None]])
     assert (tree / "a.py").read_text() == "import os\n"
 
 
