@@ -122,7 +122,7 @@ def terminal() -> Iterator[tuple[int, int]]:
     os.close(slave)
 
 
-def test_nobody_types_into_the_terminal(
+def test_tests_cannot_type_into_the_terminal(
     world: World, level: int, terminal: tuple[int, int]
 ) -> None:
     master, slave = terminal

@@ -97,7 +97,7 @@ def test_what_the_sandbox_does_not_hand_out_is_marked(theatre: Theatre) -> None:
     assert value == {"$repr": "<nested beyond 1100 levels>"}
 
 
-def test_an_error_of_any_kind_is_told(theatre: Theatre) -> None:
+def test_an_error_of_any_kind_is_reported(theatre: Theatre) -> None:
     for error in ("odd", "10**5000", "b'\\xff'", "deep", "float('nan')"):
         script = f"{ODD}{{'error': {error}}}"
         played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))

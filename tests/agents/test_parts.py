@@ -51,7 +51,7 @@ class TestWatch:
         "progress",
         [{"changed": True}, {"update_knowledge": {"k": 1}}, {"diagnostics": ("one",)}],
     )
-    def test_progress_starts_the_count_anew(self, progress: dict[str, Any]) -> None:
+    def test_progress_starts_the_count_again(self, progress: dict[str, Any]) -> None:
         turns = [{}, {}, {}, progress, {}, {}, {}, {}]
         assert self.endings(*turns) == [None] * 7 + ["no_progress"]
 

@@ -69,7 +69,7 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_is_told_and_recorded(
+def test_an_interrupted_run_is_reported_and_recorded(
     remora: Remora, long_project: Path, sent: signal.Signals
 ) -> None:
     before = tree(long_project)
@@ -131,7 +131,7 @@ def test_max_time_interrupts_by_itself(remora: Remora, long_project: Path) -> No
 
 
 @pytest.mark.slow
-def test_two_runs_at_a_time_are_in_nobodys_way(remora: Remora, long_project: Path) -> None:
+def test_two_runs_can_work_at_the_same_time(remora: Remora, long_project: Path) -> None:
     both = [
         remora.start("analyze", "--json", "--max-nodes", "3", cwd=long_project) for _ in range(2)
     ]
@@ -142,7 +142,7 @@ def test_two_runs_at_a_time_are_in_nobodys_way(remora: Remora, long_project: Pat
     assert remora("trace", "verify", cwd=long_project).code == 0
 
 
-def test_a_reader_that_goes_away_is_no_error(remora: Remora, project: Path) -> None:
+def test_a_reader_that_goes_away_is_not_an_error(remora: Remora, project: Path) -> None:
     process = remora.start("schema", "event", cwd=project)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -156,7 +156,7 @@ def test_a_reader_that_goes_away_is_no_error(remora: Remora, project: Path) -> N
 @pytest.mark.parametrize(
     ("where", "code"), [(">&-", 0), ("2>&-", 0), (">/dev/full", 3), (">&- 2>&-", 0)]
 )
-def test_output_that_goes_nowhere_is_told_and_no_traceback(
+def test_output_that_goes_nowhere_is_reported_and_no_traceback(
     remora: Remora, project: Path, words: tuple[str, ...], where: str, code: int
 ) -> None:
     line = f'"$@" {where}'

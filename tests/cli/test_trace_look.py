@@ -55,13 +55,13 @@ class TestDiff:
         assert same["changes"] == []
         assert ": 0 changes" in ran("trace", "diff", agent, "--from", "2", "--to", "2").out
 
-    def test_a_run_is_told_from_an_agent(self, ran: Ran, agent: str) -> None:
+    def test_a_run_is_distinguished_from_an_agent(self, ran: Ran, agent: str) -> None:
         error = ran("trace", "packet", "last", "--json").error
         assert error["message"].endswith("is the ID of a run, not of an agent")
         (listed,) = re.findall(r"`remora (trace list --run \S+)`", error["hint"])
         assert agent in ran(*listed.split()).out
 
-    def test_a_turn_that_is_not_there(self, ran: Ran, agent: str) -> None:
+    def test_a_missing_turn(self, ran: Ran, agent: str) -> None:
         done = ran("trace", "diff", agent, "--from", "2", "--to", "99", "--json")
         assert done.code == 1
         assert "1 to 3" in done.error["hint"]
@@ -132,7 +132,7 @@ class TestTail:
         assert (done.code, done.error["code"]) == (1, "stream_damaged")
         assert done.document["events"] == recorded(ran, agent)[:1]
 
-    def test_following_what_nobody_writes_ends_at_once(self, ran: Ran, agent: str) -> None:
+    def test_following_a_stream_without_a_writer_ends_at_once(self, ran: Ran, agent: str) -> None:
         done = ran("trace", "tail", agent, "-f")
         assert done.code == 0
         assert f"{agent} is submitted" in done.err
@@ -247,7 +247,7 @@ class TestQuestions:
         assert shown == sorted(shown)
         assert set(shown) == set(nodes)
 
-    def test_that_nothing_fits_is_said(self, ran: Ran) -> None:
+    def test_no_match_is_reported(self, ran: Ran) -> None:
         assert "no stream matches" in ran("trace", "list", "--status", "failed").out
         assert "no turn matches" in ran("trace", "list", "--outcome", "error").out
 

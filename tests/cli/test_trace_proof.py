@@ -49,7 +49,7 @@ class TestAnchors:
         assert done.code == 1
         assert done.error["code"] == "not_found"
 
-    def test_what_was_kept_is_held_against_the_streams(
+    def test_kept_anchors_are_compared_with_the_streams(
         self, ran: Ran, copy: Path, tmp_path: Path
     ) -> None:
         kept = write(tmp_path, {"kept": ran("trace", "anchor").out}) / "kept"
@@ -74,14 +74,14 @@ class TestAnchors:
         assert done.code == 2
         assert "trace anchor" in done.error["hint"]
 
-    def test_a_file_that_is_not_there_or_no_text(self, ran: Ran, tmp_path: Path) -> None:
+    def test_a_missing_file_or_no_text(self, ran: Ran, tmp_path: Path) -> None:
         (tmp_path / "bytes").write_bytes(b"\xff\xfe")
         for name in ("nowhere", "bytes"):
             done = ran("trace", "verify", "--anchors", str(tmp_path / name), "--json")
             assert done.code == 2
             assert name in done.error["message"]
 
-    def test_a_damaged_stream_is_told_and_the_others_are_anchored(
+    def test_a_damaged_stream_is_reported_and_the_others_are_anchored(
         self, ran: Ran, copy: Path, agent: str
     ) -> None:
         path = copy / ".agentfs" / "traces" / f"{agent}.jsonl"
@@ -111,7 +111,7 @@ class TestKey:
         other = replace(ran.remora, environ={"REMORA_SIGNING_KEY": KEY[::-1]})
         assert other("trace", "verify", "--anchors", kept, cwd=ran.root).code == 1
 
-    def test_what_is_signed_is_told(self, ran: Ran, signing: Remora) -> None:
+    def test_what_is_signed_is_reported(self, ran: Ran, signing: Remora) -> None:
         told = signing("trace", "verify", cwd=ran.root).out
         assert "1 run not signed" in told
         document = signing("trace", "verify", "--json", cwd=ran.root).document
@@ -196,7 +196,7 @@ class TestReplay:
             ("agent_start", b'"trim/1"', b'"trim/9"'),
         ],
     )
-    def test_an_unknown_version_is_told_and_nothing_is_guessed(
+    def test_an_unknown_version_is_reported_and_nothing_is_guessed(
         self, kind: str, old: bytes, new: bytes, ran: Ran, copy: Path, agent: str
     ) -> None:
         path = copy / ".agentfs" / "traces" / f"{agent}.jsonl"

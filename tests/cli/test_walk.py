@@ -24,7 +24,7 @@ TOTALS = {"jobs", "submitted", "no_change", "failed", "error", "interrupted", "s
 HEAD = {"count", "hash"}
 
 
-def test_analyze_touches_nothing_and_tells_every_job(ran: Ran) -> None:
+def test_analyze_touches_nothing_and_shows_every_job(ran: Ran) -> None:
     assert ran.analyzed.code == 0, ran.analyzed.err
     document = ran.analyzed.document
     assert set(document) == {"run_id", "root", "model", "jobs", "totals"}
@@ -39,7 +39,7 @@ def test_analyze_touches_nothing_and_tells_every_job(ran: Ran) -> None:
     assert tree(ran.root) == ran.before
 
 
-def test_who_decided_is_counted_and_the_model_had_the_choice(ran: Ran) -> None:
+def test_decisions_are_counted_by_who_decided(ran: Ran) -> None:
     by_rule, by_model = ran.analyzed.document["jobs"]
     assert set(by_rule["decided_by"]) == {"rule", "model", "fallback", "escalation"}
     assert by_rule["decided_by"]["rule"] == by_rule["turns"]
@@ -47,7 +47,7 @@ def test_who_decided_is_counted_and_the_model_had_the_choice(ran: Ran) -> None:
     assert 0 < by_model["max_packet_tokens"] <= 600
 
 
-def test_elsewhere_than_on_a_terminal_progress_is_one_line_for_each_job(ran: Ran) -> None:
+def test_without_a_terminal_progress_is_one_line_per_job(ran: Ran) -> None:
     lines = [line for line in ran.analyzed.err.splitlines() if line.startswith("[")]
     assert [line[:5] for line in lines] == ["[1/2]", "[2/2]"]
     assert "\x1b" not in ran.analyzed.err
@@ -204,7 +204,7 @@ def test_a_feedback_has_an_end(ran: Ran) -> None:
     assert (run["status"], run["pending"]) == ("ended", 2)
 
 
-def test_of_many_nodes_that_wait_five_are_named(remora: Remora, tmp_path: Path) -> None:
+def test_five_of_many_pending_nodes_are_named(remora: Remora, tmp_path: Path) -> None:
     source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(7))
     many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
     assert remora("analyze", "--quiet", cwd=many).code == 0

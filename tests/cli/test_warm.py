@@ -55,7 +55,7 @@ def test_nothing_of_ours_reaches_it(tmp_path: Path) -> None:
     assert told == f'["{tmp_path}", {{"ONLY": "this"}}, ""]\n'
 
 
-def test_how_it_ended_is_told_and_the_next_one_is_another(tmp_path: Path) -> None:
+def test_how_it_ended_is_reported_and_the_next_one_is_another(tmp_path: Path) -> None:
     script = tmp_path / "dies.py"
     script.write_text(DIES)
     for word in ("one", "two"):

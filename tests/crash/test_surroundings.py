@@ -94,7 +94,7 @@ def files(desk: Desk) -> dict[str, bytes]:
 
 class TestTwoWriters:
     @pytest.mark.parametrize("words", [("accept", "last", "--all"), ("reject", "last", "--all")])
-    def test_who_decides_while_another_writes_is_told_who_that_is(
+    def test_a_decision_during_a_write_names_the_writer(
         self, words: tuple[str, ...], ran: Desk
     ) -> None:
         before, tree = files(ran), ran.tree()
@@ -106,7 +106,7 @@ class TestTwoWriters:
         assert "wait" in done.error["hint"]
         assert (files(ran), ran.tree()) == (before, tree)
 
-    def test_of_many_at_once_each_succeeds_or_is_told(self, ran: Desk) -> None:
+    def test_concurrent_commands_each_succeed_or_report(self, ran: Desk) -> None:
         line = [sys.executable, "-m", "remora", "reject", "last", "--all", "--json"]
         started = [
             subprocess.Popen(
@@ -175,7 +175,7 @@ class TestLinks:
 
 
 class TestDisks:
-    def test_a_full_disk_is_told_of_and_what_was_there_stays(self, ran: Desk) -> None:
+    def test_a_full_disk_is_reported_of_and_what_was_there_stays(self, ran: Desk) -> None:
         """A small disk of its own: full, then with room again."""
         full, sound, again, at_last = mounted(
             ran,
@@ -206,7 +206,7 @@ class TestDisks:
         assert (verify.code, verify.document["ok"]) == (0, True)
         assert files(ran) == before
 
-    def test_nothing_is_for_others_eyes_whatever_the_umask(self, desk: Desk) -> None:
+    def test_files_are_private_for_any_umask(self, desk: Desk) -> None:
         before = os.umask(0)
         try:
             desk.write({"a.py": UNUSED, "ruff.toml": RULES})

@@ -96,14 +96,14 @@ def saves(desk: Desk, seed: int, times: int) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_what_was_saved_last_stands(desk: Desk) -> None:
+def test_the_last_save_of_the_user_is_kept(desk: Desk) -> None:
     saves(desk, 7, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("turn", range(12))
-def test_what_was_saved_last_stands_whatever_they_do(turn: int, desk: Desk) -> None:
+def test_the_last_save_of_the_user_is_kept_in_any_order(turn: int, desk: Desk) -> None:
     saves(desk, random.SystemRandom().randrange(10**6), 8)
 
 
@@ -131,7 +131,7 @@ def switches(desk: Desk, times: int) -> None:
 
 
 @pytest.mark.timeout(400)
-def test_who_switches_branches_finds_what_is_committed(desk: Desk) -> None:
+def test_a_branch_switch_finds_the_committed_files(desk: Desk) -> None:
     switches(desk, 2)
 
 

@@ -142,6 +142,6 @@ def test_many_kills(mode: str, tmp_path: Path) -> None:
     check(Rounds(tmp_path, mode).play(MANY), mode)
 
 
-def test_who_acknowledges_before_writing_is_caught(tmp_path: Path) -> None:
+def test_acknowledging_before_writing_is_detected(tmp_path: Path) -> None:
     rounds = Rounds(tmp_path, "single", mutant="acknowledges first")
     assert any(rounds.play_one(number).lost for number in range(MANY))  # one in three is, or so

@@ -100,7 +100,7 @@ def test_the_client_of_the_library_page(
     assert Server.packets[1]["recent_actions"][0]["summary"] == "result is None"
 
 
-def test_the_program_of_the_hub_page_tells_of_a_node(
+def test_the_program_of_the_hub_page_reports_a_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "src/shop").mkdir(parents=True)

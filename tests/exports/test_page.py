@@ -33,7 +33,7 @@ def test_it_names_every_column(played: TraceFolder, form: str) -> None:
     assert not columns - named
 
 
-def test_its_code_finds_what_a_person_accepted(
+def test_page_code_finds_what_a_person_accepted(
     played: TraceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -151,7 +151,7 @@ def test_absent_and_null_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("key", ["turn", "state_summary", "diagnostics", "update_knowledge"])
-def test_null_is_refused_where_it_is_no_value(key: str) -> None:
+def test_null_is_refused_where_it_is_not_a_value(key: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(json.dumps({key: None}), type=PacketDelta)
 
@@ -219,7 +219,7 @@ def test_a_payload_that_does_not_fit_its_type_is_refused() -> None:
 
 
 @pytest.mark.parametrize("broken", [b"", b"{", b"[]", b"null", line()[:-1], b"\xff", line(seq="0")])
-def test_what_is_no_event_is_refused(broken: bytes) -> None:
+def test_what_is_not_an_event_is_refused(broken: bytes) -> None:
     with pytest.raises((msgspec.DecodeError, UnicodeDecodeError)):
         decode_event(broken)
 

@@ -220,7 +220,7 @@ def test_status_of_a_real_server(llama: RunningServer, tmp_path: Path) -> None:
     assert msgspec.json.decode(msgspec.json.encode(found.document)) == found.document
 
 
-def test_status_of_a_server_that_is_not_there(tmp_path: Path) -> None:
+def test_status_of_a_missing_server(tmp_path: Path) -> None:
     found = check_model(configured("http://127.0.0.1:1"), cache=tmp_path, api_key=None)
     assert found.document["base_url"] == "http://127.0.0.1:1/v1"
     assert found.document["reachable"] is False

@@ -236,14 +236,16 @@ def test_editors_find_words_that_do_nothing() -> None:
     assert Input("x", default=3) == 3
 
 
-def test_a_pipe_is_no_file_and_nobody_waits_for_it(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pym")
     with pytest.raises(NotFound, match="is not a regular file"):
         examine(tmp_path / "pipe.pym")
 
 
 @pytest.mark.parametrize("source", ["x" * 300_000, "x = 1" + " + 1" * 60_000])
-def test_what_is_wrong_with_no_one_line_is_told_at_the_first(tmp_path: Path, source: str) -> None:
+def test_what_is_wrong_with_no_one_line_is_reported_at_the_first(
+    tmp_path: Path, source: str
+) -> None:
     (tmp_path / "s.pym").write_text(source)
     script, errors = examine(tmp_path / "s.pym")
     assert script is None

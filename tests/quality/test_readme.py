@@ -27,7 +27,7 @@ def make_targets() -> set[str]:
 README = commands((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
-def test_the_two_commands_of_a_newcomer_stand_there() -> None:
+def test_the_readme_has_make_demo_and_make_test() -> None:
     assert {"make demo", "make test"} <= set(README)
 
 

@@ -65,7 +65,7 @@ def test_two_runs_hold_the_same(desk: Desk) -> None:
     assert packets(one) == packets(other) != []
 
 
-def test_with_hub_enabled_false_nobody_is_asked(desk: Desk) -> None:
+def test_with_hub_enabled_false_no_source_is_asked(desk: Desk) -> None:
     desk.write({**FILES, "remora.yaml": "hub: {enabled: false}\n"})
     run_id = desk.analyze()
     assert updates(desk, run_id, "load") == []
@@ -112,7 +112,7 @@ EDITED = UNUSED.replace("return 1", "return 2")
 
 
 class TestStale:
-    def test_the_agent_is_told(self, desk: Desk) -> None:
+    def test_the_agent_learns_of_the_edit(self, desk: Desk) -> None:
         run_id = meddled(desk, {"a.py": EDITED})
         event, update = updates(desk, run_id, "load")[-1]
         assert event.turn == 2
@@ -146,7 +146,7 @@ class TestStale:
         assert accept(desk.project, run_id, ["load"]).accepted == [LOAD]
         assert (desk.root / "a.py").read_text().startswith("# mine\n")
 
-    def test_an_edit_that_was_taken_back_in_time_is_none(self, desk: Desk) -> None:
+    def test_a_reverted_edit_does_not_count(self, desk: Desk) -> None:
         run_id = meddled(desk, {"a.py": EDITED})
         desk.write(FILES)
         assert states(desk, run_id) == {"load": "stale"}

@@ -239,12 +239,12 @@ def test_what_cannot_be_started_says_so(tmp_path: Path, level: int, argv: list[s
 
 
 @pytest.mark.parametrize("argv", [[], ["a\0b"]])
-def test_what_is_no_command_is_refused(tmp_path: Path, argv: list[str]) -> None:
+def test_what_is_not_a_command_is_refused(tmp_path: Path, argv: list[str]) -> None:
     with pytest.raises(HostError, match="not a command"):
         run_command(command(*argv, cwd=tmp_path), level=0)
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, level: int) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path, level: int) -> None:
     with pytest.raises(HostError, match="cannot start a process in"):
         run_command(command("true", cwd=tmp_path / "none"), level=level)
 

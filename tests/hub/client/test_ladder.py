@@ -117,7 +117,7 @@ FALSE_DAEMONS: dict[str, Say] = {
 
 
 @pytest.mark.parametrize("fault", FALSE_DAEMONS)
-def test_a_daemon_that_is_none_of_ours_is_passed_over(house: House, fault: str) -> None:
+def test_a_daemon_that_is_none_of_ours_is_skipped(house: House, fault: str) -> None:
     async def asked() -> Any:
         async with served(house.places.socket, FALSE_DAEMONS[fault]):
             return await house.client(deadline=5.0).refresh_context([TOTAL])
@@ -126,7 +126,7 @@ def test_a_daemon_that_is_none_of_ours_is_passed_over(house: House, fault: str) 
     assert (found.source, list(found)) == ("file", [TOTAL])
 
 
-def test_who_has_a_minute_waits_for_a_daemon_that_is_busy(
+def test_a_client_with_a_long_deadline_waits_for_a_busy_daemon(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.hub.client._AGAIN_S", 0.01)
@@ -149,7 +149,7 @@ def test_who_has_a_minute_waits_for_a_daemon_that_is_busy(
     assert (hurried["node"], hurried["callers"]) == (TOTAL, None)
 
 
-def test_who_is_busy_because_it_tried_is_not_asked_again_and_nobody_else_tries(
+def test_a_daemon_that_gave_up_is_not_asked_again(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.hub.client._TRIED_S", 0.0)
@@ -171,7 +171,7 @@ def test_who_is_busy_because_it_tried_is_not_asked_again_and_nobody_else_tries(
     assert len(asked_for) == 1
 
 
-def test_what_the_daemon_tried_for_one_is_no_reason_to_tell_another_less(
+def test_one_nodes_time_out_does_not_affect_another_node(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.hub.client._TRIED_S", 0.0)
@@ -228,7 +228,7 @@ def test_another_users_socket(house: House, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(5000)])
-def test_a_database_that_is_none(house: House, content: bytes) -> None:
+def test_an_invalid_database(house: House, content: bytes) -> None:
     house.places.db.parent.mkdir(parents=True)
     house.places.db.write_bytes(content)
     assert ask(house.client(), [TOTAL]).source == "file"
@@ -279,7 +279,7 @@ def test_no_time_at_all(house: House, deadline: float) -> None:
     assert ask(house.client(deadline=deadline), [TOTAL]) == {}
 
 
-def test_nobody_is_asked_about_nothing(house: House) -> None:
+def test_an_empty_request_asks_no_source(house: House) -> None:
     assert ask(house.client(), []) == {}
 
 

@@ -97,7 +97,7 @@ def test_the_same_facts_from_every_rung(
     assert (total.docstring_outdated, total.has_type_hints, total.fresh) == (True, False, True)
 
 
-def test_what_a_rung_cannot_know_is_null(higher: HubClient, rung_of: str) -> None:
+def test_values_that_a_source_cannot_know_are_null(higher: HubClient, rung_of: str) -> None:
     found = ask(higher, [TOTAL, CART])
     total, cart = found[TOTAL], found[CART]
     if rung_of == "file":

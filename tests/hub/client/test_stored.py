@@ -46,7 +46,7 @@ def callers(rung: DatabaseSource) -> list[str]:
     return [edge["key"] for edge in told.result["callers"]]
 
 
-def test_links_that_were_in_the_making_when_something_broke_are_not_told(
+def test_partial_links_are_not_returned_after_a_failure(
     rung: DatabaseSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = callers(rung)

@@ -77,7 +77,7 @@ def context(client: Client, *keys: str) -> Any:
     return client.ask("get_context", nodes=list(keys))["result"]
 
 
-def test_it_starts_joins_tells_and_stops(hub: Hub) -> None:
+def test_daemon_starts_joins_tells_and_stops(hub: Hub) -> None:
     assert hub.status()["running"] is False
     started = hub.start()
     assert set(started) == STATUS
@@ -142,14 +142,14 @@ def test_who_calls_a_node_is_known_at_any_depth(shared: Hub, client: Client) -> 
     assert [callee["key"] for callee in down["callees"]] == ["node:a.py:f", "node:a.py:g"]
 
 
-def test_what_is_unknown_is_told_or_left_out(client: Client) -> None:
+def test_what_is_unknown_is_reported_or_left_out(client: Client) -> None:
     assert context(client, "node:a.py:nothing") == {}
     for kind in ("get_node", "callers", "callees", "tests"):
         said = client.ask(kind, id=3, node="node:a.py:nothing")
         assert (said["id"], said["error"]["code"]) == (3, "unknown_node")
 
 
-def test_a_generation_tells_what_changed(shared: Hub, client: Client) -> None:
+def test_a_generation_shows_what_changed(shared: Hub, client: Client) -> None:
     before = client.ask("health")["generation"]
     shared.write("b.py", "def new(): pass\n")
     said = client.ask("changed_since", generation=before)
@@ -168,7 +168,7 @@ def test_an_edit_that_changes_nothing_makes_no_generation(shared: Hub, client: C
     assert client.ask("health")["generation"] == generation
 
 
-def test_a_change_that_no_fact_shows_ends_what_was_told_before(hub: Hub) -> None:
+def test_a_change_without_changed_facts_invalidates_cached_answers(hub: Hub) -> None:
     hub.write("a.py", SOURCE.rstrip())
     hub.start()
     with Client(hub.socket) as client:
@@ -205,7 +205,7 @@ def test_a_subscriber_hears_of_the_change_and_of_whom_it_reaches(
         pytest.fail(f"heard only of {heard}")
 
 
-def test_a_file_is_read_again_when_somebody_says_so(shared: Hub, client: Client) -> None:
+def test_a_file_is_read_again_when_a_user_says_so(shared: Hub, client: Client) -> None:
     for path in ("a.py", str(shared.root / "a.py"), ".", "not/there.py"):
         assert client.ask("invalidate", path=path)["ok"] is True
     for path in ("../a.py", "/etc/passwd", "a\0.py", "x" * 300, "d/" * 9000 + "a.py"):
@@ -268,7 +268,7 @@ def test_in_the_foreground_it_says_so_and_ends_well_when_asked(hub: Hub) -> None
 
 
 @pytest.mark.slow
-def test_who_waits_for_an_answer_when_it_is_stopped_still_gets_it(hub: Hub) -> None:
+def test_pending_questions_are_answered_before_a_stop(hub: Hub) -> None:
     status = hub.start()
     with Client(hub.socket) as client:
         hub.write("large.py", "x = [" + "[1, 2], " * 200_000 + "]\n")
@@ -282,7 +282,7 @@ def test_who_waits_for_an_answer_when_it_is_stopped_still_gets_it(hub: Hub) -> N
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_others_are_answered_while_a_large_file_is_read(hub: Hub) -> None:
+def test_other_questions_are_answered_while_a_large_file_is_read(hub: Hub) -> None:
     functions = "".join(f"def f{n}(a):\n    return f{n // 2}(a) + {n}\n" for n in range(12_000))
     rows = "".join(f"    'key{n}': ['some text {n}', {n}, {n}.5, None],\n" for n in range(110_000))
     hub.write("remora.yaml", "hub: {max_file_mb: 8}\n")
@@ -319,7 +319,7 @@ def test_a_socket_that_was_cleaned_up_is_made_again(shared: Hub, client: Client)
 
 
 @pytest.mark.slow
-def test_where_the_cache_was_removed_it_begins_anew(hub: Hub) -> None:
+def test_where_the_cache_was_removed_it_starts_again(hub: Hub) -> None:
     status = hub.start()
     for path in hub.cache.iterdir():
         if path.is_file():
@@ -334,7 +334,7 @@ def test_where_the_cache_was_removed_it_begins_anew(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_database_is_made_anew(hub: Hub) -> None:
+def test_a_damaged_database_is_rebuilt(hub: Hub) -> None:
     hub.start()
     hub.stop()
     (hub.cache / "hub.db").write_bytes(b"nonsense" * 1000)
@@ -404,7 +404,7 @@ def test_http_is_refused_elsewhere(hub: Hub, said: str) -> None:
     assert "--http" in error.message
 
 
-def test_a_port_that_is_taken_is_told(hub: Hub) -> None:
+def test_a_port_that_is_taken_is_reported(hub: Hub) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -442,7 +442,7 @@ def test_nothing_of_a_hostile_tree_is_run_or_imported_or_written(hub: Hub) -> No
     assert after == before
 
 
-def test_what_is_wrong_in_the_configuration_is_told_before_anything_starts(hub: Hub) -> None:
+def test_what_is_wrong_in_the_configuration_is_reported_before_anything_starts(hub: Hub) -> None:
     hub.write("remora.yaml", "hub:\n  sweep_second: 3\n")
     error = hub.refused()
     assert error.exit_code == 2

@@ -178,7 +178,7 @@ def test_kills_at_any_moment_between_edits_leave_nothing_wrong(hub: Hub) -> None
     assert_whole(hub)
 
 
-def test_links_that_make_no_sense_are_found_anew(hub: Hub) -> None:
+def test_links_that_make_no_sense_are_recomputed(hub: Hub) -> None:
     hub.start()
     wait_until(lambda: is_linked(hub), "for the links")
     with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
@@ -240,7 +240,7 @@ async def foreseeing(folder: Path, quiet_s: float) -> AsyncIterator[LinkSchedule
             await asyncio.wait({working})
 
 
-def test_nothing_is_begun_while_somebody_edits(
+def test_nothing_is_begun_while_a_user_edits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
@@ -350,7 +350,7 @@ def test_what_a_child_says_that_cannot_even_begin_is_in_the_log(hub: Hub) -> Non
     wait_until(lambda: "the child ended with 1: Traceback" in hub.log, "for its last words")
 
 
-def test_what_stands_there_is_told_of_known_nodes_only(hub: Hub) -> None:
+def test_stored_links_of_unknown_nodes_are_not_returned(hub: Hub) -> None:
     hub.start()
     wait_until(lambda: is_linked(hub), "for the links")
     with Client(hub.socket) as client:

@@ -245,7 +245,7 @@ def test_where_a_script_fails_the_direct_result_stands_and_the_log_says_so(
     assert "cart.py: compute_complexity.pym:3: no" in caplog.text
 
 
-def test_a_result_of_another_shape_is_no_result() -> None:
+def test_a_result_of_another_shape_is_not_a_result() -> None:
     with pytest.raises(ScriptError, match=r"compute_complexity\.pym: .*qualname"):
         script_runner.compute_complexity(
             ("a",), {"branches": lambda _: [{"qualname": 1, "keyword": "def", "branches": {}}]}

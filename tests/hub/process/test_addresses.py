@@ -47,7 +47,7 @@ def test_a_token_is_new_each_time_and_for_one_user(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
+def test_a_disk_that_refuses_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="token"):
         make_token(tmp_path / "missing" / "token")
 

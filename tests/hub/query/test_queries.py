@@ -237,7 +237,7 @@ def test_among_very_many_names_those_like_the_wanted_one_are_compared() -> None:
     assert near_pool("x", many[:10]) == many[:10]
 
 
-def test_callers_are_told_where_tests_cannot_be_found_in_time(
+def test_callers_are_reported_where_tests_cannot_be_found_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     view = Distant({path: read_facts(path, text.encode()) for path, text in FILES.items()})

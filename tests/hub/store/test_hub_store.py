@@ -159,7 +159,7 @@ def test_odd_stamps_are_stored_and_never_taken_for_others(
     view.close()
 
 
-def test_files_are_told_by_their_raw_paths(store: HubStore) -> None:
+def test_files_are_reported_by_their_raw_paths(store: HubStore) -> None:
     raw = "caf\udce9%.py"
     store.apply(Batch(updates=(update_of(raw, "x = 1\n"),)))
 
@@ -218,7 +218,7 @@ def _rows(store: HubStore) -> list[tuple[object, ...]]:
     return [tuple(row[name] for name in row.keys() if name not in history) for row in rows]  # noqa: SIM118
 
 
-def test_changed_since_tells_all_that_changed_as_far_as_it_is_known(store: HubStore) -> None:
+def test_changed_since_shows_all_that_changed_as_far_as_it_is_known(store: HubStore) -> None:
     beginning = store.generation
     put(store, SHOP)
     between = store.generation
@@ -252,7 +252,7 @@ def test_the_log_of_changes_has_a_bound(store: HubStore, monkeypatch: pytest.Mon
     assert store.changed_since(store.generation) == ((), True)
 
 
-def test_a_second_writer_is_told_who_has_the_database(store: HubStore, db: Path) -> None:
+def test_a_second_writer_is_reported_who_has_the_database(store: HubStore, db: Path) -> None:
     with pytest.raises(HubLocked, match=str(os.getpid())) as refused:
         HubStore.open(db, root=Path("/project"), clock=ticking())
     assert refused.value.pid == os.getpid()
@@ -383,7 +383,7 @@ def test_what_was_seen_follows_a_rename(store: HubStore) -> None:
     assert [e.key for e in observed_callers(store.view(), "node:a.py:ff")] == [B]
 
 
-def test_a_file_with_a_syntax_error_is_told(store: HubStore) -> None:
+def test_a_file_with_a_syntax_error_is_reported(store: HubStore) -> None:
     put(store, {"a.py": "def f(:\n", "b.py": "x = 1\n"})
 
     ((path, detail),) = store.view().partial().items()

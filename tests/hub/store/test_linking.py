@@ -181,7 +181,7 @@ def test_a_full_disk_costs_a_portion_and_nothing_that_was_found_before(store: Hu
         "UPDATE unlinked SET before = x'00'",
     ],
 )
-def test_rows_that_make_no_sense_are_told(store: HubStore, sql: str) -> None:
+def test_rows_that_make_no_sense_are_reported(store: HubStore, sql: str) -> None:
     put(store, {**SHOP, "more.py": "def over(call):\n    return call(1)\n"})
     link(store)
     put(store, {"more.py": "def over(call):\n    return call(2) + len('x')\n"})
@@ -192,7 +192,7 @@ def test_rows_that_make_no_sense_are_told(store: HubStore, sql: str) -> None:
         begin_round(store._db)
 
 
-def test_a_link_that_makes_no_sense_is_told(store: HubStore) -> None:
+def test_a_link_that_makes_no_sense_is_reported(store: HubStore) -> None:
     put(store, SHOP)
     link(store)
     for column in ("lines", "tier"):
@@ -201,7 +201,7 @@ def test_a_link_that_makes_no_sense_is_told(store: HubStore) -> None:
             store.view().links().callers(ADD)
 
 
-def test_only_what_an_edit_touches_is_found_anew(store: HubStore) -> None:
+def test_only_what_an_edit_touches_is_recomputed(store: HubStore) -> None:
     far = {f"far{number}.py": f"def f{number}():\n    return 1\n" for number in range(30)}
     put(store, {**SHOP, **far})
     assert link(store) == 67
@@ -262,7 +262,7 @@ def test_the_databases_log_does_not_wait_while_it_is_found_out_what_an_edit_touc
     assert busy == [0]
 
 
-def test_a_node_that_cannot_be_linked_is_told_and_costs_no_other_its_links(
+def test_a_node_that_cannot_be_linked_is_reported_and_costs_no_other_its_links(
     store: HubStore,
 ) -> None:
     put(store, {**SHOP, "shop/odd.py": ODD, "shop/tests.py": "from shop import till\ntill.pay()\n"})
@@ -296,7 +296,7 @@ def test_a_round_does_not_begin_where_something_changed_since_it_looked(store: H
     assert not store.links().end(about.beginning.base)
 
 
-def test_rows_of_a_database_that_was_made_anew_meanwhile_are_not_taken(store: HubStore) -> None:
+def test_rows_of_a_database_that_was_rebuilt_meanwhile_are_not_taken(store: HubStore) -> None:
     put(store, SHOP)
     about = begin_round(store._db)
     assert store.links().begin(about.beginning)

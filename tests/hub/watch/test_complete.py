@@ -54,7 +54,7 @@ hows = some.sampled_from(["write", "append, and keep open", "replace", "chmod", 
 
 
 @given(some.lists(some.tuples(some.sampled_from(NAMES), hows), min_size=1, max_size=8))
-def test_every_change_is_told_at_once(
+def test_every_change_is_reported_at_once(
     followed: tuple[Path, Watcher], changes: list[tuple[str, str]]
 ) -> None:
     root, watcher = followed

@@ -50,7 +50,7 @@ def exchange(one: Path, other: Path) -> None:
         ("one", "two/a.py", ["two/a.py/i/a.py"]),
     ],
 )
-def test_what_changes_in_folders_that_were_exchanged_is_told(
+def test_what_changes_in_folders_that_were_exchanged_is_reported(
     one: str, other: str, then: list[str], root: Path, watcher: Watcher
 ) -> None:
     exchange(root / one, root / other)

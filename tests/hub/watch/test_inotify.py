@@ -141,7 +141,9 @@ def test_a_change_of_one_file(
 
 
 class TestFolders:
-    def test_what_is_in_a_new_folder_already_is_told(self, watcher: Watcher, root: Path) -> None:
+    def test_what_is_in_a_new_folder_already_is_reported(
+        self, watcher: Watcher, root: Path
+    ) -> None:
         put(root, "new/deep/a.py", "new/deep/er/b.py", "new/c.txt")
         seen = watcher.drain()
         assert seen == only("new/deep/a.py", "new/deep/er/b.py")
@@ -183,7 +185,7 @@ class TestFolders:
         assert watcher.drain() == only("x/src/b.py", "src/other.py", "x/a.py")
         assert held(watcher) == 8
 
-    def test_a_folder_that_is_removed_and_made_anew(self, watcher: Watcher, root: Path) -> None:
+    def test_a_folder_that_is_removed_and_rebuilt(self, watcher: Watcher, root: Path) -> None:
         for _ in range(3):
             shutil.rmtree(root / "src/deep")
             put(root, "src/deep/er/c.py")
@@ -327,9 +329,7 @@ class TestLosses:
         assert not watcher.drain().complete
         assert not watcher.healthy
 
-    def test_nobody_is_woken_for_ever_by_a_watcher_that_gave_up(
-        self, watcher: Watcher, root: Path
-    ) -> None:
+    def test_a_failed_watcher_stops_waking_the_daemon(self, watcher: Watcher, root: Path) -> None:
         put(root, "a.py")
         root.rename(root.parent / "moved")
         for _ in range(2):

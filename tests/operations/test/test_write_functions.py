@@ -140,7 +140,7 @@ def test_escape_round_trip(text):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_what_holds_whatever_it_is_given(tree: Path, run: Callable[..., Any]) -> None:
+def test_what_holds_for_any_value_given(tree: Path, run: Callable[..., Any]) -> None:
     """Our own environment has Hypothesis; a project that does not say so gets no test that needs it."""
     (tree / "codec.py").write_text(CODEC)
     plan = run("test_plan", "codec.py", "escape")
@@ -158,7 +158,7 @@ def test_what_holds_whatever_it_is_given(tree: Path, run: Callable[..., Any]) ->
     assert not list(tree.rglob(".hypothesis"))
 
 
-def test_what_does_not_hold_is_no_property(tree: Path, run: Callable[..., Any]) -> None:
+def test_what_does_not_hold_is_not_a_property(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "codec.py").write_text(CODEC)
     plan = run("test_plan", "codec.py", "unlike")
     assert plan["holds"] is None or "unlike(unlike(" not in str(plan["holds"]["claims"])
@@ -225,9 +225,7 @@ def test_hostile_functions_are_contained(tree: Path, run: Callable[..., Any], wh
     ],
     ids=["deep", "of other types", "of other types too", "long"],
 )
-def test_forged_results_are_as_good_as_none(
-    tree: Path, run: Callable[..., Any], forged: str
-) -> None:
+def test_forged_results_are_rejected(tree: Path, run: Callable[..., Any], forged: str) -> None:
     """Whatever stands in the files by which we are told."""
     code = f"""\
 import glob, os
@@ -293,7 +291,7 @@ def test_the_code_that_is_run_is_the_copy_s(tree: Path, run: Callable[..., Any])
 
 
 @pytest.mark.parametrize("activated", [False, True])
-def test_what_an_environment_names_is_read_where_its_user_is_in_it(
+def test_pth_targets_are_readable_only_in_the_active_environment(
     tree: Path, activated: bool
 ) -> None:
     """A project's configuration could name any environment, and with it what that one names."""

@@ -29,7 +29,7 @@ def test_what_is_not_verified_fixes_nothing() -> None:
     assert fixed_and_left({"status": "submitted", "findings": None}) is None
 
 
-def test_each_kind_of_work_is_told_in_its_own_words() -> None:
+def test_each_kind_of_work_is_reported_in_its_own_words() -> None:
     gone = {"F401": 2, "missing docstring": 1, "outdated docstring": 1, "missing test": 1}
     told = "fixed F401 x2, docstring added, docstring mended, test added"
     assert fixes_text(gone) == told

@@ -96,7 +96,7 @@ def test_who_waits_for_the_disk_at_once_shares_one_sync(
     assert 8 <= len(syncs) <= 32
 
 
-def test_a_head_that_cannot_be_remembered_is_told(project: Project, stream: RunStream) -> None:
+def test_a_head_that_cannot_be_remembered_is_reported(project: Project, stream: RunStream) -> None:
     project.state.write_text("no folder")
     with pytest.raises(DiskError):
         stream.append(job(1))

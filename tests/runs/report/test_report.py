@@ -79,7 +79,7 @@ def hostile(report: Report) -> Report:
 
 
 class TestRecord:
-    def test_it_tells_what_is_fixed_waits_and_is_left(self, shop: Desk) -> None:
+    def test_it_shows_what_is_fixed_waits_and_is_left(self, shop: Desk) -> None:
         report = told(shop)
         assert (report.fixed, report.findings, report.waiting) == (4, 5, 3)
         (left,) = [finding for job in report.jobs for finding in job.left]
@@ -93,7 +93,7 @@ class TestRecord:
         (job,) = [job for job in report.jobs if job.name == "load"]
         assert [(f.code, f.line) for f in job.left] == [("F401", 6)], "refused: it stays"
 
-    def test_a_content_that_is_gone_does_not_hide_its_job(self, shop: Desk) -> None:
+    def test_a_missing_content_does_not_hide_its_job(self, shop: Desk) -> None:
         before = told(shop)
         for place in shop.project.trace.objects.folder.glob("*/*"):
             place.unlink()
@@ -234,7 +234,7 @@ class TestSarif:
         assert notification["level"] == "error"
         assert notification["message"]["text"].endswith("the model is gone")
 
-    def test_what_is_no_text_has_no_fix(self, shop: Desk) -> None:
+    def test_what_is_not_text_has_no_fix(self, shop: Desk) -> None:
         report = told(shop)
         job: JobReport = next(job for job in report.jobs if job.files)
         job = replace(job, files=(replace(job.files[0], edits=None),))

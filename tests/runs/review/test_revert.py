@@ -58,7 +58,7 @@ class TestChosen:
         assert revert(shop.project, shop.newest, ["a.py:load"]).reverted == ["node:a.py:load"]
         assert (shop.root / "a.py").read_text() == UNUSED.replace("import os\n", "")
 
-    def test_one_that_is_not_in_the_files_is_told(self, shop: Desk) -> None:
+    def test_one_that_is_not_in_the_files_is_reported(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, ["a.py:load"])
         with pytest.raises(NotFound, match=r"no accepted change set \(pending\)") as caught:
             revert(shop.project, shop.newest, ["b.py:load"])

@@ -38,5 +38,5 @@ def test_the_next_call_has_its_own_time(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("name", BUILT_IN.host_functions)
-def test_no_call_may_take_for_ever(name: str) -> None:
+def test_no_call_may_take_forever(name: str) -> None:
     assert 0 < BUILT_IN.host_functions[name].seconds <= 600

@@ -44,7 +44,7 @@ def test_no_temporary_file_stays(folder: TraceFolder) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_content_that_changed_is_not_given_out(folder: TraceFolder) -> None:
+def test_a_content_that_changed_is_not_returned(folder: TraceFolder) -> None:
     digest = folder.objects.put(b"as it was")
     stored(folder.objects, digest).write_bytes(b"as it is!")
     assert folder.objects.problem(digest) == "does not match its hash"
@@ -52,7 +52,7 @@ def test_a_content_that_changed_is_not_given_out(folder: TraceFolder) -> None:
         folder.objects.get(digest)
 
 
-def test_putting_again_mends_a_file_that_a_power_cut_emptied(folder: TraceFolder) -> None:
+def test_putting_again_corrects_a_file_that_a_power_cut_emptied(folder: TraceFolder) -> None:
     digest = folder.objects.put(b"content")
     stored(folder.objects, digest).write_bytes(b"")
     folder.objects.put(b"content")
@@ -118,7 +118,7 @@ def test_what_is_put_again_is_as_new(folder: TraceFolder) -> None:
     assert path.stat().st_mtime > 1_000_000_000
 
 
-def test_pieces_are_the_content_and_a_wrong_one_is_told_at_the_end(folder: TraceFolder) -> None:
+def test_pieces_are_the_content_and_a_wrong_one_is_reported_at_the_end(folder: TraceFolder) -> None:
     content = os.urandom(3 << 20)
     digest = folder.objects.put(content)
     pieces = list(folder.objects.pieces(digest))

@@ -60,7 +60,7 @@ def test_the_standard_library(redactor: Redactor, module: ModuleType) -> None:
     assert changed(redactor, inspect.getsource(module)) == []
 
 
-def test_that_is_a_lot_of_code() -> None:
+def test_the_corpus_is_large() -> None:
     assert sum(inspect.getsource(module).count("\n") for module in MODULES) > 15_000
     assert sum(path.read_text().count("\n") for path in OWN) > 10_000
 

@@ -82,7 +82,7 @@ def test_no_need_is_a_need_too_many() -> None:
         "x;Password={};",
     ],
 )
-def test_a_placeholder_is_no_secret(redactor: Redactor, text: str) -> None:
+def test_a_placeholder_is_not_a_secret(redactor: Redactor, text: str) -> None:
     for mark in (GENUINE, GENUINE * 2):
         line = text.format(mark)
         assert redactor.text(line) is line

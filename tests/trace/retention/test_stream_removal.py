@@ -52,7 +52,7 @@ def test_all_its_files_go_and_no_others(folder: TraceFolder) -> None:
     remove_stream(path)
 
 
-def test_a_stream_is_held_against_its_writers(folder: TraceFolder) -> None:
+def test_removal_locks_out_writers(folder: TraceFolder) -> None:
     agent = Recorder(folder)
     path = agent.writer.path
     with pytest.raises(StreamLocked), locked_stream(path):

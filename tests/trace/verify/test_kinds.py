@@ -90,7 +90,7 @@ class TestSound:
         verify_all(folder)
         assert {path: path.stat().st_mtime_ns for path in folder.path.rglob("*")} == before
 
-    def test_a_folder_that_is_not_there_holds_no_fault(self, tmp_path: Path) -> None:
+    def test_a_missing_folder_holds_no_fault(self, tmp_path: Path) -> None:
         assert verify_all(TraceFolder(tmp_path)).as_json() == {"ok": True, "streams": []}
 
     def test_unknown_types_and_keys_of_a_newer_version_are_no_fault(
@@ -131,7 +131,7 @@ class TestLines:
         assert [(p.line, p.kind) for p in report.problems] == [(agent.writer.head.count + 1, kind)]
         assert report.head == agent.writer.head
 
-    def test_a_line_that_is_no_json(self, folder: TraceFolder) -> None:
+    def test_a_line_that_is_not_json(self, folder: TraceFolder) -> None:
         play_run(folder)
         path = folder.agent_stream(AGENT)
         on_lines(path, lambda lines: [*lines[:4], b"no json", *lines[4:]], forged=False)
@@ -159,7 +159,7 @@ class TestLines:
         on_lines(folder.agent_stream(AGENT), in_line(1, old, new), forged=True)
         assert (1, "schema") in found(folder)
 
-    def test_data_that_is_no_object(self, folder: TraceFolder) -> None:
+    def test_data_that_is_not_an_object(self, folder: TraceFolder) -> None:
         class Novelty(Payload, frozen=True, kw_only=True):
             type = "novelty"
 
@@ -286,7 +286,7 @@ class TestContent:
     @pytest.mark.parametrize(
         "reference", [{}, 7, {"sha256": 1}, {"sha256": "0" * 64, "bytes": 1}, None]
     )
-    def test_a_reference_that_is_none(self, reference: Any, folder: TraceFolder) -> None:
+    def test_an_invalid_reference(self, reference: Any, folder: TraceFolder) -> None:
         agent = Recorder(folder)
         agent.emit(ContextUpdate(source="hub", value="HERE"))
         agent.writer.close()

@@ -89,7 +89,7 @@ def test_each_kind_has_a_fault_that_is_of_no_other(
     assert not report.ok
 
 
-def test_the_page_tells_every_kind_and_no_other() -> None:
+def test_the_page_shows_every_kind_and_no_other() -> None:
     told = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
     assert told == list(get_args(Kind)) == list(FAULTS)
 
@@ -111,6 +111,6 @@ def test_the_pages_program_checks_an_anchor(stream: Path) -> None:
         holds(stream, head.count, head.hash)
 
 
-def test_an_agent_that_is_at_work_is_no_fault(folder: TraceFolder, stream: Path) -> None:
+def test_an_agent_that_is_at_work_is_not_a_fault(folder: TraceFolder, stream: Path) -> None:
     report = verify_all(folder, AGENT).streams[0]
     assert (report.ok, report.anchored, report.name) == (True, False, stream.stem)

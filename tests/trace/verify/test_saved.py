@@ -85,17 +85,17 @@ class TestReadingBack:
             f"agent lint-1 3 {GENESIS} {GENESIS} more",
         ],
     )
-    def test_what_is_no_anchor_is_named_by_its_line(self, line: str) -> None:
+    def test_what_is_not_an_anchor_is_named_by_its_line(self, line: str) -> None:
         good = f"run r 1 {GENESIS}\n"
         with pytest.raises(UsageError, match="line 2 is not an anchor"):
             parse_anchors(good + line)
 
     @pytest.mark.parametrize("text", ["{", '{"anchors": 7}', '{"anchors": [{"kind": "x"}]}'])
-    def test_a_document_that_is_none(self, text: str) -> None:
+    def test_an_invalid_document(self, text: str) -> None:
         with pytest.raises(UsageError):
             parse_anchors(text)
 
-    def test_a_document_with_an_id_that_is_none(self) -> None:
+    def test_a_document_with_an_invalid_id(self) -> None:
         anchor = {"kind": "run", "id": "../x", "count": 1, "hash": GENESIS}
         with pytest.raises(UsageError, match="anchor 1"):
             parse_anchors(json.dumps({"anchors": [anchor]}))

@@ -169,7 +169,7 @@ def test_what_annotations_allow(call: str, expected: bool) -> None:
     assert contradicts(subject(FITTING, "f"), call) == expected
 
 
-def test_none_where_nobody_speaks_of_it() -> None:
+def test_none_is_not_asserted_unless_the_function_mentions_it() -> None:
     assert contradicts(subject("def f(a):\n    return a\n", "f"), "f(None)")
     assert not contradicts(subject("def f(a):\n    return a is None\n", "f"), "f(None)")
 

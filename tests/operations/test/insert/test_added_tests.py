@@ -129,7 +129,7 @@ class TestOnlyAdds:
         assert isinstance(found, str) or found == ["test_f"]
         assert isinstance(found, str) == (changed != self.AFTER)
 
-    def test_a_comment_that_goes_is_no_addition(self) -> None:
+    def test_a_comment_that_goes_is_not_an_addition(self) -> None:
         before = b"# why\n" + NEIGHBOUR.encode()
         assert isinstance(added_tests("t.py", before, self.AFTER), str)
 
