@@ -113,6 +113,6 @@ def test_without_an_environment_it_says_what_to_do(remora: Remora, sizes: Path) 
     assert "no .venv" in done.error["message"]
 
 
-def test_docstring_is_built_in(remora: Remora, project: Path) -> None:
+def test_test_operation_is_built_in(remora: Remora, project: Path) -> None:
     assert "test" in remora("agents", "list", cwd=project).out
     assert "write_test" in remora("agents", "show", "test", cwd=project).out
