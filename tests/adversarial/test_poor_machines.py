@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from remora.sandbox.supervisor_client import bubblewrap_path
-from tests.adversarial.poor import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
+from tests.adversarial.limited_machines import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
 from tests.workspaces.conftest import skip_without
 
 BEST_OF_ALL = 3 if bubblewrap_path() else 2

@@ -1,4 +1,4 @@
-"""Tools and models that misbehave: a recorded error, a clear end, never a changed file."""
+"""Misbehaving tools and models cause a recorded error, a clear end and no changed file."""
 
 import json
 import threading

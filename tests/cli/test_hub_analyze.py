@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Remora, lint_project, user, write
 from tests.runs.conftest import Desk
-from tests.runs.test_facts import EDITED, LOAD, meddled
+from tests.runs.test_hub_facts import EDITED, LOAD, meddled
 
 READ = "node:src/settings.py:read"
 MODULE = "node:src/settings.py:__module__"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Remora, write
-from tests.held import need
+from tests.isolation_levels import need
 
 SUM = 'def plus(a):\n    """One more."""\n    return a + 1\n'
 

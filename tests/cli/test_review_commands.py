@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree
-from tests.cli.four import Four
+from tests.cli.four_changes import Four
 from tests.cli.test_terminal import on_terminal
 
 

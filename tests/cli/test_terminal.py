@@ -1,4 +1,4 @@
-"""On a terminal: colours unless they are not wanted, and a display that lives while a run goes."""
+"""Terminal output: colours unless disabled, and a live display during a run."""
 
 import os
 import pty

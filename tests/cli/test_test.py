@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Remora, git, tree, write
-from tests.held import need
+from tests.isolation_levels import need
 
 SIZES = '''"""Sizes."""
 

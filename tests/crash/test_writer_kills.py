@@ -14,7 +14,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.crash.appending import IDENTITY
-from tests.warm import warm
+from tests.forked_process import warm
 
 APPENDING = Path(__file__).parent / "appending.py"
 MANY = 50

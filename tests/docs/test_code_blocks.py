@@ -22,7 +22,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
 from remora.trace.stream.line_builder import utc_now
-from tests.quiet import Quiet
+from tests.no_observer import Quiet
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PRINTS = "def f(a):\n    print(a)\n    b = a + 1\n    print(b)\n    return b\n"

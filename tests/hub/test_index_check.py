@@ -16,7 +16,7 @@ from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
-from tests.hub.linked import link
+from tests.hub.precomputed_links import link
 
 NAMES = ["alpha", "beta", "gamma", "delta"]
 FOLDERS = ["", "pkg/", "pkg/inner/", "tests/", "odd %é/"]

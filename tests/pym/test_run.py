@@ -1,4 +1,4 @@
-"""Running: values in, value out, every call of the host on record."""
+"""Script runs: inputs, result and recorded host calls."""
 
 import threading
 from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.warm import warm
+from tests.forked_process import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?ms)^```bash\n(.*?)^```")

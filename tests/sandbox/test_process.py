@@ -20,7 +20,7 @@ from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
-from tests.held import ALL, MARK, need, survivors, wait_until_gone
+from tests.isolation_levels import ALL, MARK, need, survivors, wait_until_gone
 
 READ = interpreter_paths(Path(sys.executable), trusted=True)
 

@@ -28,7 +28,7 @@ from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
-from tests.adversarial.pym.ground import GITHUB, SENTINEL, Ground, children, planted, swapping
+from tests.adversarial.pym.trap_tree import GITHUB, SENTINEL, Ground, children, planted, swapping
 from tests.clock import ticking
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.pym"))

@@ -1,4 +1,4 @@
-"""`hub start`, `hub status`, `hub stop` as they are typed."""
+"""The commands `hub start`, `hub status` and `hub stop`."""
 
 import dataclasses
 import json

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Remora, command, user, write
-from tests.cli.four import UNUSED, Four
+from tests.cli.four_changes import UNUSED, Four
 
 ASK = r"\[q\]uit \[\?\] "
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")

@@ -27,7 +27,7 @@ from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
 from tests.hub.conftest import Client
 from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
-from tests.hub.linked import ODD, spoil
+from tests.hub.precomputed_links import ODD, spoil
 from tests.hub.store.conftest import put
 
 ADD, TOTAL = "node:shop/tax.py:add", "node:shop/orders.py:total"

@@ -9,7 +9,7 @@ from remora.hub.query.queries import NodeQueries
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.update_rules import ComputeComplexity, FindCallers, FindTests
 from remora.ids import NodeKey
-from tests.hub.sources import facts_of
+from tests.hub.small_files import facts_of
 
 FILES = {
     "a.py": "def f(): ...\n\ndef g():\n    f()\n\ndef h():\n    g()\n    f()\n",

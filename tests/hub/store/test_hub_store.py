@@ -26,7 +26,7 @@ from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import SharedState, StoredSnapshot, open_snapshot
 from tests.clock import ticking
-from tests.hub.sources import facts_of
+from tests.hub.small_files import facts_of
 from tests.hub.store.conftest import put, uid_of, update_of
 
 SHOP = {

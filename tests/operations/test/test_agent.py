@@ -16,7 +16,7 @@ from remora.operations.test.operation import TEST
 from remora.operations.test.runner.proof import Proof
 from remora.sandbox.interpreters import ProjectPython
 from tests.agents.conftest import Play, Played, Theatre, a_job, choose, of_job
-from tests.held import need
+from tests.isolation_levels import need
 from tests.workspaces.conftest import skip_without
 
 SIZES = '''\

@@ -13,7 +13,7 @@ from remora.errors import HostError
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
-from tests.held import need
+from tests.isolation_levels import need
 
 SIZES = '''\
 """Sizes."""

@@ -22,7 +22,7 @@ from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport
 from remora.runs.report.run_facts import make_report
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
-from tests.runs.report.shape import LOG
+from tests.runs.report.sarif_schema import LOG
 
 HOSTILE = "<script>alert(1)</script>|`x`[y](z)\x1b[31m\u202e&amp;"
 ODD_PATH = "d r/100%25 `ä`|<b>.py"

@@ -9,7 +9,7 @@ import pytest
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.review import accept
-from tests.held import need
+from tests.isolation_levels import need
 from tests.runs.conftest import Desk
 
 YAML = """\
