@@ -1,5 +1,4 @@
-"""A user who saves without rest while agents run and changes are accepted: what they did last to a
-file stands there, alone or merged, and what does not is told."""
+"""A user saves constantly during runs and accepts: each last save is kept, merged or a conflict."""
 
 import json
 import random

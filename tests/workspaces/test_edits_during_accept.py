@@ -1,5 +1,4 @@
-"""The user acts on a file before or after each single system call of an accept: what they did last
-is what stands there, or is merged, or is told."""
+"""A user edits before or after each system call of an accept: the last edit is kept, merged or reported."""
 
 import os
 import shutil

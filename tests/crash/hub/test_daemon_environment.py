@@ -1,5 +1,4 @@
-"""What lies around a daemon breaks while it runs: whoever asks is told what is so, or that it may not
-be so any more, and never meets an error."""
+"""The environment of a running daemon breaks: answers stay correct or say that they are not fresh."""
 
 import asyncio
 import os
