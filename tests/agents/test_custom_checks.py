@@ -82,7 +82,7 @@ def test_any_other_value_is_not_a_pass(value: str) -> None:
         ("'x' * 5_000_000\n", "the result is"),
     ],
 )  # fmt: skip
-def test_what_fails_is_not_a_pass(source: str, words: str) -> None:
+def test_a_failing_check_script_is_not_a_pass(source: str, words: str) -> None:
     assert words in said(source)
 
 

@@ -83,7 +83,7 @@ action = {"tool": "act", "args": {"x": odd}, "reason": "\\x00\\u2028"}
     assert packet.excerpt.lines == (1, 1)
 
 
-def test_what_the_sandbox_does_not_hand_out_is_marked(theatre: Theatre) -> None:
+def test_values_beyond_the_sandbox_are_marked(theatre: Theatre) -> None:
     script = "x = 1\nfor _ in range(2_000):\n    x = [x]\n{'deep': x, 'n': 1}"
     played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
     assert result(played).outcome == "success"

@@ -55,7 +55,7 @@ class TestWatch:
         turns = [{}, {}, {}, progress, {}, {}, {}, {}]
         assert self.endings(*turns) == [None] * 7 + ["no_progress"]
 
-    def test_learning_the_same_again_is_none(self) -> None:
+    def test_learning_a_known_fact_is_not_progress(self) -> None:
         turns = [{"update_knowledge": {"k": 1}} for _ in range(5)]
         assert self.endings(*turns)[-1] == "no_progress"
 
@@ -88,7 +88,7 @@ class TestTally:
         tally = self.tally(tmp_path, (1, ToolCalled(tool="t", decided_by="rule", choice=0)))
         assert (tally.decided_by["rule"], tally.asked, tally.differed) == (1, 0, 0)
 
-    def test_what_was_moved_to_blobs_counts_as_what_it_was(self, tmp_path: Path) -> None:
+    def test_texts_in_blobs_count_with_their_length(self, tmp_path: Path) -> None:
         long = "x" * 100_000
         tally = self.tally(
             tmp_path,
@@ -113,7 +113,7 @@ class TestRawSize:
     def test_it_is_the_length_of_the_json(self, tmp_path: Path, raw: Any) -> None:
         assert self.size(tmp_path, raw) == len(msgspec.json.encode(raw))
 
-    def test_what_was_moved_away_counts_in_full(self, tmp_path: Path) -> None:
+    def test_blobs_count_in_full(self, tmp_path: Path) -> None:
         size = self.size(tmp_path, {"a": ["x" * 70_000, {"b": "y" * 80_000}], "c": 1})
         assert 150_000 < size < 152_000
 
@@ -141,11 +141,11 @@ class TestRecall:
 class TestExtensions:
     SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}  # noqa: RUF012
 
-    def test_what_fits_stays(self) -> None:
+    def test_values_within_the_limit_stay(self) -> None:
         delta = PacketDelta(extensions={"n": 1})
         assert checked_extensions(delta, {}, self.SCHEMA) is delta
 
-    def test_what_does_not_is_dropped_with_an_error(self) -> None:
+    def test_values_over_the_limit_are_dropped_with_an_error(self) -> None:
         delta = checked_extensions(PacketDelta(extensions={"n": "x"}), {}, self.SCHEMA)
         assert delta.extensions is msgspec.UNSET
         assert delta.set_error == "extensions: 'x' is not of type 'integer'"
@@ -158,7 +158,7 @@ class TestExtensions:
         gone = checked_extensions(PacketDelta(extensions={"n": None}), {"n": 1}, schema)
         assert gone.set_error == "extensions: 'n' is a required property"
 
-    def test_without_a_schema_there_are_none(self) -> None:
+    def test_without_a_schema_extensions_are_refused(self) -> None:
         delta = checked_extensions(PacketDelta(extensions={"n": 1}), {}, None)
         assert delta.set_error == "extensions: the agent declares no packet_extension"
 
@@ -187,7 +187,9 @@ class TestSummarizers:
         assert own.extract_knowledge([1, 2]) == {"things": 2}
 
     @pytest.mark.parametrize("text", ["1 / 0", "7", '{"summary": 7, "knowledge": []}'])
-    def test_where_it_fails_the_default_speaks(self, tmp_path: Path, text: str) -> None:
+    def test_if_a_script_summarizer_fails_the_default_is_used(
+        self, tmp_path: Path, text: str
+    ) -> None:
         own = self.script(tmp_path, text)
         assert own.summarize("raw") == "Executed act"
         assert isinstance(own.extract_knowledge("raw"), dict)
@@ -196,7 +198,7 @@ class TestSummarizers:
         assert isinstance(summarizer_named("tool", "t", tmp_path), ToolSidePassthrough)
         assert isinstance(summarizer_named("linter", "t", tmp_path), LinterSummarizer)
 
-    def test_it_is_used_where_the_tool_is_silent(self, theatre: Theatre) -> None:
+    def test_a_summarizer_is_used_if_the_tool_gives_no_summary(self, theatre: Theatre) -> None:
         agent = theatre.agent(
             "name: own\noperation: own\ngoal: go\n"
             "tools: [{name: act, script: act.pym, summarizer: say.pym}]\n",
@@ -218,7 +220,7 @@ class TestSummarizers:
 
 
 class TargetFunction:
-    def test_it_moves_with_its_lines(self) -> None:
+    def test_the_target_moves_with_its_lines(self) -> None:
         job = a_job("f", "own")
         before = locate_target(job, SOURCE.encode(), None)
         after = locate_target(job, b"# new\n" + SOURCE.encode(), before)
@@ -226,7 +228,7 @@ class TargetFunction:
         assert (after["first"], after["last"]) == (5, 7)
 
     @pytest.mark.parametrize("source", [None, b"def f(:\n", b"def g(): pass\n"])
-    def test_where_it_is_not_to_be_found_it_stays(self, source: bytes | None) -> None:
+    def test_an_unlocatable_target_keeps_its_place(self, source: bytes | None) -> None:
         job = a_job("f", "own")
         before = locate_target(job, SOURCE.encode(), None)
         assert locate_target(job, source, before) == before

@@ -29,7 +29,7 @@ def test_only_its_owner_reads_it(place: Path, mask: int) -> None:
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
 
 
-def test_what_was_there_stays_until_all_is_written(place: Path) -> None:
+def test_the_old_file_stays_until_the_new_one_is_complete(place: Path) -> None:
     place.write_bytes(b"before")
 
     def interrupted() -> None:

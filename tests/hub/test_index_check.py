@@ -199,7 +199,7 @@ def small(tmp_path: Path) -> Iterator[tuple[Path, HubStore]]:
         yield root, store
 
 
-def test_what_is_stored_as_it_is_differs_in_nothing(small: tuple[Path, HubStore]) -> None:
+def test_a_correct_index_has_no_differences(small: tuple[Path, HubStore]) -> None:
     root, store = small
 
     assert verify(root, Members(root), store.view()) == (True, 4, ())

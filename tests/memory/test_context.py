@@ -379,7 +379,7 @@ class TestExcerpt:
 
 
 class TestLimit:
-    def test_what_counts_is_the_canonical_json_of_the_context(self) -> None:
+    def test_context_size_is_measured_as_canonical_json(self) -> None:
         counted: list[str] = []
 
         def counter(text: str) -> int:

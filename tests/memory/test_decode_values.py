@@ -98,7 +98,7 @@ def test_nor_below_as_many_levels_as_you_like(levels: int) -> None:
 
 
 @given(values)
-def test_what_is_stored_is_flat_enough_for_every_reader(value: Any) -> None:
+def test_stored_values_have_bounded_nesting(value: Any) -> None:
     stored = encode_value(nested(value, 500))
     assert max(depth for depth, _ in leaves_of(stored)) < MAX_DEPTH + 8
 

@@ -70,7 +70,7 @@ class TestDefaultSummarizer:
         assert self.tool.summarize(result) == summary
 
     @pytest.mark.parametrize("result", ["text", 3, None, 1.5, b"x", object()])
-    def test_what_has_no_structure_has_no_facts(self, result: Any) -> None:
+    def test_unstructured_output_has_no_facts(self, result: Any) -> None:
         assert self.tool.extract_knowledge(result) == {}
 
     @pytest.mark.parametrize(

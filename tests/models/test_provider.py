@@ -63,7 +63,7 @@ def test_a_real_server_is_asked_what_it_is(llama: RunningServer, tmp_path: Path)
     assert sum(map(math.exp, answer.scores.values())) == pytest.approx(1)
 
 
-def test_what_is_recorded_of_a_model_holds_no_secret(llama: RunningServer, tmp_path: Path) -> None:
+def test_model_records_contain_no_secret(llama: RunningServer, tmp_path: Path) -> None:
     model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     recorded = json.dumps(model.describe())
     asyncio.run(model.aclose())

@@ -161,7 +161,7 @@ def test_annotations_become_json_schema(annotation: str, schema: dict[str, objec
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(source: str, kind: str, line: int, says: str) -> None:
+def test_load_errors_name_their_line(source: str, kind: str, line: int, says: str) -> None:
     error = refused(source)
 
     assert (error.kind, error.line) == (kind, line)

@@ -150,7 +150,7 @@ class TestRepositories:
         ("setting", "value"),
         [("core.fileMode", "false"), ("core.autocrlf", "input"), ("core.autocrlf", "true")],
     )
-    def test_what_is_configured_holds(self, desk: Desk, setting: str, value: str) -> None:
+    def test_git_configuration_applies(self, desk: Desk, setting: str, value: str) -> None:
         self.repository(desk).git("config", setting, value)
         (desk.root / "pkg" / "a.py").chmod(0o755)
         ends = "\r\n" if value == "true" else "\n"
@@ -208,7 +208,7 @@ class TestRepositories:
             ("*.py filter=unknown", ""),
         ],
     )
-    def test_what_git_would_alter_is_left_to_git(
+    def test_files_with_git_filters_are_conflicts(
         self, desk: Desk, attributes: str, why: str
     ) -> None:
         """A filter is a command; none is run."""

@@ -171,7 +171,7 @@ def test_a_time_out_ends_the_whole_tree(tmp_path: Path, level: int, mark: str) -
     assert survivors(mark) == []
 
 
-def test_what_a_command_leaves_running_ends_with_it(tmp_path: Path, level: int, mark: str) -> None:
+def test_background_processes_end_with_the_command(tmp_path: Path, level: int, mark: str) -> None:
     result = python(TREE, tmp_path, level, mark=mark)
     assert (len(pids(tmp_path)), result.timed_out, result.returncode) == (4, False, 0)
     assert survivors(mark) == []
@@ -233,7 +233,7 @@ def home_of(pid: int) -> str:
 
 
 @pytest.mark.parametrize("argv", [["no-such-command"], ["/usr"], ["/usr/bin/none"]])
-def test_what_cannot_be_started_says_so(tmp_path: Path, level: int, argv: list[str]) -> None:
+def test_an_unstartable_command_is_reported(tmp_path: Path, level: int, argv: list[str]) -> None:
     with pytest.raises(HostError, match="cannot start"):
         run_command(command(*argv, cwd=tmp_path, seconds=5), level=level)
 

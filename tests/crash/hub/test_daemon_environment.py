@@ -121,7 +121,7 @@ def test_a_database_that_breaks_again_and_again(broken: Callable[[Path], None], 
     some.house.remora("hub", "verify")
 
 
-def test_a_database_that_another_user_locks(some: Hubs) -> None:
+def test_a_database_locked_by_another_connection(some: Hubs) -> None:
     editor = Editor(some.house)
     editor.edit_and_ask()
     connection = sqlite3.connect(some.house.places.db, isolation_level=None, timeout=20)

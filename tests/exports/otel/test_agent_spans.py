@@ -210,7 +210,7 @@ def test_a_plain_prompt_is_a_text_completion(golden: TraceFolder) -> None:
     assert names.count("text_completion scripted") == 4
 
 
-def test_what_never_ended_ends_where_it_began(folder: TraceFolder) -> None:
+def test_spans_without_an_end_are_empty(folder: TraceFolder) -> None:
     """Of an agent that was killed while it waited for a model; then while a tool ran."""
     attempt = Attempt(folder, "lint-a")
     attempt.ask()

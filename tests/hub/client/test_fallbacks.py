@@ -171,7 +171,7 @@ def test_a_daemon_that_gave_up_is_not_asked_again(
     assert len(asked_for) == 1
 
 
-def test_one_nodes_time_out_does_not_affect_another_node(
+def test_one_requests_time_out_does_not_affect_another_request(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.hub.client._TRIED_S", 0.0)

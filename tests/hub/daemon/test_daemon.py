@@ -96,7 +96,7 @@ def test_daemon_starts_joins_tells_and_stops(hub: Hub) -> None:
     assert (at_rest["files"], at_rest["nodes"], at_rest["watcher"]) == (1, 3, "off")
 
 
-def test_what_lies_in_the_cache_is_for_one_user(hub: Hub) -> None:
+def test_files_in_the_cache_are_private(hub: Hub) -> None:
     hub.start()
     for path in (hub.home / "cache").rglob("*"):
         wanted = 0o700 if path.is_dir() else 0o600
@@ -131,7 +131,7 @@ def test_a_rewrite_of_the_same_size_and_time_is_seen(shared: Hub, client: Client
         assert context(client, "node:a.py:g")["node:a.py:g"]["signature"] == f"def g({letter})"
 
 
-def test_who_calls_a_node_is_known_at_any_depth(shared: Hub, client: Client) -> None:
+def test_callers_are_found_at_any_depth(shared: Hub, client: Client) -> None:
     shared.write("b.py", "from a import f\n\n\ndef top():\n    return f(1)\n")
     direct = client.ask("callers", node="node:a.py:g")["result"]
     assert [caller["key"] for caller in direct["callers"]] == ["node:a.py:f"]
@@ -243,7 +243,7 @@ def test_killed_it_leaves_nothing_that_stops_the_next(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-def test_of_two_that_start_at_once_one_wins_and_the_other_joins(hub: Hub) -> None:
+def test_of_two_concurrent_starts_one_joins_the_other(hub: Hub) -> None:
     racing = [hub.begin("start", "--json") for _ in range(4)]
     pids = set()
     for child in racing:
@@ -361,7 +361,7 @@ def test_a_root_that_comes_back_is_followed_again(shared: Hub, client: Client) -
 
 
 @pytest.mark.slow
-def test_where_memory_is_short_it_replaces_itself_once_and_says_so(short: Path) -> None:
+def test_over_the_memory_limit_the_daemon_restarts_once(short: Path) -> None:
     hub = Hub(short, short / "project", REMORA_HUB__MEMORY_MB="16")
     hub.write("a.py", SOURCE)
     try:

@@ -103,7 +103,7 @@ def test_links_are_found_ahead_and_follow_what_is_edited(hub: Hub) -> None:
     assert callers(hub, ADD) == [TOTAL, "node:shop/till.py:pay"]
 
 
-def test_what_was_linked_is_linked_still_when_it_starts_again(hub: Hub) -> None:
+def test_stored_links_survive_a_restart(hub: Hub) -> None:
     first = hub.start()
     wait_until(lambda: is_linked(hub), "for the links")
     hub.stop()
@@ -294,7 +294,7 @@ def test_no_child_waits_with_what_cannot_be_stored(
     asyncio.run(tried())
 
 
-def test_what_failed_is_tried_again_when_something_was_edited(
+def test_failed_links_are_retried_after_an_edit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[int] = []
@@ -336,7 +336,7 @@ def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
     assert callers(hub, ADD) == [TOTAL]
 
 
-def test_what_a_child_says_that_cannot_even_begin_is_in_the_log(hub: Hub) -> None:
+def test_errors_of_a_child_that_cannot_start_are_logged(hub: Hub) -> None:
     hub.write("shop/odd.py", ODD)
     index_hub(hub.caller, HubTarget(), lambda _done, _all: None, links=lambda _done, _all: None)
     with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:

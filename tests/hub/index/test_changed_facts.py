@@ -224,7 +224,7 @@ def test_an_edit_gives_the_facts_of_the_file_as_it_is_now() -> None:
     ],
     ids=["many", "broken"],
 )
-def test_what_scripts_are_not_for_takes_the_direct_path(
+def test_files_without_scripts_use_the_direct_path(
     limits: dict[str, int], source: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(script_runner, "_run", None)  # calling it would fail

@@ -117,7 +117,7 @@ def test_a_configuration_that_includes_a_device_is_not_read(
 @pytest.mark.parametrize(
     "config", ["[include]\n\tpath = o\\\ndd\n", '[core]\n\texcludesFile = .git/"od"d\n']
 )
-def test_what_only_git_understands_is_waited_for_once(
+def test_rules_only_git_understands_are_read_once(
     tmp_path: Path, config: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.files.git._QUICK_SECONDS", 0.5)

@@ -49,7 +49,7 @@ def test_spool_stays_where_it_cannot_be_recorded(tmp_path: Path) -> None:
     assert collect(tmp_path, lambda _: None) == 1
 
 
-def test_what_cannot_be_read_is_removed(tmp_path: Path) -> None:
+def test_unreadable_observations_are_removed(tmp_path: Path) -> None:
     (tmp_path / "0.msgpack").write_bytes(b"\xff\xff")
     (tmp_path / "target").write_bytes(b"")
     (tmp_path / "1.msgpack").symlink_to(tmp_path / "target")

@@ -293,7 +293,7 @@ def test_a_reader_of_nothing_gets_nothing_and_makes_nothing(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["hub.db"]
 
 
-def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
+def test_a_foreign_database_is_replaced(tmp_path: Path) -> None:
     db = tmp_path / "hub.db"
     with closing(sqlite3.connect(db)) as connection:
         connection.execute("PRAGMA page_size=512")

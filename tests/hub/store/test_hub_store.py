@@ -113,7 +113,7 @@ def test_the_generation_begins_at_the_milliseconds_since_1970_and_grows_by_one(d
         assert store.counts() == (0, 0)
 
 
-def test_what_changes_nothing_writes_nothing(store: HubStore) -> None:
+def test_an_unchanged_batch_writes_nothing(store: HubStore) -> None:
     put(store, SHOP)
     before, changes = everything(store), store._connection.total_changes
 
@@ -328,7 +328,7 @@ CODE = {
 A, B, T = "node:a.py:f", "node:b.py:g", "node:t.py:test_f"
 
 
-def test_what_was_seen_is_answered_as_long_as_the_caller_is_what_ran(store: HubStore) -> None:
+def test_observed_links_are_valid_while_the_caller_is_unchanged(store: HubStore) -> None:
     put(store, CODE)
     seen = observation(store, B, A, T)
     before = store.generation
@@ -372,7 +372,7 @@ def test_a_test_that_ran_again_is_known_for_what_it_enters_now(store: HubStore) 
     assert observed_tests(store.view(), A) == ()
 
 
-def test_what_was_seen_follows_a_rename(store: HubStore) -> None:
+def test_observed_links_follow_a_rename(store: HubStore) -> None:
     put(store, CODE)
     store.record_observed(observation(store, B, A, T))
     uid = uid_of(store, "a.py:f")

@@ -77,7 +77,7 @@ def known(store: HubStore) -> bool:
     return store.view().links().callers(ADD) is not None
 
 
-def test_what_was_found_ahead_is_what_the_linker_says(store: HubStore) -> None:
+def test_stored_links_equal_the_linkers(store: HubStore) -> None:
     put(store, SHOP)
     assert not known(store)
 
@@ -118,7 +118,7 @@ def test_an_edit_ends_it_until_the_next_round(store: HubStore) -> None:
     assert stored(store.view())[TOTAL, "callers"] == ()
 
 
-def test_what_leaves_the_lowered_form_as_it_was_ends_nothing(store: HubStore) -> None:
+def test_an_edit_with_the_same_ir_invalidates_nothing(store: HubStore) -> None:
     put(store, SHOP)
     link(store)
     generation = store.generation
@@ -129,7 +129,7 @@ def test_what_leaves_the_lowered_form_as_it_was_ends_nothing(store: HubStore) ->
     assert known(store)
 
 
-def test_what_was_observed_ends_nothing(store: HubStore) -> None:
+def test_observed_calls_invalidate_no_links(store: HubStore) -> None:
     put(store, SHOP)
     link(store)
     generation = store.generation

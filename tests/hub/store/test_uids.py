@@ -206,7 +206,7 @@ def test_a_birth_is_remembered_for_a_minute_only(
         assert uid_of(store, "b.py:total") != uid
 
 
-def test_what_was_there_at_a_cold_start_did_not_move_there(store: HubStore) -> None:
+def test_a_cold_start_reports_no_moves(store: HubStore) -> None:
     put(store, {"a.py": TOTAL, "b.py": TOTAL}, source="cold_start")
     uid = uid_of(store, "b.py:total")
 

@@ -61,7 +61,7 @@ def held(watcher: Watcher) -> int:
     return text.count("inotify wd:")
 
 
-def test_nothing_happened(watcher: Watcher) -> None:
+def test_no_change_gives_no_event(watcher: Watcher) -> None:
     assert watcher.drain() == only()
     assert watcher.settled(20)
     assert watcher.drain() == only()
@@ -221,7 +221,9 @@ class TestRules:
         put(root, "out/o.py", "out/p.py")
         assert watcher.drain() == only("out/o.py", "out/p.py")
 
-    def test_what_git_tracks_in_an_ignored_folder(self, watcher: Watcher, root: Path) -> None:
+    def test_tracked_files_in_an_ignored_folder_are_watched(
+        self, watcher: Watcher, root: Path
+    ) -> None:
         git(root, "add", "-f", "out/o.py")
         assert not watcher.drain().complete
         put(root, "out/o.py")

@@ -147,7 +147,9 @@ def j(a):
         ("j", {"IndexError": "Too many of them."}),
     ],
 )
-def test_what_comes_out(plan: Callable[..., Any], node: str, raises: dict[str, str]) -> None:
+def test_docstring_functions_return_the_expected_texts(
+    plan: Callable[..., Any], node: str, raises: dict[str, str]
+) -> None:
     assert plan(node, EXITS)["texts"]["raises"] == raises
 
 

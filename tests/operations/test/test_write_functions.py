@@ -180,13 +180,13 @@ def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> No
     assert sorted(told["tests"]) == ["test_mod.py::test_f[1]", "test_mod.py::test_f[2]"]
 
 
-def test_what_pytest_says_where_it_does_not_begin(tree: Path, run: Callable[..., Any]) -> None:
+def test_pytest_start_errors_are_reported(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
     (tree / "conftest.py").write_text("import nowhere_at_all\n")
     assert "nowhere_at_all" in run("run_tests", ["test_mod.py::test_f"])["problem"]
 
 
-def test_what_single_calls_come_to(tree: Path, run: Callable[..., Any]) -> None:
+def test_single_calls_return_values_or_exceptions(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "sizes.py").write_text(SIZES)
     calls = ["parse_size('2k')", "parse_size('')", "parse_size(3)"]
     assert run("observe_calls", "sizes.py", "parse_size", calls) == [
@@ -197,7 +197,7 @@ def test_what_single_calls_come_to(tree: Path, run: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("what", UNSTEADY)
-def test_what_depends_on_anything_else_is_not_asserted(
+def test_environment_dependent_results_are_not_asserted(
     tree: Path, run: Callable[..., Any], what: str
 ) -> None:
     (tree / "mod.py").write_text(UNSTEADY[what])

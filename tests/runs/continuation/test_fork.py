@@ -255,7 +255,7 @@ class TestAForkThatGoesOn:
             assert events_of(desk, name)[-1].type == "agent_end"
         assert desk.problems() == []
 
-    def test_another_model_decides(self, desk: Desk) -> None:
+    def test_a_fork_may_use_another_model(self, desk: Desk) -> None:
         other = ScriptedModel(last, name="other")
         made = fork(desk, parent_of(desk), 3, model=other).job.agent_id
         wanted = desk.resume(model=other, only=frozenset({made}))
@@ -275,7 +275,7 @@ class TestAForkThatGoesOn:
         now = with_agent(before, lint, redact)
         assert (now.decides, now.definition) == (False, start.definition)
 
-    def test_what_the_parent_saw_can_be_recalled(self, desk: Desk) -> None:
+    def test_a_fork_can_recall_its_parents_outputs(self, desk: Desk) -> None:
         parent = parent_of(desk)
         made = fork(desk, parent, 4).job.agent_id
         seen = list(ancestors(desk.project.trace, start_of(desk, made)))
@@ -372,7 +372,7 @@ class TestWhichAttemptCounts:
         assert (job.agent_id, job.status) == (made, "interrupted")
 
 
-def test_what_was_compressed_can_be_forked(desk: Desk) -> None:
+def test_a_compressed_stream_can_be_forked(desk: Desk) -> None:
     parent = parent_of(desk)
     packet = packet_of(desk, parent, 4, shown=False)
     trace = desk.project.trace

@@ -305,7 +305,7 @@ class TestAgentsThatHardlyBegan:
         assert path.read_bytes() == b"".join(lines)
         assert [job.damaged for job in half.view(RUN).jobs] == [True, False, False]
 
-    def test_so_does_one_that_only_its_hashes_give_away(self, half: Desk) -> None:
+    def test_so_does_a_stream_with_wrong_hashes(self, half: Desk) -> None:
         (path,) = half.project.trace.agent_streams()
         lines = path.read_bytes().splitlines(keepends=True)
         lines[1] = lines[1].replace(b"turn", b"tern")

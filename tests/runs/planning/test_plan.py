@@ -80,7 +80,7 @@ class TestNeeds:
         assert "a.py:_f" in nodes(shop.plan(RunRequest(operations=("own",))))
 
     @pytest.mark.parametrize("source", NEEDS_NONE)
-    def test_what_needs_no_docstring(self, desk: Desk, source: str) -> None:
+    def test_nodes_that_need_no_docstring(self, desk: Desk, source: str) -> None:
         own_agent(desk, "docstring")
         desk.write({"a.py": f'"""A."""\n{source}'})
         assert nodes(desk.plan(RunRequest(operations=("own",)))) == []

@@ -75,7 +75,7 @@ def test_a_jobs_numbers_are_those_of_its_stream(ran: Desk) -> None:
     assert len(results) == 3
 
 
-def test_what_a_runner_counts_is_what_readers_count(shop: Desk) -> None:
+def test_live_and_recorded_counts_agree(shop: Desk) -> None:
     ended: dict[str, AgentResult] = {}
 
     class Kept(type(shop.watching)):  # type: ignore[misc]

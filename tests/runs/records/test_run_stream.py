@@ -66,7 +66,7 @@ def test_jobs_append_at_once_in_one_order(project: Project, stream: RunStream) -
     assert head_after(path, 80) == remembered(project) == stream.head
 
 
-def test_what_is_signed_is_the_head_just_before(project: Project, stream: RunStream) -> None:
+def test_the_signature_covers_the_previous_head(project: Project, stream: RunStream) -> None:
     stream.append(RunStart())
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(stream.append, [RunEnd() if n % 3 else job(n) for n in range(60)]))

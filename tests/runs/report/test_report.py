@@ -192,7 +192,7 @@ class TestSarif:
         rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
         assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"])
 
-    def test_what_was_accepted_is_proposed_no_more(self, shop: Desk) -> None:
+    def test_accepted_changes_are_not_proposed(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, [], every=True)
         (run,) = self.log(told(shop))["runs"]
         assert [result["ruleId"] for result in run["results"]] == ["B904"]
@@ -282,7 +282,7 @@ class TestPage:
         assert "<script>alert(1)</script>" in hostile_page.text
         assert not {"\x1b", "\u202e"} & set(html_page(hostile(told(shop))))
 
-    def test_it_asks_for_nothing_outside(self, shop: Desk) -> None:
+    def test_the_html_report_loads_nothing(self, shop: Desk) -> None:
         parsed = _Page()
         text = html_page(told(shop))
         parsed.feed(text)
@@ -291,7 +291,7 @@ class TestPage:
         assert not re.search(r"url\(|@import|https?:", text)
         assert not {"script", "img", "link", "iframe"} & set(parsed.tags)
 
-    def test_it_has_a_day_and_a_night(self, shop: Desk) -> None:
+    def test_the_html_report_has_light_and_dark_colours(self, shop: Desk) -> None:
         assert "prefers-color-scheme: dark" in html_page(told(shop))
 
 
@@ -302,13 +302,13 @@ class TestMarkdown:
         assert len(rows) == 1 + len(report.jobs)
         assert "| `a.py:load` lint | verified | fixed F401 |  | rule 3 |" in rows
 
-    def test_what_was_refused_is_left_and_not_done(self, shop: Desk) -> None:
+    def test_refused_changes_remain(self, shop: Desk) -> None:
         reject(shop.project, shop.newest, ["a.py:load"])
         told_in_rows = markdown(told(shop)).splitlines()
         assert "| `a.py:load` lint | rejected |  | F401 | rule 3 |" in told_in_rows
         assert "lint: left F401; 3 turns: rule 3" in html_page(told(shop))
 
-    def test_what_met_a_conflict_would_be_done(self, shop: Desk) -> None:
+    def test_conflicts_count_as_pending(self, shop: Desk) -> None:
         (shop.root / "a.py").unlink()
         accept(shop.project, shop.newest, ["a.py:load"])
         (row,) = [line for line in markdown(told(shop)).splitlines() if "`a.py:load` lint" in line]

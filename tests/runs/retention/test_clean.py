@@ -98,7 +98,9 @@ class TestAProjectThatIsGone:
         gone.root.rename(tmp_path / "elsewhere")
         return cache
 
-    def test_its_copies_go(self, other: Desk, cache: Path) -> None:
+    def test_private_copies_of_a_removed_project_are_removed(
+        self, other: Desk, cache: Path
+    ) -> None:
         done = clean(other)
         assert [found.name for found in done.removed] == [str(cache)]
         assert done.bytes > 0

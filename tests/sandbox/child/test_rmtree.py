@@ -35,7 +35,7 @@ def nested(folder: Path, levels: int) -> None:
             os.chdir("below")
 
 
-def test_everything_goes(tmp_path: Path) -> None:
+def test_a_tree_is_removed_completely(tmp_path: Path) -> None:
     place = tmp_path / "place"
     (place / "a/b").mkdir(parents=True)
     (place / "a/b/file").write_text("x")
@@ -64,7 +64,7 @@ def test_folders_that_nobody_may_enter(tmp_path: Path) -> None:
     assert not place.exists()
 
 
-def test_what_links_lead_to_stays(tmp_path: Path) -> None:
+def test_link_targets_are_not_removed(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir(mode=0o755)
     (kept / "file").write_text("x")

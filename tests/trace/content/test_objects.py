@@ -22,7 +22,7 @@ def stored(store: ObjectStore, digest: str) -> Path:
 
 
 @given(data=st.binary())
-def test_what_is_put_is_got_by_its_hash_however_often(data: bytes, folder: TraceFolder) -> None:
+def test_a_content_is_found_by_its_hash(data: bytes, folder: TraceFolder) -> None:
     digest = folder.objects.put(data)
     assert folder.objects.put(data) == digest == sha256(data).hexdigest()
     assert folder.objects.get(digest) == data
@@ -60,7 +60,7 @@ def test_putting_again_corrects_a_file_that_a_power_cut_emptied(folder: TraceFol
 
 
 @pytest.mark.parametrize("name", ["0" * 64, "../../etc/passwd", "", "ABC", "é" * 64])
-def test_what_is_not_there_is_not_found(name: str, folder: TraceFolder) -> None:
+def test_a_missing_content_is_not_found(name: str, folder: TraceFolder) -> None:
     with pytest.raises(NotFound):
         folder.objects.get(name)
     assert folder.objects.problem(name) is not None
@@ -111,7 +111,7 @@ def test_threads_share_a_store(folder: TraceFolder) -> None:
     assert [folder.objects.get(digest) for digest in digests] == contents
 
 
-def test_what_is_put_again_is_as_new(folder: TraceFolder) -> None:
+def test_writing_again_renews_the_age(folder: TraceFolder) -> None:
     path = stored(folder.objects, folder.objects.put(b"mine"))
     os.utime(path, (0, 0))
     folder.objects.put(b"mine")

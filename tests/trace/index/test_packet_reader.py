@@ -180,7 +180,7 @@ def test_a_snapshot_that_lies_is_noticed_and_rebuilt(folder: TraceFolder, column
     assert snapshots(folder) == honest
 
 
-def test_what_was_trimmed_away_is_not_believed(folder: TraceFolder) -> None:
+def test_a_trimmed_snapshot_is_not_used(folder: TraceFolder) -> None:
     """The recorded hash covers the shown packet; `shown=False` needs more."""
     agent = Recorder(folder)
     for number in range(12):

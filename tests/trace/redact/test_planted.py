@@ -75,7 +75,7 @@ def test_no_planted_secret_survives_between_others(redactor: Redactor) -> None:
     assert redactor.text(clean) == clean
 
 
-def test_what_is_around_stays_readable(redactor: Redactor) -> None:
+def test_text_around_a_secret_stays(redactor: Redactor) -> None:
     carried = [s for s in SECRETS if s.context.startswith("before\n")]
     assert len(carried) == len(SECRETS) // len(CONTEXTS)
     for secret in carried:

@@ -74,7 +74,7 @@ def test_only_one_compacts_at_a_time(folder: TraceFolder) -> None:
         pass
 
 
-def test_what_killed_processes_left_half_made_goes_when_it_is_old(folder: TraceFolder) -> None:
+def test_old_temporary_files_of_killed_processes_are_removed(folder: TraceFolder) -> None:
     play_run(folder)
     before = sorted(folder.path.rglob("*"))
     digest = folder.objects.put(b"x")

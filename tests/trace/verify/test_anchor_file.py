@@ -54,7 +54,7 @@ class TestTaking:
             file.write(tail)
         assert anchor_of(agent.writer.path, "agent").head == agent.writer.head
 
-    def test_what_is_broken_today_is_not_anchored(self, folder: TraceFolder) -> None:
+    def test_damaged_streams_are_not_anchored(self, folder: TraceFolder) -> None:
         _, agent = play_run(folder)
         lines = list(read_lines(agent.writer.path))
         lines[3] = lines[3].replace(b'"turn":1', b'"turn":2')

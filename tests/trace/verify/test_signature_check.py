@@ -131,7 +131,7 @@ def test_a_signature_where_none_was_promised(folder: TraceFolder) -> None:
 
 
 class TestAppending:
-    def test_what_anchors_nothing_stays_as_it_is(self) -> None:
+    def test_events_without_an_anchor_are_not_signed(self) -> None:
         start = JobStart(agent_id=AGENT, operation="lint", node_id=NODE)
         assert with_signature(start, SIGNER, RUN, Head()) is start
         end = RunEnd()

@@ -140,7 +140,7 @@ class TestPrepare:
         (write,) = prepare_changes(root, [p for p in PATCHES if p.path == "pkg/b.py"]).writes
         assert (write.result, write.merged) == (b"b = 2\r\nc = 9\r\n", True)
 
-    def test_what_is_there_already_needs_no_write(self, root: Path) -> None:
+    def test_an_identical_file_is_not_written(self, root: Path) -> None:
         (root / "a.py").write_bytes(NEW["a.py"])
         (root / "pkg/b.py").write_bytes(b"b = 2\r\nc = 7\r\n")
         (root / "gone.py").unlink()

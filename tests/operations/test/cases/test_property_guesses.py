@@ -52,7 +52,7 @@ def claims(node: str, source: str = PAIR) -> list[tuple[str, dict[str, str]]]:
     return [(group[0].claims[0], group[0].given) for group in groups]
 
 
-def test_what_undoes_what() -> None:
+def test_inverse_functions_are_found_by_name() -> None:
     found = claims("encode")
     assert found[0] == ("decode(encode(text)) == text", {"text": "st.text()"})
     assert found[1] == ("encode(decode(data)) == data", {"data": "st.binary()"})

@@ -207,7 +207,7 @@ class StoreConformance:
             syncing.result()
         assert stored(store) == lines
 
-    def test_what_is_not_there_is_not_found(self, store: TraceStore) -> None:
+    def test_a_missing_content_is_not_found(self, store: TraceStore) -> None:
         with pytest.raises(NotFound):
             store.head("traces/nobody")
         with pytest.raises(NotFound):
