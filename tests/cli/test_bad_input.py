@@ -41,13 +41,13 @@ def test_a_broken_configuration_says_what_to_do(
     poor: Remora, project: Path, content: bytes
 ) -> None:
     write(project, {"remora.yaml": content})
-    done = poor("runs", "--json", cwd=project)
+    done = poor("analyze", "--json", cwd=project)
     assert done.code == 2
     assert done.error["hint"]
 
 
 @pytest.mark.parametrize("kind", ["folder", "link to itself", "link to nothing", "link outside"])
-def test_a_configuration_that_is_no_file_of_the_project_is_refused(
+def test_a_configuration_that_is_not_a_file_of_the_project_is_refused(
     poor: Remora, project: Path, kind: str
 ) -> None:
     path = project / "remora.yaml"
@@ -56,7 +56,7 @@ def test_a_configuration_that_is_no_file_of_the_project_is_refused(
     else:
         targets = {"link to itself": path.name, "link to nothing": "nothing"}
         path.symlink_to(targets.get(kind, "/etc/passwd"))
-    done = poor("runs", "--json", cwd=project)
+    done = poor("analyze", "--json", cwd=project)
     assert done.code == 2
     assert str(path) in done.error["message"]
     assert "root:" not in done.err  # an error quotes what it is about: only the project's own text
@@ -136,7 +136,7 @@ def test_an_unknown_name_exits_with_1_and_a_hint(ran: Ran, args: tuple[str, ...]
     assert done.error["hint"]
 
 
-def test_the_nearest_node_is_told(ran: Ran) -> None:
+def test_the_nearest_node_is_reported(ran: Ran) -> None:
     assert "src/settings.py:read" in ran("diff", "last", "raed", "--json").error["hint"]
 
 
@@ -175,7 +175,7 @@ def test_files_that_cannot_be_read_are_reported_and_skipped(poor: Remora, tmp_pa
     assert [job["node_id"] for job in done.document["jobs"]] == ["node:fine.py:__module__"]
 
 
-def test_an_empty_project_is_no_error(poor: Remora, tmp_path: Path) -> None:
+def test_an_empty_project_is_not_an_error(poor: Remora, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     done = poor("analyze", cwd=empty)
@@ -184,7 +184,7 @@ def test_an_empty_project_is_no_error(poor: Remora, tmp_path: Path) -> None:
     assert poor("analyze", "--json", cwd=empty).document["jobs"] == []
 
 
-def test_nothing_that_can_be_read_is_told_with_why(poor: Remora, tmp_path: Path) -> None:
+def test_no_readable_file_is_reported_with_the_reason(poor: Remora, tmp_path: Path) -> None:
     broken = write(tmp_path / "broken", {"bad.py": "def f(:\n"})
     done = poor("analyze", cwd=broken)
     assert done.code == 0
@@ -192,7 +192,7 @@ def test_nothing_that_can_be_read_is_told_with_why(poor: Remora, tmp_path: Path)
     assert "bad.py could not be read: line 1: " in done.out
 
 
-def test_all_that_is_excluded_is_told_as_such(poor: Remora, project: Path) -> None:
+def test_excluded_paths_are_reported(poor: Remora, project: Path) -> None:
     write(project, {"remora.yaml": "exclude: ['src/']\n"})
     done = poor("analyze", cwd=project)
     assert done.code == 0
@@ -274,7 +274,7 @@ def test_damaged_weights_are_not_used(poor: Remora, project: Path) -> None:
     assert status.document["weights"]["ok"] is False
 
 
-def test_a_server_that_is_not_there_is_never_replaced(remora: Remora, project: Path) -> None:
+def test_a_missing_server_is_never_replaced(remora: Remora, project: Path) -> None:
     done = remora("analyze", "--model", "http://127.0.0.1:9/v1", "--json", cwd=project)
     assert done.code == 3
     assert done.error["code"] == "model_error"

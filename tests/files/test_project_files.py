@@ -92,7 +92,7 @@ class TestGit:
             "src/gone.py": "behind a symbolic link",
         }
 
-    def test_what_tools_put_there_is_left_out_unless_it_is_tracked(self, repository: Path) -> None:
+    def test_tool_caches_are_left_out_unless_tracked(self, repository: Path) -> None:
         put(repository, "env/pyvenv.cfg", "env/lib/x.py", "src/node_modules/gyp/y.py")
         put(repository, "fixture/pyvenv.cfg", "fixture/tracked.py", "fixture/new.py")
         git(repository, "add", "fixture/pyvenv.cfg", "fixture/tracked.py")

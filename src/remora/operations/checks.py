@@ -77,7 +77,7 @@ def _other_lines(
     """Return the lines that are not the node's; blank ones only if they are within another node.
 
     If a node ends with lines that a fix deletes, the blank line before them becomes part of its
-    surroundings, which is no reason to refuse the fix.
+    surroundings, which does not justify refusing the fix.
     """
     module = parse_module(path, source) if source is not None else None
     if source is None or not isinstance(module, Module):

@@ -10,7 +10,7 @@ from remora.hub.node import UpdateSource
 from remora.hub.store.batch import Applied, Batch, FileUpdate, pack_update
 from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking
-from tests.hub.sources import facts_of
+from tests.hub.small_files import facts_of
 
 
 @pytest.fixture

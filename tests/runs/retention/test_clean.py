@@ -98,7 +98,9 @@ class TestAProjectThatIsGone:
         gone.root.rename(tmp_path / "elsewhere")
         return cache
 
-    def test_its_copies_go(self, other: Desk, cache: Path) -> None:
+    def test_private_copies_of_a_removed_project_are_removed(
+        self, other: Desk, cache: Path
+    ) -> None:
         done = clean(other)
         assert [found.name for found in done.removed] == [str(cache)]
         assert done.bytes > 0
@@ -163,7 +165,7 @@ def test_a_ref_of_a_run_without_records_goes(shop: Desk) -> None:
     ]
 
 
-def test_a_database_of_a_root_that_is_gone_goes(shop: Desk) -> None:
+def test_a_database_of_a_missing_root_goes(shop: Desk) -> None:
     places = {}
     for name in ("here", "gone"):
         root = shop.folder / name
@@ -194,7 +196,7 @@ def test_the_hub_database_of_the_project_goes_unless_it_is_in_use(shop: Desk) ->
     assert not places.db.parent.exists()
 
 
-def test_what_cannot_be_removed_is_told_of(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_removed_is_reported(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 

@@ -29,7 +29,7 @@ def verdicts(desk: Desk) -> list[str]:
 
 
 class TestAll:
-    def test_what_was_accepted_is_as_it_was(self, shop: Desk) -> None:
+    def test_revert_restores_the_accepted_file(self, shop: Desk) -> None:
         before = shop.tree()
         accept(shop.project, shop.newest, [], every=True)
         assert shop.tree() != before
@@ -40,7 +40,7 @@ class TestAll:
         assert shop.view(shop.newest).head == done.head
         assert shop.problems() == []
 
-    def test_where_nothing_was_accepted_nothing_is_done(self, shop: Desk) -> None:
+    def test_without_an_accepted_change_nothing_is_reverted(self, shop: Desk) -> None:
         reject(shop.project, shop.newest, ["a.py:load"])
         assert revert(shop.project, shop.newest, []).reverted == []
 
@@ -58,7 +58,7 @@ class TestChosen:
         assert revert(shop.project, shop.newest, ["a.py:load"]).reverted == ["node:a.py:load"]
         assert (shop.root / "a.py").read_text() == UNUSED.replace("import os\n", "")
 
-    def test_one_that_is_not_in_the_files_is_told(self, shop: Desk) -> None:
+    def test_one_that_is_not_in_the_files_is_reported(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, ["a.py:load"])
         with pytest.raises(NotFound, match=r"no accepted change set \(pending\)") as caught:
             revert(shop.project, shop.newest, ["b.py:load"])

@@ -222,7 +222,7 @@ class TestMoved:
 
 
 class TestAround:
-    def test_what_is_replaced_can_be_found_again(self, shop: Desk) -> None:
+    def test_replaced_contents_are_kept(self, shop: Desk) -> None:
         run_id = shop.newest
         edited = "# mine\n" + UNUSED
         shop.write({"a.py": edited})

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from remora.workspaces.apply.line_diff import diff_hunks
+from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.apply.merge import (
     LineConflict,
     MergeConflict,
     MergedText,
     merge3,
-    split_lines,
 )
 
 texts = some.lists(some.sampled_from([b"a\n", b"b\n", b"\n", b"c\r\n", b"d"]), max_size=12).map(
@@ -146,7 +145,7 @@ def test_an_insertion_may_touch_an_edit() -> None:
         (b"", b"x\n", b"y\n", LineConflict(start=1, end=1, ours=b"x\n", theirs=b"y\n")),
     ],
 )
-def test_what_both_changed_differently_overlaps(
+def test_different_changes_of_one_place_conflict(
     base: bytes, ours: bytes, theirs: bytes, clash: LineConflict
 ) -> None:
     assert merge3(base, ours, theirs) == MergeConflict((clash,))

@@ -92,7 +92,7 @@ def protobuf(document: dict[str, Any]) -> bytes:
 def rejected_spans(answer: bytes) -> int:
     """How many spans a receiver says it refused (`partial_success`), from its protobuf answer.
 
-    Raises ValueError for what is no such answer.
+    Raises ValueError for an invalid answer.
     """
     for number, value in _fields(answer):
         if number == 1 and isinstance(value, bytes):

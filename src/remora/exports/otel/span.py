@@ -63,7 +63,7 @@ def span_json(span: Span) -> dict[str, Any]:
 
 
 def nanoseconds(timestamp: str) -> str:
-    """Since 1970, in OTLP's spelling; 0 for what is no time."""
+    """Since 1970, in OTLP's spelling; 0 for an invalid time."""
     try:
         when = msgspec.convert(timestamp, datetime)
     except msgspec.ValidationError:

@@ -109,7 +109,7 @@ def _mended(
     source = text.replace("\r\n", "\n").replace("\r", "\n")
     literal = read_literal(source, found.text or "")
     if literal is None:
-        raise HostError("the docstring is no plain literal whose lines could be changed")
+        raise HostError("the docstring is not a plain literal whose lines could be changed")
     missing = undescribed_parts(found, texts)
     if missing:
         raise HostError(f"nothing is known to say of {', '.join(missing)}")
@@ -123,7 +123,7 @@ def _mended(
 
 
 def undescribed_parts(found: DocumentedNode, texts: DocstringTexts) -> list[str]:
-    """Parts that an outdated docstring must get, and that would stand there without a word:
+    """Return parts that an outdated docstring must get and that have no description:
     `parameters.NAME`, `raises.NAME`. A name with its type is enough in NumPy's style, as is the
     name of an exception but in Google's."""
     style = parse_docstring(found.text or "").style

@@ -190,6 +190,6 @@ def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str
 
 
 def _raised(cases: list[Case]) -> dict[str, str]:
-    """The same of exceptions that are no built-in ones."""
+    """Return the origins of raised exceptions that are not built in, by name."""
     raised = {case.raises: case.origin for case in cases if case.raises}
     return {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}

@@ -26,7 +26,7 @@ class LocalEngine:
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
         """Run all jobs.
 
-        An exception that is no RemoraError or OSError stops only its job; it is raised when the
+        An exception other than RemoraError or OSError stops only its job; it is raised when the
         others are done.
         """
         waiting = iter(jobs)

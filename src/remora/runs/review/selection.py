@@ -14,7 +14,7 @@ _NAMED = 5
 def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
     """Return the jobs with a pending change set, by name or all of them.
 
-    A known node without one is an error too, so that nobody believes something was written.
+    A known node without one is an error too, because nothing was written.
     """
     open_jobs = [job for job in view.jobs if job.review in UNDECIDED]
     if every:

@@ -49,7 +49,7 @@ def edit_text(
 
     Both are without the line's ending. `replace` may hold several lines (one line ending at
     its end does not count); null deletes the line. The file's kind of line ending stays, and so
-    does a missing one at its end. Says how many `lines` stand there now.
+    does a missing one at its end. Return how many `lines` the file has now.
     """
     text = decode(path, place.read(path))
     lines = lines_of(text.body)
@@ -73,7 +73,7 @@ def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: s
     stands = body[found.start : found.stop]
     if stands != expect:
         raise HostError(
-            f"{path}:{line}: the line is not as expected; there stands {clip(stands, _SHOWN)!r}"
+            f"{path}:{line}: the line is not as expected; found {clip(stands, _SHOWN)!r}"
         )
     return found
 

@@ -48,7 +48,7 @@ def decode(path: str, content: bytes) -> Text:
 
 
 def lines_of(body: str) -> list[Line]:
-    """The lines of a text; what follows a final line ending is no line."""
+    """The lines of a text; what follows a final line ending is not a line."""
     found: list[Line] = []
     start = 0
     for ending in _ENDING.finditer(body):

@@ -92,7 +92,7 @@ def test_a_name_that_is_taken() -> None:
         (Case(call="f('\"')", value="'a\"b'"), "assert f('\"') == 'a\"b'"),
     ],
 )
-def test_what_a_case_says(case: Case, line: str) -> None:
+def test_a_case_becomes_an_assertion(case: Case, line: str) -> None:
     assert case_statements([case], '"', 88) == [line]
     assert case_statements([case], '"', 10) == []
 
@@ -129,7 +129,7 @@ class TestOnlyAdds:
         assert isinstance(found, str) or found == ["test_f"]
         assert isinstance(found, str) == (changed != self.AFTER)
 
-    def test_a_comment_that_goes_is_no_addition(self) -> None:
+    def test_a_comment_that_goes_is_not_an_addition(self) -> None:
         before = b"# why\n" + NEIGHBOUR.encode()
         assert isinstance(added_tests("t.py", before, self.AFTER), str)
 
@@ -142,7 +142,7 @@ class TestJoined:
         assert both is not None
         assert added_tests("t.py", other, both) == ["test_f"]
 
-    def test_what_stands_above_a_test_goes_with_it(self) -> None:
+    def test_decorators_and_comments_move_with_a_test(self) -> None:
         mine = b"import pytest\n\n\n@pytest.mark.skip\n@pytest.mark.slow\ndef test_f():\n    pass\n"
         both = merge_added_tests("t.py", None, mine, b"def test_g():\n    pass\n", 88)
         assert both is not None
@@ -171,7 +171,7 @@ def told(text: str, **more: object) -> dict[str, object]:
         ({"how": "late"}, {"how": "late"}, None),
     ],
 )
-def test_what_can_be_expected(
+def test_expected_values_are_asserted(
     first: dict[str, object], second: dict[str, object] | None, value: str | None
 ) -> None:
     found = case_of("f()", [first, second], lambda *_: True, "/made/here")

@@ -121,9 +121,7 @@ def test_a_fix_with_edits_in_two_places_is_made_whole(tree: Path, call: Callable
     )
 
 
-def test_a_fix_that_is_not_there_or_not_safe_says_so(
-    tree: Path, refusal: Callable[..., str]
-) -> None:
+def test_a_missing_fix_or_not_safe_says_so(tree: Path, refusal: Callable[..., str]) -> None:
     content = "import os\ndef f(a):\n    return a == None\ndef g():\n    assert (1, 2)\n"
     (tree / "a.py").write_text(content)
 
@@ -219,8 +217,8 @@ def test_nothing_is_written_where_one_finding_is_not_there(
     assert "no finding F811" in refusal(
         "apply_safe_fixes", "a.py", [["F401", 1, None], ["F811", 1, None]]
     )
-    assert "is no finding" in refusal("apply_safe_fixes", "a.py", [["F401"]])
-    assert "is no finding" in refusal("apply_safe_fixes", "a.py", [["F401", "1", None]])
+    assert "is not a finding" in refusal("apply_safe_fixes", "a.py", [["F401"]])
+    assert "is not a finding" in refusal("apply_safe_fixes", "a.py", [["F401", "1", None]])
     assert (tree / "a.py").read_text() == "import os\n"
 
 

@@ -146,7 +146,7 @@ def _finding_key(given: list[Any]) -> _FindingKey:
     code, line, column = (*given, None, None, None)[:3]
     shaped = isinstance(code, str) and isinstance(line, int) and isinstance(column, int | None)
     if not shaped or not 1 < len(given) <= len(_FindingKey.__args__):  # type: ignore[attr-defined]
-        raise HostError(f"{given!r} is no finding; it is given as [code, line, column or null]")
+        raise HostError(f"{given!r} is not a finding; it is given as [code, line, column or null]")
     return code, line, column
 
 
