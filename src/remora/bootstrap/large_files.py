@@ -37,7 +37,9 @@ class LargeFiles:
 
 
 @contextmanager
-def large_files(root: Path, indexer: Indexer, environment: Mapping[str, str]) -> Iterator[LargeFiles]:
+def large_files(
+    root: Path, indexer: Indexer, environment: Mapping[str, str]
+) -> Iterator[LargeFiles]:
     """Open the analysis of large files; end its child process after the block."""
     pool = AnalysisPool(environment)
     with asyncio.Runner() as runner:

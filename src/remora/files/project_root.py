@@ -31,4 +31,5 @@ def _nearest(name: str, folders: Sequence[Path]) -> Path | None:
 
 def _is_too_wide(folder: Path) -> bool:
     """True for the home folder and those above it: all of it would be copied."""
-    return Path(expanduser("~")).resolve().is_relative_to(folder)
+    home = Path(expanduser("~"))  # noqa: PTH111 (Path.home raises where there is none)
+    return home.resolve().is_relative_to(folder)

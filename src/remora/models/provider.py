@@ -81,9 +81,10 @@ def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) ->
         "capabilities": {},
         "weights": {"path": str(state.path), "sha256": state.sha256, "ok": state.ok},
     }
+    if wants_none:
+        problem = ModelError("no model is configured: only rules decide", hint=_TO_ADD)
+        return ModelStatus(document=document, problem=problem, is_optional=True)
     try:
-        if wants_none:
-            raise ModelError("no model is configured: only rules decide", hint=_TO_ADD)
         if base_url is None:
             document |= _embedded_facts(cache)
         else:
