@@ -1,10 +1,11 @@
 """An accepted change set is taken back, whole or not at all."""
 
+import msgspec
 import pytest
 
 from remora.errors import NotFound, UsageError
 from remora.memory.events import Review
-from remora.runs.review.journals import complete_journals
+from remora.runs.review.journals import complete_journals, recovery_text
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
 from remora.workspaces.apply.file_swap import FileSwapper
@@ -113,8 +114,7 @@ class TestMovedOn:
         assert complete_journals(taken.project).outcome == "none"
 
 
-def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = shop.tree()
+def killed_revert(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     accept(shop.project, shop.newest, ["a.py:load"])
 
     def killed(*_: object) -> str:
@@ -124,8 +124,32 @@ def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.M
         patched.setattr(FileSwapper, "put_in_place", killed)
         with pytest.raises(KeyboardInterrupt):
             revert(shop.project, shop.newest, [])
+
+
+def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = shop.tree()
+    killed_revert(shop, monkeypatch)
     assert shop.tree() != before
     left = complete_journals(shop.project)
     assert left.outcome == "completed"
+    assert recovery_text(left) == ("`revert` was interrupted; its changes are complete now: a.py")
     assert shop.tree() == before
     assert verdicts(shop) == ["accepted", "reverted"]
+
+
+def test_a_killed_revert_of_a_file_that_was_edited_says_what_to_do(
+    shop: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_revert(shop, monkeypatch)
+    shop.write({"a.py": "x = 1\n"})
+    left = complete_journals(shop.project)
+    assert left.outcome == "conflict"
+    assert recovery_text(left) == (
+        "`revert` was interrupted, and files changed meanwhile: nothing was written to a.py; "
+        f"`remora show {shop.newest}` shows the conflict"
+    )
+    undone = msgspec.structs.replace(left, outcome="undone")
+    assert recovery_text(undone) == (
+        "`revert` was interrupted before it was recorded: nothing was written to a.py; revert again"
+    )
+    assert recovery_text(complete_journals(shop.project)) == ""
