@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from remora.agents.builtin_tools import SUBMIT
+from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.query_settings import QuerySettings
 from remora.chat import ToolSchema
@@ -17,8 +17,6 @@ from remora.models.protocol import is_truncated
 
 Decision = ToolCalled | AgentError
 """The turn's call, or the error that prevented one."""
-NEEDS_MODEL = "rules alone cannot decide the next step, and there is no model to ask"
-"""The summary that `decide_without_model` submits if no candidate is complete."""
 
 
 def decide_by_rule(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled | None:

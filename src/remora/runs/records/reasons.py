@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from remora.agents.builtin_tools import SUBMIT
-from remora.agents.decision.policy import NEEDS_MODEL
+from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.memory.events import Event, ToolCalled
 from remora.runs.records.findings import Codes, is_lint_code
 from remora.trace.read.reader import decode_part
