@@ -5,10 +5,13 @@ import pytest
 
 from remora.errors import NotFound, UsageError
 from remora.memory.events import Review
+from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.review.journals import complete_journals, recovery_text
+from remora.runs.review.merges import merged_with_others, removed_from_others
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
 from remora.workspaces.apply.file_swap import FileSwapper
+from remora.workspaces.apply.transaction import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 DONE = UNUSED.replace("    import re\n", "")
@@ -153,3 +156,24 @@ def test_a_killed_revert_of_a_file_that_was_edited_says_what_to_do(
         "`revert` was interrupted before it was recorded: nothing was written to a.py; revert again"
     )
     assert recovery_text(complete_journals(shop.project)) == ""
+
+
+def test_of_two_tests_that_made_one_new_file_each_is_removed_alone(shop: Desk) -> None:
+    one = b"from pkg.mod import f\n\n\ndef test_f():\n    assert f() == 0\n"
+    two = b"from pkg.mod import g\n\n\ndef test_g():\n    assert g() == 0\n"
+    patches = [
+        FilePatch(path="tests/test_mod.py", base=None, theirs=each, mode=0o644)
+        for each in (one, two)
+    ]
+    (shop.root / "tests").mkdir()
+    place = shop.root / "tests" / "test_mod.py"
+    place.write_bytes(one)
+    (write,) = merged_with_others(shop.project, patches[1:]).writes
+    assert write.result is not None
+    place.write_bytes(write.result)
+    for patch, left in ((patches[0], two), (patches[1], None)):
+        prepared = removed_from_others(shop.project, reverse_patches([patch]))
+        assert prepared.conflicts == ()
+        (write,) = prepared.writes
+        assert write.result == left
+        place.write_bytes(write.result or b"")
