@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def status(options: Options) -> int:
     """Show which model is used, whether it is available, and what it can do.
 
-    Exit 3 if it is not available; without a model only rules decide, which is no fault. Starts
-    no server.
+    Exit 3 if a configured model is not available, 0 if none is configured: then only rules decide.
+    Starts no server.
     """
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
