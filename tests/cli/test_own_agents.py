@@ -285,7 +285,7 @@ class TestValidate:
         self, poor: Remora, project: Path
     ) -> None:
         own(project, {"act.pym": "1\n", "agent.yaml": YAML})
-        hint = "did you mean own? there is docstring, lint, own, test"
+        hint = "did you mean own? agents: docstring, lint, own, test"
         done = poor("agents", "validate", "owm", cwd=project)
         assert done.code == 2
         assert "no agent 'owm'" in done.err

@@ -322,7 +322,9 @@ class TestKilled:
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "review_event"))
-        assert complete_branch(shop.project).endswith("is now undone")
+        assert complete_branch(shop.project).endswith(
+            "`accept --git-branch fixes` was interrupted before it was recorded: nothing was committed; accept again"
+        )
         assert (self.subjects(shop), shop.payloads(shop.newest, Review)) == ([], [])
 
     @pytest.mark.parametrize("act", ["commit_tree", "move_branch"])
@@ -331,7 +333,9 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branch_journal, act))
         assert self.subjects(shop) == []
-        assert complete_branch(shop.project).endswith("is now completed")
+        assert complete_branch(shop.project) == (
+            "`accept --git-branch fixes` was interrupted; its commit is made now"
+        )
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
         assert trailer(shop.newest, shop.view(shop.newest).head) in shop.git("log", "-1", "fixes")
 
@@ -339,7 +343,9 @@ class TestKilled:
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "remove_pending"))
-        assert complete_branch(shop.project).endswith("is now completed")
+        assert complete_branch(shop.project) == (
+            "`accept --git-branch fixes` was interrupted; its commit is made now"
+        )
         assert complete_branch(shop.project) == ""
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
 
@@ -348,6 +354,9 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branch_journal, "move_branch"))
         shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
-        assert complete_branch(shop.project).endswith("is now conflict")
+        assert complete_branch(shop.project) == (
+            "`accept --git-branch fixes` was interrupted, and the branch moved meanwhile: nothing was "
+            "committed, and pkg/a.py:load is a conflict; accept it again"
+        )
         assert shop.git("log", "-1", "--format=%s", "fixes") == "mine"
         assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"

@@ -627,9 +627,9 @@ def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -
 
 def test_links_that_are_stored_are_counted(poor: Remora, shop: Path) -> None:
     poor("hub", "index", cwd=shop)
-    assert "links       of 0 of " in poor("hub", "status", cwd=shop).out
+    assert "links       stored for 0 of " in poor("hub", "status", cwd=shop).out
     poor("hub", "index", "--links", cwd=shop)
-    assert "links       of all nodes are stored" in poor("hub", "status", cwd=shop).out
+    assert "links       stored for all nodes" in poor("hub", "status", cwd=shop).out
 
 
 def test_paths_with_lost_distances_are_merged() -> None:

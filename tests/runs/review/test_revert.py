@@ -1,13 +1,17 @@
 """An accepted change set is taken back, whole or not at all."""
 
+import msgspec
 import pytest
 
 from remora.errors import NotFound, UsageError
 from remora.memory.events import Review
-from remora.runs.review.journals import complete_journals
+from remora.runs.records.change_set_files import reverse_patches
+from remora.runs.review.journals import complete_journals, recovery_text
+from remora.runs.review.merges import merged_with_others, removed_from_others
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
 from remora.workspaces.apply.file_swap import FileSwapper
+from remora.workspaces.apply.transaction import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 DONE = UNUSED.replace("    import re\n", "")
@@ -113,8 +117,7 @@ class TestMovedOn:
         assert complete_journals(taken.project).outcome == "none"
 
 
-def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = shop.tree()
+def killed_revert(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     accept(shop.project, shop.newest, ["a.py:load"])
 
     def killed(*_: object) -> str:
@@ -124,8 +127,53 @@ def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.M
         patched.setattr(FileSwapper, "put_in_place", killed)
         with pytest.raises(KeyboardInterrupt):
             revert(shop.project, shop.newest, [])
+
+
+def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = shop.tree()
+    killed_revert(shop, monkeypatch)
     assert shop.tree() != before
     left = complete_journals(shop.project)
     assert left.outcome == "completed"
+    assert recovery_text(left) == ("`revert` was interrupted; its changes are complete now: a.py")
     assert shop.tree() == before
     assert verdicts(shop) == ["accepted", "reverted"]
+
+
+def test_a_killed_revert_of_a_file_that_was_edited_says_what_to_do(
+    shop: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_revert(shop, monkeypatch)
+    shop.write({"a.py": "x = 1\n"})
+    left = complete_journals(shop.project)
+    assert left.outcome == "conflict"
+    assert recovery_text(left) == (
+        "`revert` was interrupted, and files changed meanwhile: nothing was written to a.py; "
+        f"`remora show {shop.newest}` shows the conflict"
+    )
+    undone = msgspec.structs.replace(left, outcome="undone")
+    assert recovery_text(undone) == (
+        "`revert` was interrupted before it was recorded: nothing was written to a.py; revert again"
+    )
+    assert recovery_text(complete_journals(shop.project)) == ""
+
+
+def test_of_two_tests_that_made_one_new_file_each_is_removed_alone(shop: Desk) -> None:
+    one = b"from pkg.mod import f\n\n\ndef test_f():\n    assert f() == 0\n"
+    two = b"from pkg.mod import g\n\n\ndef test_g():\n    assert g() == 0\n"
+    patches = [
+        FilePatch(path="tests/test_mod.py", base=None, theirs=each, mode=0o644)
+        for each in (one, two)
+    ]
+    (shop.root / "tests").mkdir()
+    place = shop.root / "tests" / "test_mod.py"
+    place.write_bytes(one)
+    (write,) = merged_with_others(shop.project, patches[1:]).writes
+    assert write.result is not None
+    place.write_bytes(write.result)
+    for patch, left in ((patches[0], two), (patches[1], None)):
+        prepared = removed_from_others(shop.project, reverse_patches([patch]))
+        assert prepared.conflicts == ()
+        (write,) = prepared.writes
+        assert write.result == left
+        place.write_bytes(write.result or b"")

@@ -1,4 +1,4 @@
-"""Merge of two change sets that both add tests to one file."""
+"""Merge of change sets that add tests to one file, and their removal from it."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import msgspec
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import HostError
 from remora.operations.test.insert.added_tests import merge_added_tests
+from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.tools.host.ruff.file_findings import imports_sorted, lint_text
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.style_config import width_of
@@ -34,3 +35,21 @@ def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
     if any(str(each["code"]).startswith("I0") for each in extra):
         made = imports_sorted(root, patch.path, made)
     return msgspec.structs.replace(patch, base=ours, theirs=made)
+
+
+def remove_own_tests(root: Path, patch: FilePatch) -> FilePatch:
+    """Return a patch that removes only these tests from the user's current test file.
+
+    `patch` is reversed: its base has the tests. One that did more than add tests, or whose file is
+    as it was written, is returned as it is.
+    """
+    try:
+        ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)
+    except HostError:
+        return patch
+    if ours == patch.base or not is_test_file(patch.path):
+        return patch
+    left = remove_added_tests(patch.path, patch.theirs, patch.base, ours)
+    if left is None:
+        return patch
+    return msgspec.structs.replace(patch, base=ours, theirs=left or None, restores=False)
