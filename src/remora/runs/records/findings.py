@@ -1,7 +1,7 @@
 """Findings of nodes by code, as streams record them: fixed and left.
 
 A linter's code is one word. The code of any other finding is `missing THING` or `outdated THING`,
-such as `missing docstring`; what fixes it is called `THING added` or `THING mended`.
+such as `missing docstring`; what fixes it is called `THING added` or `THING updated`.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Any
 from remora.memory.events import Event
 
 Codes = Mapping[str, int]
-_VERBS = {"missing": ("added", "add"), "outdated": ("mended", "mend")}
+_VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
 
 
 def is_lint_code(code: str) -> bool:

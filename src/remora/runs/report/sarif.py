@@ -9,7 +9,7 @@ from urllib.parse import quote
 from remora.ids import unescape_path
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.findings import is_lint_code
-from remora.runs.report.phrases import fixes_of, left_codes, reasons
+from remora.runs.report.report_layout import fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
