@@ -75,7 +75,6 @@ class RawOutputs:
             self._recorded[turn] = _PACKED + zlib.compress(recorded, 1) if long else recorded
 
     def turns(self) -> tuple[int, ...]:
-        """Return the turns that have an output, in order."""
         return tuple(self._recorded)
 
     def lines(self, turn: int, first: int, last: int) -> tuple[list[str], int]:

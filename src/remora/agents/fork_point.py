@@ -26,9 +26,9 @@ _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
     """The state of an agent before a turn's decision: all that a fork needs.
 
-    `packet` is not trimmed. `changes` lead from the files that the agent's run began with to those
-    before the turn's call. `seq` and `hash` are those of the last line included. `turn` comes next;
-    `decides` is true if only the decision is missing.
+    `packet` is not trimmed. `changes` lead from the files of the agent's start to those before the turn's
+    call. `seq` and `hash` are those of the last line included. `turn` comes next; `decides` is true if
+    only the decision is missing.
     """
 
     agent_id: str
@@ -129,7 +129,7 @@ class _ForkPointFold:
         )
 
     def _beginning(self, first: Event, start: AgentStart) -> ForkPoint:
-        """Return the point at the agent's own beginning."""
+        """Return the point at the agent's start."""
         return ForkPoint(
             agent_id=first.agent_id,
             start=start,

@@ -37,12 +37,10 @@ class ScriptSummarizer(Summarizer):
         self._run = lru_cache(_REMEMBERED)(self._asked)
 
     def summarize(self, raw_result: Any) -> str:
-        """The script's `summary`."""
         said = self.output(raw_result).get("summary")
         return said if isinstance(said, str) else self._otherwise.summarize(raw_result)
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """The script's `knowledge`."""
         said = self.output(raw_result).get("knowledge")
         return said if isinstance(said, dict) else self._otherwise.extract_knowledge(raw_result)
 
@@ -75,7 +73,7 @@ def summarizer_record(
 
 
 def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:
-    """Return the summarizer named `tool`, `linter` or `default`, or the script at that path in
+    """Return the summarizer `tool`, `linter` or `default`, or the script at that path in
     `folder`."""
     if name == "tool":
         return ToolSidePassthrough()
@@ -91,8 +89,8 @@ def summarizers_in(
 ) -> dict[str, Summarizer]:
     """Return the summarizers by tool.
 
-    `tool_specific`: those of the definition; `tool_side`: only the tool's own summary; `default`:
-    the default for all.
+    `tool_specific`: from the definition; `tool_side`: only the tool's own summary; `default`: the
+    default for all.
     """
     if mode == "tool_specific":
         return dict(named)

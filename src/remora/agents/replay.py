@@ -1,4 +1,4 @@
-"""Replay of a recorded agent's scripts, from its stream and `objects/` alone."""
+"""Replay of a recorded agent's scripts from its stream and `objects/` alone."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -213,7 +213,7 @@ def _name_of(said: ContextUpdate | ToolResulted) -> str:
 
 
 def _difference(names: Iterable[str], now: Iterable[Any], then: Iterable[Any]) -> str:
-    """Return which recorded value differs first, or an empty string."""
+    """Return which recorded value differs first; may be empty."""
     for name, new, old in zip(names, now, then, strict=True):
         if canonical(new) != canonical(old):
             return f"its {name} differs from the record"

@@ -1,4 +1,5 @@
-"""What `clean` can remove: a project's leftovers and Hub database, and those of projects that are gone."""
+"""Files that `clean` removes: a project's leftovers and Hub database, and those of deleted
+projects."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -18,7 +19,7 @@ from remora.sandbox.child.rmtree import remove_tree
 def cleanable(
     caller: Invocation, project: Project, now: datetime
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """Return what can be removed, with how, and the runs that still need what is theirs, with why."""
+    """Return what can be removed, with how, and the runs that still need their files, with why."""
     acts, kept = find_removable(project, now)
     return [*acts, *_copies(caller, now), *_hubs(caller, project)], kept
 
@@ -36,7 +37,7 @@ def is_hub_in_use(caller: Invocation, project: Project) -> bool:
 
 
 def _hubs(caller: Invocation, project: Project) -> Iterator[Removal]:
-    """The project's own database holds source text; the next question to the Hub makes it again."""
+    """Yield the project's Hub database, which has source text; the next Hub query rebuilds it."""
     own = hub_paths(caller.folders, project.root).db
     places = [*orphaned_databases(caller.folders.cache / "hub")]
     if own.exists() and is_idle(own):

@@ -14,7 +14,7 @@ from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.runs.project import Project
 
 TURN_S = 0.25
-"""Seconds that a turn waits for facts at most: a small part of the model's time."""
+"""Maximum seconds that a turn waits for facts: a small part of the model's time."""
 EXACT_S = 30.0
 """The same for reproducible runs: their packets must not depend on the machine's load."""
 _READY_S = 2.0

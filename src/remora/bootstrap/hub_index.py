@@ -100,7 +100,7 @@ def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[U
 
 
 class Collected(NamedTuple):
-    """`removed`: number of nodes; `by`: process id of a daemon, which keeps no removed files."""
+    """`removed`: number of nodes; `by`: process ID of a daemon, which keeps no removed files."""
 
     removed: int
     by: int | None = None

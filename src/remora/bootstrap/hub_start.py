@@ -43,7 +43,6 @@ def start_hub(caller: Invocation, target: HubTarget) -> StatusResult:
 
 
 def _check(caller: Invocation, places: HubPaths, target: HubTarget) -> None:
-    """Check the configuration and options before anything is started."""
     open_config(caller, places.root)
     if target.http is not None:
         http_address(target.http)

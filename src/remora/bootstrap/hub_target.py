@@ -1,4 +1,4 @@
-"""Target hub of a command: its command-line options and paths."""
+"""The hub of a command: its command-line options and paths."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -34,7 +34,6 @@ class Invocation:
 
     @property
     def folders(self) -> UserFolders:
-        """The user's own folders."""
         return UserFolders.from_environ(self.environ)
 
     def find_root(self, paths: Sequence[Path] = ()) -> Path:
@@ -63,9 +62,9 @@ def path_hint(absent: Path, folder: Path) -> str:
 
 
 def is_configured(invocation: Invocation, root: Path) -> bool:
-    """Return True if a file, a variable or a flag may set something.
+    """True if a file, variable or flag may set something.
 
-    Reading a configuration takes longer than most questions that need one of its defaults.
+    Reading a configuration takes longer than most queries that need one of its defaults.
     """
     return (
         invocation.config_file is not None
@@ -85,7 +84,7 @@ def open_config(invocation: Invocation, root: Path) -> "Config":
 
 
 def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
-    """Return the configuration for `root`, and where each setting is that is not a default."""
+    """Return the configuration for `root`, and the place of each setting that is not a default."""
     from remora.config.loading import load_with_places
 
     user = invocation.folders.config_file

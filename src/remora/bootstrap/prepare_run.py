@@ -75,7 +75,7 @@ def prepare(invocation: Invocation, request: RunRequest, project: Project | None
 
 
 def _refuse_whole_disk(root: Path) -> None:
-    """Raise UsageError for the root of the file system, unless something says it is a project."""
+    """Raise UsageError for the root of the file system, unless it is marked as a project."""
     marks = (".git", "remora.yaml", "pyproject.toml")
     if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
         raise UsageError(
@@ -92,7 +92,6 @@ def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
 
 
 def too_many(plan: Plan, request: RunRequest) -> bool:
-    """True if this many jobs need confirmation."""
     return len(plan.jobs) > MAX_JOBS and request.max_nodes is None and not request.yes
 
 

@@ -63,8 +63,6 @@ def _drop_misplaced_style(recorded: Any, models: Mapping[str, type[OperationConf
 
 
 class _Recorded(msgspec.Struct):
-    """Recorded options of `analyze`."""
-
     unsafe_fixes: bool = False
     seed: int | None = None
     max_turns: int | None = None

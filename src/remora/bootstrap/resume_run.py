@@ -31,8 +31,8 @@ from remora.workspaces.copy.driver_choice import require_driver
 class Resumable:
     """A run to resume, or only some of its agents.
 
-    The run's project has the recorded configuration for all that decides what agents do. `models`
-    are the names of the models needed, the run's own first.
+    The run's project has the recorded configuration for everything that affects agents. `models` are the
+    names of the models needed, the run's own first.
     """
 
     run: Run
@@ -55,12 +55,11 @@ def prepare_resume(
     trusted: bool = False,
     only: frozenset[str] | None = None,
 ) -> Resumable:
-    """Return what is left of a run that belongs to this installation, or is `trusted`.
+    """Return the remaining work of a run that belongs to this installation, or is `trusted`.
 
-    Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys
-    are never read from a stream. Raises UsageError if the run is not this installation's, an agent
-    has changed, or required tests cannot run; StreamLocked if the run is running; NotFound,
-    StreamDamaged.
+    Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys are
+    never read from a stream. Raises UsageError if the run is not this installation's, an agent has
+    changed, or required tests cannot run; StreamLocked if the run is running; NotFound, StreamDamaged.
     """
     if last_event(project.trace.existing_run(run_id)) is None:
         hint = "it was killed at its start: there is nothing to resume"
@@ -126,8 +125,8 @@ async def run_remaining(
     observer: RunObserver,
     clock: Callable[[], datetime],
 ) -> None:
-    """Run the remaining jobs, or the wanted agents. Raises as `finish_run` does, and OutsideError
-    if a required hub does not run."""
+    """Run the remaining jobs, or the wanted agents. Raises as `finish_run` does, and OutsideError if a
+    required hub does not run."""
     async with wanted.run.source.opened() as facts:
         run = replace(wanted.run, facts=facts, models=models, observer=observer, clock=clock)
         await finish_run(run, only=wanted.only)

@@ -1,4 +1,4 @@
-"""The interpreter for the project's code: consent, then location."""
+"""Interpreter for the project's code: consent and location."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -41,10 +41,7 @@ def interpreter_for(invocation: Invocation, root: Path, config: Config) -> Proje
 
 
 def require_tests(python: ProjectPython | None) -> None:
-    """Raise UsageError if the interpreter cannot run tests; once before a run, not for each job.
-
-    None means that no agent needs one.
-    """
+    """Raise UsageError if the interpreter cannot run tests; None means that no agent needs one."""
     if python is None:
         return
     from remora.operations.test.runner.pytest_check import require_pytest

@@ -100,7 +100,7 @@ class _Evaluation:
             self._skipped[agent] = error.message
 
     def evaluate(self, agent: str) -> None:
-        """Fold an agent's stream in every arm; only a stream that can be read to its end counts."""
+        """Fold an agent's stream in every arm; only a completely readable stream counts."""
         if agent in self._skipped:
             return
         try:
@@ -116,7 +116,6 @@ class _Evaluation:
                 arm.tools.setdefault(tool, ToolCounts()).add(tally)
 
     def report(self) -> EvalReport:
-        """Return the report of all evaluated agents."""
         return EvalReport(
             arms=tuple(self._arms),
             streams=self._streams,

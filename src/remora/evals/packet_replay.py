@@ -55,7 +55,6 @@ class PacketReplay:
 
     @property
     def shown_history(self) -> list[Event] | None:
-        """The events that are shown instead of the packet, or None."""
         return self._history if self._renderer == HISTORY else None
 
     def packet_for_call(self, call: ToolCalled) -> FittedPacket:

@@ -45,9 +45,8 @@ def export_chunks(
 ) -> Iterator[bytes]:
     """Yield the file's bytes in memory bounded by one agent's stream (preferences: one node's).
 
-    Of a run or of everything, an agent that cannot be read is skipped and counted in `tally`;
-    of a single agent its StreamDamaged or NotFound is raised. Nothing is exported of a
-    stream with an invalid hash.
+    Of a run or of everything, unreadable agents are skipped and counted in `tally`; a single agent's
+    StreamDamaged or NotFound is raised. A stream with an invalid hash is not exported at all.
     """
     if wish.format in ("sft", "preference"):
         tally.plain = _all_plain(folder, groups)

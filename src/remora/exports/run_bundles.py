@@ -39,7 +39,6 @@ class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = True
 
     def of_agent(self, agent_id: str) -> Attempt:
-        """Return the run's attempt of an agent, without a verdict if the run has none."""
         return self.attempts.get(agent_id) or Attempt(agent_id=agent_id)
 
 

@@ -56,19 +56,17 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str:
-        """The model's name as it was recorded."""
         return str(self.start.model.get("name") or "unknown")
 
     @property
     def tools(self) -> tuple[ToolSchema, ...]:
-        """The tools that the agent could call."""
         return self.start.tools
 
 
 def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     """Check the stream's chain and read it once, in bounded memory.
 
-    Raises NotFound, StreamDamaged (also for a stream that does not begin as an agent's).
+    Raises NotFound, StreamDamaged (also if this is not an agent's stream).
     """
     # before `agent_start` a writer may have been killed within its very first line
     events = dropwhile(lambda event: event.type == Recovered.type, verified_events(path))

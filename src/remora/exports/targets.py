@@ -20,7 +20,7 @@ from remora.trace.trace_folder import TraceFolder
 def export_to_file(
     folder: TraceFolder, groups: Groups, wish: ExportOptions, path: Path
 ) -> ExportCounts:
-    """Write an export to a file that is replaced when all of it is there, mode 0600.
+    """Write an export to a file, mode 0600, which is replaced when the export is complete.
 
     Raises as `export_chunks` does, DiskError, and UsageError for a folder.
     """
@@ -31,7 +31,7 @@ def export_to_file(
 def export_to_stream(
     folder: TraceFolder, groups: Groups, wish: ExportOptions, file: BinaryIO
 ) -> ExportCounts:
-    """Write an export as it is made. Raises as `export_chunks` does."""
+    """Write an export to an open stream. Raises as `export_chunks` does."""
     tally = ExportCounts()
     file.writelines(export_chunks(folder, groups, wish, tally))
     return tally
@@ -54,10 +54,10 @@ def send_to_receiver(
 def export_inspect_logs(
     folder: TraceFolder, groups: Groups, wish: ExportOptions, path: Path, *, several: bool
 ) -> ExportCounts:
-    """Write Inspect logs: one `.eval` file, or with `several` one for each run in a folder.
+    """Write Inspect logs: one `.eval` file, or with `several` one per run in a folder.
 
-    Holds one run at a time. Raises UsageError (inspect-ai is missing, a name with another ending)
-    and as `export_chunks` does.
+    Keeps one run in memory. Raises UsageError (inspect-ai is missing, wrong suffix) and as
+    `export_chunks` does.
     """
     check_inspect()
     if not several and path.suffix != ".eval":

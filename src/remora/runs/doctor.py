@@ -1,4 +1,4 @@
-"""Machine checks: each part is tried, not only its version read."""
+"""Machine checks, which try each part instead of only reading its version."""
 
 import os
 import platform
@@ -88,8 +88,8 @@ def check_model(status: ModelStatus) -> list[Check]:
 
 
 def check_ruff_settings(root: Path) -> Check:
-    """Check that ruff accepts the project's own settings, in every folder of Python files that has
-    some."""
+    """Check that ruff accepts the project's own settings, in every folder of Python files with
+    settings."""
 
     def read() -> str:
         for folder in _with_settings(project_files(root).paths):

@@ -69,8 +69,7 @@ def sign_run_start(start: RunStart, key: bytes) -> RunStart:
 def remember_head(state: Path, run_id: str, head: Head) -> None:
     """Store the head of the last append to a run atomically.
 
-    The first one is synced: without any the run counts as foreign, while an older one only has to
-    be extended.
+    The first one is synced: without any, the run counts as foreign; an older one is only extended.
     """
     folder = state / "heads"
     try:

@@ -1,4 +1,4 @@
-"""Tool result contract: one record for every form of a script's value."""
+"""Tool result contract: one record for all forms of a script's value."""
 
 from typing import Any, Literal, TypedDict
 
@@ -14,7 +14,7 @@ Outcome = Literal["success", "error", "partial"]
 
 
 class Excerpt(TypedDict):
-    """Lines of a text, shown as they stand; `lines` are the first and the last, from 1."""
+    """Lines of a text, shown unchanged; `lines` are the first and the last, from 1."""
 
     ref: str
     path: str
@@ -23,7 +23,7 @@ class Excerpt(TypedDict):
 
 
 class CandidateAction(TypedDict):
-    """A next action that is valid now, and why it may be the right one."""
+    """A valid next action, and why it may be the right one."""
 
     tool: str
     args: dict[str, Any]
@@ -31,10 +31,10 @@ class CandidateAction(TypedDict):
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The contract. A null `summary` is for the caller's summarizer to supply.
+    """Tool result. If `summary` is None, the caller's summarizer supplies it.
 
-    Values and keys are as the script gave them: not all of them are JSON.
-    `error` is one line, set where the outcome is `error` and the tool said why.
+    Values and keys are the script's own: not all of them are JSON. `error` is one line, set if the
+    outcome is `error` and the tool gave a reason.
     """
 
     result: Any = None
@@ -52,8 +52,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 def as_result(value: Any) -> ToolResult:
     """Return the result for a script's value (`ScriptRun.value`).
 
-    A dict with `_summary` and any other value are accepted too. A violation of the contract becomes
-    the outcome `error`.
+    A dict with `_summary` and any other value are accepted too. A contract violation becomes the
+    outcome `error`.
     """
     problem = contract_problem(value)
     if problem is not None:
@@ -99,12 +99,11 @@ def _converted(value: dict[str, Any]) -> ToolResult:
 
 
 def _default_outcome(value: Any) -> Outcome:
-    """The outcome of a value that names none."""
+    """Return the outcome of a value that names none."""
     return "error" if isinstance(value, dict) and value.get("error") else "success"
 
 
 def _error_text(value: Any) -> str:
-    """Return an error value as text."""
     try:
         return str(value)
     except (ValueError, RecursionError):  # thousands of digits, or of levels

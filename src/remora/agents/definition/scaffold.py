@@ -1,4 +1,4 @@
-"""Scaffold of a new agent: a working folder, written whole or not at all."""
+"""Scaffold of a new agent: a working example, written completely or not at all."""
 
 import re
 import shutil

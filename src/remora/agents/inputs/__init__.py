@@ -1,1 +1,1 @@
-"""What an agent is told before it decides: hub facts, node versions, extensions."""
+"""Inputs of a decision: hub facts, node versions, extensions."""

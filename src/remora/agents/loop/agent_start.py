@@ -1,4 +1,4 @@
-"""The beginning of an agent: first packet and `agent_start` event."""
+"""Start of an agent: first packet and `agent_start` event."""
 
 from remora.agents.decision.query_settings import model_record
 from remora.agents.definition.agent import definition_record

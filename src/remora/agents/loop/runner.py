@@ -84,12 +84,11 @@ class AgentRunner:
 
     @property
     def context(self) -> ContextManager:
-        """Return the context, which holds the current packet."""
         return self._state.context
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Return the chat messages, for debugging; they are never sent."""
+        """Chat messages for debugging; they are never sent."""
         return self._state.messages
 
     async def run(self) -> AgentResult:
@@ -121,7 +120,6 @@ class AgentRunner:
     # --- beginning and end -----------------------------------------------------------------
 
     async def _start(self) -> None:
-        """Read the recorded events, or write the first one."""
         await run_in_thread(self._read_recorded)
         await run_in_thread(self._keep_scripts)
         if self._state.start is None:
@@ -206,7 +204,7 @@ class AgentRunner:
         return ending or ("failed", "max_turns", told)
 
     async def _turn(self, number: int) -> Ending | None:
-        """Run a turn, or what is left of it."""
+        """Run a turn, or the rest of it."""
         if self._state.turn.number != number:
             self._emit(TurnStart(), number, PacketDelta(turn=number))
         if not self._state.turn.is_decided:
@@ -340,7 +338,6 @@ class AgentRunner:
             self._emit(update, turn, pulled.delta)
 
     async def _update_candidates(self, turn: int) -> None:
-        """Run the candidates script, if the agent has one."""
         part = self.dependencies.agent.candidates
         if part is None:
             return

@@ -95,7 +95,6 @@ def _key(withheld: str) -> list[Check]:
 
 
 def _agents(root: Path, operations: Operations) -> Check:
-    """Check the agent definitions."""
     checked = check_definitions(root, operations)
     wrong = next((one for one in checked if one.error), None)
     if wrong is not None:

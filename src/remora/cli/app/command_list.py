@@ -25,7 +25,7 @@ COMMANDS = {
     "completion": ("remora.cli.app.completion:completion", "Print a shell completion script."),
     "help": ("remora.cli.app.help_command:help_", "Show the help of a command."),
 }
-"""By name: `MODULE:ATTRIBUTE`, and the line in the list."""
+"""Commands by name: `MODULE:ATTRIBUTE`, and the line in the list."""
 
 SECTIONS = {
     "Run": ("init", "analyze", "retry", "clean"),

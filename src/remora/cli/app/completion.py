@@ -30,7 +30,6 @@ class Bash(ShellComplete):
     source_template = _BASH
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the cursor, and the one to complete."""
         import os
 
         line = os.environ["COMP_WORDS"]

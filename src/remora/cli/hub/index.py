@@ -93,7 +93,6 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
 
 @contextmanager
 def spinner(options: Options, what: str) -> Iterator[None]:
-    """Show a spinner on a terminal."""
     if options.quiet or not sys.stderr.isatty():
         yield
         return

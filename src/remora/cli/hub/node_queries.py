@@ -56,13 +56,12 @@ class HubQuery:
         return self._answered(getattr(self._client, kind)(key, depth))
 
     def unknown_because(self) -> str:
-        """Return why an answer has no links, and what to do."""
         from remora.bootstrap.hub_links import why_unknown  # imports the store
 
         return why_unknown(self._places)
 
     def constructor(self, key: str) -> str | None:
-        """Return the key of the `__init__` that makes instances of a class; None without one."""
+        """Return the key of a class's `__init__`; None without one."""
         return self._runner.run(self._client.constructor(key))
 
     def search(self, query: str, limit: int) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
 
 
 def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
-    """Refuse another model; the address may differ."""
+    """Refuse another model; another address is allowed."""
     if model is None or "://" in model or not wanted.models or model in wanted.models:
         return
     raise UsageError(

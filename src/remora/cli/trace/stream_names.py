@@ -70,7 +70,7 @@ def signer_of(options: Options) -> "Signer | None":
 
 
 def _memory(options: Options, folder: TraceFolder) -> "MemoryConfig | None":
-    """Return None if the configuration is wrong: reading records never needs it."""
+    """Return None if the configuration is invalid: reading records never needs it."""
     try:
         return open_config(caller_of(options), folder.root).runner.memory
     except ConfigError as error:

@@ -33,7 +33,6 @@ class LiveDisplay(RunCounts):
         self._bar.update(self._task, total=self.jobs)
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """Advance the bar."""
         super().ended(job, result)
         self._bar.update(self._task, completed=self.done)
 

@@ -22,7 +22,6 @@ class LineProgress(RunCounts):
     """Print a line on stderr for each ended job."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """Print the job's result."""
         super().ended(job, result)
         width = len(str(self.jobs))
         node = job.node_id.removeprefix("node:")

@@ -1,4 +1,4 @@
-"""An agent's stream as a sample of an Inspect log, in the form of that log's JSON."""
+"""An agent's stream as the JSON of an Inspect log's sample."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -33,7 +33,7 @@ _REFUSED = frozenset({"rejected", "retried", "reverted"})
 
 
 def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) -> Json:
-    """The whole sample; its events and messages are in the stream's order."""
+    """Return the sample; events and messages are in the stream's order."""
     teller = _SampleBuilder(folder, survey)
     for event in read_events(folder.existing_agent(survey.agent_id)):
         teller.take(event)
@@ -68,12 +68,12 @@ def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) 
 
 
 def model_name(survey: AgentSummary) -> str:
-    """`PROVIDER/MODEL`, as Inspect names models."""
+    """Return `PROVIDER/MODEL`, as Inspect names models."""
     return f"{survey.start.model.get('provider') or 'remora'}/{survey.model}"
 
 
 def usage(input_tokens: int, output_tokens: int) -> Json:
-    """Tokens as Inspect counts them."""
+    """Return tokens as Inspect counts them."""
     return {
         "input_tokens": input_tokens,
         "output_tokens": output_tokens,
@@ -207,7 +207,7 @@ class _SampleBuilder:
 
 
 def _scores(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[str, Json]]:
-    """Yield `verified` (the checks) and `review` (a person's verdict) as far as they exist."""
+    """Yield `verified` (the checks) and `review` (a person's verdict) if they exist."""
     if survey.verified is not None:
         why = ", ".join(survey.failed_checks)
         yield "verified", {"value": _letter(right=survey.verified), "explanation": why or None}

@@ -1,12 +1,12 @@
 """An agent's stream as spans of the OpenTelemetry conventions for generative AI.
 
-    invoke_workflow remora          the run, where the run itself was asked for
+    invoke_workflow remora          the run, if the run itself was requested
     └── invoke_agent NAME           an agent
         ├── chat MODEL              a request and its answer (text_completion for a plain prompt)
-        └── execute_tool TOOL       a call, and what came of it
+        └── execute_tool TOOL       a call and its result
 
-A run is one trace. Every id is derived from the names and numbers in the streams, so the same
-stream gives the same spans, whenever and wherever it is exported.
+A run is one trace. Every ID is derived from names and numbers in the streams, so repeated exports
+give the same spans.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,10 +42,10 @@ from remora.trace.trace_folder import TraceFolder
 def agent_spans(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str = ""
 ) -> Iterator[Span]:
-    """The spans of an agent's requests and calls in order, then its own.
+    """Yield the spans of an agent's requests and calls in order, then its own.
 
-    With `content` they hold prompts, answers, arguments and outputs, which the conventions leave
-    to the user's choice. `parent` is the run's span.
+    With `content` they include prompts, answers, arguments and outputs, which the conventions make
+    opt-in. `parent` is the run's span.
     """
     reader = _SpanBuilder(folder.blobs, survey, content=content)
     for event in read_events(folder.existing_agent(survey.agent_id)):
@@ -67,7 +67,7 @@ def agent_spans(
 
 
 def run_span(group: RunBundle, ended: str) -> Span:
-    """The run's own span, from its first event to `ended`."""
+    """Return the run's own span, from its first event to `ended`."""
     return Span(
         run_id=group.run_id,
         span_id=run_span_id(group.run_id),
@@ -86,12 +86,11 @@ def run_span(group: RunBundle, ended: str) -> Span:
 
 
 def run_span_id(run_id: str) -> str:
-    """The id of a run's own span."""
     return span_id(run_id, "", "run")
 
 
 class _SpanBuilder:
-    """Pairs requests with answers and calls with results, as they come."""
+    """Pairs requests with answers and calls with results."""
 
     def __init__(self, blobs: ObjectStore, survey: AgentSummary, *, content: bool) -> None:
         self._blobs = blobs
@@ -104,7 +103,7 @@ class _SpanBuilder:
         self.errors: list[dict[str, Any]] = []
 
     def take(self, event: Event) -> Iterator[Span]:
-        """The span that this event ends, if any."""
+        """Return the span that this event ends, if any."""
         if event.type == ModelRequest.type:
             yield from self.unfinished()
             self._request = event

@@ -1,8 +1,7 @@
-"""What a span says, in the words of the OpenTelemetry conventions for generative AI.
+"""Span attributes by the OpenTelemetry conventions for generative AI.
 
-Their text is that of `open-telemetry/semantic-conventions-genai` in 2026, where everything has the
-status "development". What they have no word for stands under `remora.`. Values that are null are
-left out.
+The conventions are those of `open-telemetry/semantic-conventions-genai` in 2026, all with the status
+"development". Attributes that they lack begin with `remora.`. Null values are left out.
 """
 
 from collections.abc import Mapping
@@ -14,16 +13,16 @@ from remora.exports.training.sft_rows import declaration, json_text
 
 Attributes = dict[str, Any]
 PROVIDER = "remora"
-"""`gen_ai.provider.name` where the model is the embedded one, or another of no known provider."""
+"""`gen_ai.provider.name` of the embedded model, and of a model of no known provider."""
 
 
 def provider(survey: AgentSummary) -> str:
-    """`openai` for a server that speaks its protocol, `remora` for the embedded model."""
+    """Return `openai` for a server with its protocol, `remora` for the embedded model."""
     return "openai" if survey.start.model.get("provider") == "openai" else PROVIDER
 
 
 def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -> Attributes:
-    """Of an agent: who acted with which model, and how it ended."""
+    """Return an agent's attributes: name, model, and how it ended."""
     packet = survey.start.packet
     told = {
         "gen_ai.operation.name": "invoke_agent",
@@ -56,7 +55,7 @@ def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -
 
 
 def decoding_attributes(decoding: Any) -> Attributes:
-    """Of a request: how the answer was to be made."""
+    """Return a request's decoding attributes."""
     settings = decoding if isinstance(decoding, dict) else {}
     return {
         "gen_ai.request.max_tokens": settings.get("max_tokens"),
@@ -68,7 +67,7 @@ def decoding_attributes(decoding: Any) -> Attributes:
 
 
 def usage_attributes(answer: Mapping[str, Any]) -> Attributes:
-    """Of an answer: its tokens, and why it ended."""
+    """Return an answer's tokens, and why it ended."""
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     reason = answer.get("finish_reason")
@@ -85,7 +84,7 @@ def usage_attributes(answer: Mapping[str, Any]) -> Attributes:
 
 
 def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | None) -> Attributes:
-    """Prompts and answers as the conventions' JSON, which stands as text in a span."""
+    """Return prompts and answers as the conventions' JSON, which is text in a span."""
     messages = request.get("messages")
     if messages is None:
         messages = [{"role": "user", "content": request.get("prompt")}]
@@ -107,7 +106,7 @@ def _message(message: Mapping[str, Any]) -> Attributes:
 
 
 def tool_call_attributes(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> Attributes:
-    """Of a call: its arguments and what the tool gave, as JSON text."""
+    """Return a call's arguments and result as JSON text."""
     told = {"gen_ai.tool.call.arguments": json_text(call.get("args"))}
     if result is not None:
         told["gen_ai.tool.call.result"] = json_text(result.get("raw_output"))
@@ -115,7 +114,7 @@ def tool_call_attributes(call: Mapping[str, Any], result: Mapping[str, Any] | No
 
 
 def tool_error(result: Mapping[str, Any] | None, *, content: bool) -> tuple[str, str] | None:
-    """Class and message of what went wrong, None where nothing did."""
+    """Return class and message of an error; None without one."""
     if result is None:
         return "interrupted", "no result was recorded"
     if result.get("outcome") != "error":

@@ -1,4 +1,4 @@
-"""Spans in the two forms of OTLP: requests as JSON, and the same as protobuf's bytes."""
+"""OTLP requests as JSON and as protobuf."""
 
 import struct
 from collections.abc import Iterable, Iterator
@@ -9,8 +9,8 @@ from remora.exports.otel.span import Span, span_json
 
 _MOST = 512
 _LARGEST = 2**21
-"""Spans of one request, and characters of their texts, which receivers limit too; a single span is
-sent whatever its size."""
+"""Maximum spans of a request, and characters of their texts, which receivers limit too; a single span
+is sent whatever its size."""
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
 # name of a field in JSON → its number and kind, as opentelemetry-proto 1.x declares them;
@@ -55,7 +55,8 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, str]]] = {
 
 
 def request_documents(spans: Iterable[Span], version: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """`ExportTraceServiceRequest`s in JSON's form, of at most 512 spans each, and how many."""
+    """Yield `ExportTraceServiceRequest`s as JSON, with at most 512 spans each, and their span
+    counts."""
     for batch in _batches(spans):
         resource = {"service.name": "remora", "service.version": version}
         scope = {"name": "remora.trace", "version": version}
@@ -85,14 +86,13 @@ def _batches(spans: Iterable[Span]) -> Iterator[list[dict[str, Any]]]:
 
 
 def protobuf(document: dict[str, Any]) -> bytes:
-    """A request in protobuf's form."""
     return _message("Request", document)
 
 
 def rejected_spans(answer: bytes) -> int:
-    """How many spans a receiver says it refused (`partial_success`), from its protobuf answer.
+    """Return how many spans a receiver refused (`partial_success`), from its protobuf answer.
 
-    Raises ValueError for what is no such answer.
+    Raises ValueError for an invalid answer.
     """
     for number, value in _fields(answer):
         if number == 1 and isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""Attributes in OTLP's JSON: `{"key", "value": {"stringValue" …}}`, what is null left out."""
+"""Attributes in OTLP's JSON: `{"key", "value": {"stringValue" …}}`."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -8,12 +8,12 @@ _INT64 = 2**63
 
 
 def otlp_attributes(told: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One entry for each value that is not null, in order."""
+    """Return an entry for each value that is not null, in order."""
     return [{"key": key, "value": any_value(v)} for key, v in told.items() if v is not None]
 
 
 def any_value(value: Any) -> dict[str, Any]:
-    """A string, boolean, number or list of these; anything else by its `str`."""
+    """Return a string, boolean, number or list of these; anything else as its `str`."""
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and -_INT64 <= value < _INT64:

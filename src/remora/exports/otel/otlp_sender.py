@@ -18,7 +18,7 @@ _TIMEOUT_S = 30.0
 
 
 def traces_url(endpoint: str) -> str:
-    """The address that takes spans: `/v1/traces` is added to one that does not end in it.
+    """Return the address for spans; `/v1/traces` is added if it is missing.
 
     Raises UsageError if it is not an http(s) address or contains a password.
     """
@@ -44,7 +44,7 @@ def traces_url(endpoint: str) -> str:
 
 
 def headers_from(text: str) -> dict[str, str]:
-    """Headers as `OTEL_EXPORTER_OTLP_HEADERS` holds them: `name=value,name=value`, `%XX` decoded."""
+    """Parse headers as in `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, `%XX` decoded."""
     pairs = (each.partition("=") for each in text.split(",") if "=" in each)
     return {unquote(name.strip()): unquote(value.strip()) for name, _, value in pairs}
 
@@ -52,10 +52,10 @@ def headers_from(text: str) -> dict[str, str]:
 def send_spans(
     documents: Iterable[tuple[dict[str, Any], int]], endpoint: str, headers: Mapping[str, str]
 ) -> Iterator[int]:
-    """Post each request; yields how many spans the receiver took of it.
+    """Post each request; yield how many of its spans the receiver accepted.
 
-    A receiver that is busy (429, 502, 503, 504) or unreachable is tried up to four times.
-    Raises OutsideError if it refuses any of them.
+    Tries up to four times if the receiver is busy (429, 502, 503, 504) or unreachable. Raises
+    OutsideError if it refuses any spans.
     """
     import httpx2
 

@@ -1,4 +1,4 @@
-"""A span: its ids, made from the stream's own names and numbers, and its form in OTLP's JSON."""
+"""Spans: IDs derived from names and numbers in the stream, and OTLP's JSON."""
 
 from datetime import datetime
 from hashlib import sha256
@@ -13,9 +13,9 @@ _ERROR = 2
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """A span of a run's trace. Times are as streams have them (RFC 3339).
+    """A span of a run's trace; times are RFC 3339, as in streams.
 
-    `error` is a class of error and a message; `events` are in OTLP's JSON already.
+    `error` is an error class and message; `events` are in OTLP's JSON.
     """
 
     run_id: str
@@ -31,17 +31,16 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trace_id(run_id: str) -> str:
-    """32 hex digits: a run's trace."""
+    """Return 32 hex digits: the trace of a run."""
     return sha256(f"remora trace {run_id}".encode()).hexdigest()[:32]
 
 
 def span_id(run_id: str, agent_id: str, place: str | int) -> str:
-    """16 hex digits: the span of an event (its `seq`), of an `agent` or of the `run`."""
+    """Return 16 hex digits: the span of an event (its `seq`), an `agent` or the `run`."""
     return sha256(f"remora span {run_id} {agent_id} {place}".encode()).hexdigest()[:16]
 
 
 def span_json(span: Span) -> dict[str, Any]:
-    """The span as OTLP's JSON has it."""
     began, ended = nanoseconds(span.began), nanoseconds(span.ended)
     told, status = span.told, {}
     if span.error is not None:
@@ -63,7 +62,7 @@ def span_json(span: Span) -> dict[str, Any]:
 
 
 def nanoseconds(timestamp: str) -> str:
-    """Since 1970, in OTLP's spelling; 0 for what is no time."""
+    """Return nanoseconds since 1970 as text; 0 for an invalid time."""
     try:
         when = msgspec.convert(timestamp, datetime)
     except msgspec.ValidationError:

@@ -1,15 +1,15 @@
 """Preference pairs: two answers to one packet of which a person or the model preferred one.
 
-Three sources, told in each row:
+Each row names one of three sources:
 
-- `verdict`: attempts of one node answered the same prompt differently; a person accepted what one
-  led to and turned down what the other led to.
-- `retry`: the same, but the attempt that was accepted had also been told the person's feedback;
-  `prompt` is what both saw but for it, `chosen_prompt` what the accepted one saw.
+- `verdict`: attempts of one node answered the same prompt differently; a person accepted the result
+  of one and rejected that of the other.
+- `retry`: the same, but the accepted attempt also had the person's feedback; `prompt` is what both
+  saw without it, `chosen_prompt` what the accepted one saw.
 - `scores`: the model ranked candidates and its choice counted; best against second best, `margin`
-  nat apart. The preference is the model's, and no person turned down what it led to.
+  nat apart. This is the model's preference: no person rejected the second.
 
-Nothing else is a preference: an answer that failed is only that.
+An answer that failed is not a preference.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ REFUSED_VERDICTS = frozenset({"rejected", "retried"})
 
 
 class _AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer, and the attempt that it belongs to."""
+    """An answer and its attempt."""
 
     one: ModelDecision
     survey: AgentSummary
@@ -51,7 +51,7 @@ class _AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
 def score_rows(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
 ) -> Iterator[Row]:
-    """A pair for each ranked decision in which the model's choice counted."""
+    """Yield a pair for each ranked decision in which the model's choice counted."""
     if attempt.verdict in REFUSED_VERDICTS:
         return
     for one in answered_decisions(folder, survey, tally):
@@ -75,10 +75,10 @@ def score_rows(
 
 
 def verdict_rows(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[Row]:
-    """Pairs of answers from an accepted and a turned-down attempt of one node of a run.
+    """Yield pairs of answers from an accepted and a rejected attempt of one node of a run.
 
-    Holds the questions of one node's attempts at a time. Where a single agent was asked for, only
-    its own pairs. An attempt that cannot be read is counted as damaged.
+    Keeps the requests of one node in memory. If a single agent was requested, only its own pairs. An
+    unreadable attempt is counted as damaged.
     """
     jobs: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in group.attempts.values():
@@ -96,7 +96,7 @@ def verdict_rows(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> 
 def _sides(
     folder: TraceFolder, attempts: Sequence[Attempt], tally: ExportCounts
 ) -> list[_AnswerSide]:
-    """Every answer of these attempts that led to a call."""
+    """Return every answer of these attempts that led to a call."""
     found: list[_AnswerSide] = []
     for attempt in attempts:
         try:
@@ -130,7 +130,7 @@ def _pairs(
 
 
 def _situation_hash(shown: DecisionPacket) -> str:
-    """What was decided on, whoever asked: without names of agents, and without feedback."""
+    """Hash what was decided on, without names of agents and without feedback."""
     knowledge = {key: fact for key, fact in shown.knowledge.items() if key not in PINNED}
     bare = msgspec.structs.replace(
         shown, agent_id="", run_id="", hub_freshness={}, knowledge=knowledge
@@ -169,7 +169,7 @@ def _prompt(one: ModelDecision) -> Any:
 
 
 def _answer(one: ModelDecision) -> Any:
-    """What led to the call: where candidates were ranked, the label of the one that was taken."""
+    """Return the answer that led to the call; of ranked candidates, the label of the chosen one."""
     label = taken_label(one)
     said = answer_message(one) if label is None else _message(label)
     return said["content"] if one.request.messages is None else [said]
@@ -180,7 +180,7 @@ def _message(text: str) -> Row:
 
 
 def _ranked(one: ModelDecision) -> tuple[Row, Row] | None:
-    """The candidate that the model chose and its second best, where the choice counted."""
+    """Return the model's choice and its second best, if the choice counted."""
     if one.call is None or one.call.decided_by != "model":
         return None
     scored = [each for each in candidates(one) if each["score"] is not None]

@@ -33,7 +33,7 @@ def tree_without_docstring(path: str, content: bytes, key: str) -> TreeAndCommen
 
 
 def _hash_without_docstring(source: Source, holder: ast.AST) -> str:
-    """Return a hash of the tree without that docstring. Changes the tree."""
+    """Hash the tree without that docstring. Changes the tree."""
     body = holder.body  # type: ignore[attr-defined]
     if docstring_text(body) is not None:
         del body[0]

@@ -25,7 +25,7 @@ _LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNOREC
 
 
 class ParameterText(msgspec.Struct, frozen=True):
-    """A description of a parameter in some docstring; `owner` is the class around it."""
+    """A parameter's description in a docstring; `owner` is the enclosing class."""
 
     name: str
     text: str
@@ -33,8 +33,8 @@ class ParameterText(msgspec.Struct, frozen=True):
 
 
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts of one file: parameter descriptions, method summaries by class, the functions that raise
-    each exception, base classes, and constants passed by calls."""
+    """Parameter descriptions, method summaries by class, functions that raise each exception, base
+    classes, and constants passed by calls, all of one file."""
 
     parameters: tuple[ParameterText, ...] = ()
     methods: Mapping[tuple[str, str], str] = {}
@@ -43,7 +43,6 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     constants: Mapping[tuple[str, str], tuple[str, ...]] = {}
 
     def bases_of(self, owner: str) -> list[str]:
-        """Return the base classes of the class with this name."""
         return [base for base, below in self.subclasses.items() if owner in below]
 
 
@@ -60,7 +59,6 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def collect_texts(source: Source) -> FileTexts:
-    """Return all texts of a file."""
     parameters: list[ParameterText] = []
     methods: dict[tuple[str, str], str] = {}
     raisers: dict[str, list[str]] = {}

@@ -153,7 +153,7 @@ def _quote_code(value: Any, tick: str) -> Any:
 
 
 def _are_similar(old: str, new: str) -> bool:
-    """True if the names share a word or are nearly equal: the parameter may have been renamed."""
+    """True if the names share a word or are nearly equal, which suggests a rename."""
     shared = {*_WORD.findall(old.lower())} & {*_WORD.findall(new.lower())}
     return bool(shared) or SequenceMatcher(None, old, new).ratio() >= _MIN_SIMILARITY
 
@@ -164,7 +164,6 @@ def _summary_width(found: DocumentedNode, manner: DocstringFormat) -> int:
 
 
 def _differences(found: DocumentedNode) -> Iterator[str]:
-    """Yield the differences between the docstring and the code."""
     other = found.differences
     yield from (
         f"parameter {name} is documented but no longer exists"
@@ -232,7 +231,6 @@ _FileSummary = tuple[FileTexts, StyleCounts]
 
 
 def _sibling_files(place: ToolTree, path: str) -> list[_FileSummary]:
-    """Return the texts of other files in the same folder."""
     folder = path.rpartition("/")[0]
     pattern = f"{folder}/*.py" if folder else "*.py"
     others = [each for each in place.files.glob(pattern) if each != path][:_MAX_SIBLINGS]

@@ -65,7 +65,6 @@ def _parameters(args: ast.arguments) -> Iterator[Parameter]:
 
 
 def _names(args: ast.arguments) -> list[str]:
-    """Return all parameter names."""
     given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     return [each.arg for each in given if each is not None]
 

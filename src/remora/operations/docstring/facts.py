@@ -1,6 +1,6 @@
 """First lines and descriptions that state facts of the code.
 
-No first line is made from the words of a name: it would add nothing.
+No first line is made from the words of a name, which would add nothing.
 """
 
 import ast
@@ -49,7 +49,7 @@ def inherits_docstring(node: DefinitionNode | ast.Module, evidence: RelatedTexts
 def describe_parts(
     node: DefinitionNode | ast.Module, source: Source, made_of: Describable, evidence: RelatedTexts
 ) -> DocstringTexts:
-    """Return a text for every part of which something can be said."""
+    """Return a text for every part that has one."""
     if isinstance(node, ast.Module):
         return DocstringTexts()
     function = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
@@ -70,7 +70,6 @@ def describe_parts(
 
 
 def as_sentence(text: str) -> str:
-    """Return the text with a capital first letter and a full stop."""
     text = text.strip()
     if not text:
         return ""
@@ -233,7 +232,6 @@ def _called(parameter: Parameter, node: FunctionNode) -> str:
 
 
 def _examples(parameter: Parameter, node: FunctionNode, evidence: RelatedTexts) -> str:
-    """Return constants that calls pass for the parameter."""
     places = (evidence.own, *evidence.callers)
     key = (node.name, parameter.name)
     found = dict.fromkeys(text for each in places for text in each.constants.get(key, ()))
@@ -242,7 +240,6 @@ def _examples(parameter: Parameter, node: FunctionNode, evidence: RelatedTexts) 
 
 
 def _noted(attribute: Parameter, node: DefinitionNode, source: Source) -> str:
-    """Return the comment on an attribute's line."""
     for each in node.body:
         if isinstance(each, ast.AnnAssign) and getattr(each.target, "id", "") == attribute.name:
             line = source.line(each.end_lineno or each.lineno)[each.end_col_offset or 0 :]
@@ -253,7 +250,7 @@ def _noted(attribute: Parameter, node: DefinitionNode, source: Source) -> str:
 
 
 def _outcome(node: FunctionNode, made_of: Describable) -> str:
-    """Return a description of the returned value without a full stop; empty if there is none."""
+    """Return a description of the returned value without a full stop; may be empty."""
     if made_of.outcome != "returns":
         return ""
     known = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
@@ -286,7 +283,7 @@ def _computed(value: ast.expr, node: FunctionNode, known: Collection[str]) -> st
 
 
 def _quoted_code(value: ast.expr, node: FunctionNode, known: Collection[str]) -> str:
-    """Return the expression itself, of a typed function that does nothing else."""
+    """Return the expression itself if it is the whole body of a typed function."""
     alone = len([each for each in node.body if not isinstance(each, ast.Expr)]) == 1
     telling = isinstance(value, ast.Call | ast.Subscript | ast.BinOp | ast.IfExp)
     typed = node.returns is not None  # without a type NumPy's style would show it as one

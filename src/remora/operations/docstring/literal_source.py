@@ -61,7 +61,6 @@ def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) 
 
 
 def updated_literal(found: DocstringLiteral, inner: Sequence[str]) -> str:
-    """Return the literal with other lines; several lines need triple quotes."""
     quotes = found.quotes if len(found.quotes) == 3 or len(inner) == 1 else found.quotes * 3
     text = "\n".join(inner)
     return f"{found.prefix}{quotes}{text}{quotes}"

@@ -1,4 +1,4 @@
-"""The docstring of one node, written or mended; nothing else of the file changes."""
+"""Docstring writer: writes or updates the docstring of one node and changes nothing else."""
 
 import ast
 from functools import lru_cache
@@ -30,7 +30,7 @@ from remora.operations.docstring.update import mended
 
 
 class DocumentedNode(NamedTuple):
-    """A node in its file; `node` has no docstring where `text` is null."""
+    """A node in its file; `text` is None if it has no docstring."""
 
     path: str
     qualname: str
@@ -42,7 +42,7 @@ class DocumentedNode(NamedTuple):
 
     @property
     def differences(self) -> DocstringDrift:
-        """Where its docstring is outdated; nothing for a module."""
+        """Differences between docstring and code; none for a module."""
         if self.text is None or isinstance(self.node, ast.Module):
             return DocstringDrift()
         return find_drift(self.node, self.text)
@@ -50,7 +50,7 @@ class DocumentedNode(NamedTuple):
 
 @lru_cache(maxsize=8)  # each turn asks of the same file; nobody changes its tree
 def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
-    """The node of a file. Raises HostError."""
+    """Return the node of a file. Raises HostError."""
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         raise HostError(f"{path}: {source.detail}")
@@ -72,10 +72,9 @@ def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
 
 
 def write(found: DocumentedNode, texts: DocstringTexts, manner: DocstringFormat) -> bytes:
-    """The file's bytes with a docstring for a node that has none, or an outdated one mended.
+    """Return the file's bytes with a new or updated docstring.
 
-    Raises HostError if that would not leave a docstring that is right, and everything else as
-    it was.
+    Raises HostError unless the docstring is then correct and the rest of the file unchanged.
     """
     made_of = describable_parts(found.node)
     if found.text is None:
@@ -123,9 +122,9 @@ def _mended(
 
 
 def undescribed_parts(found: DocumentedNode, texts: DocstringTexts) -> list[str]:
-    """Parts that an outdated docstring must get, and that would stand there without a word:
-    `parameters.NAME`, `raises.NAME`. A name with its type is enough in NumPy's style, as is the
-    name of an exception but in Google's."""
+    """Return parts that an outdated docstring must get but that would have no description:
+    `parameters.NAME`, `raises.NAME`. In NumPy style a name with its type is enough; an exception needs
+    a description only in Google style."""
     style = parse_docstring(found.text or "").style
     named = {each.name: each for each in describable_parts(found.node).parameters}
     known = {*texts.parameters, *texts.renames.values()}

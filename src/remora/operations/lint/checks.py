@@ -1,4 +1,4 @@
-"""The check that a lint change set removes findings."""
+"""Check that a lint change set removes findings."""
 
 import re
 from typing import Any

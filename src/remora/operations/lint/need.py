@@ -1,4 +1,4 @@
-"""Which nodes have lint findings: one ruff run over all planned files."""
+"""Lint findings by node: one ruff run over all planned files."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -31,8 +31,8 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     twice in different circumstances, and once with each mutant. `cases` are the calls that
     together kill most mutants: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of
     `all_lines`, and the same in `of_values` for cases that do not raise, in `of_property` for
-    the property (without lines). `holds` is a property tested with Hypothesis, if the project's
-    environment has it; it kills `holds_killed` mutants. `prefer_holds`: no fewer than the cases do.
+    the property (without lines). `holds` is a property tested with Hypothesis, if installed in the
+    project's environment; it kills `holds_killed` mutants. `prefer_holds`: no fewer than the cases.
     `state` is `open`, or `unfit` with a `reason`.
     """
     subject = target_at(place, path, node)
@@ -80,7 +80,6 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 def _case_worth(
     subject: TargetFunction, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
 ) -> dict[str, int]:
-    """Return the killed mutants and executed lines of a test of these cases."""
     return {
         "killed": len(_killed_mutants(cases, killed)),
         "mutants": faults,
@@ -93,7 +92,6 @@ def _property_worth(killed: int, faults: int) -> dict[str, int]:
 
 
 def _killed_mutants(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> frozenset[int]:
-    """Return the mutants that any of the cases kills."""
     return frozenset[int]().union(*(killed[case.call] for case in cases))
 
 
@@ -103,7 +101,8 @@ def _is_intended_use(subject: TargetFunction, case: Case) -> bool:
 
 
 class _Ranking(NamedTuple):
-    """The best cases and property, the mutants that they kill, and why the cases are not worth a test."""
+    """The best cases and property, the mutants they kill, and why the cases are not worth a
+    test."""
 
     chosen: list[Case]
     by_call: Mapping[str, frozenset[int]]
@@ -141,7 +140,7 @@ def _unfit(reason: str, **more: int) -> dict[str, Any]:
 
 
 def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
-    """Return the number of executed lines of the function, and of all its lines."""
+    """Return the number of executed lines, and of all lines."""
     body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
     body -= {subject.function.lineno}
     said = subject.function.body[0]

@@ -1,4 +1,4 @@
-"""The function under test, and project files that show how tests are written."""
+"""The function under test, and project files that call or test it."""
 
 import ast
 
@@ -23,7 +23,6 @@ def target_at(place: ToolTree, path: str, node: str) -> TargetFunction | str:
 
 
 def test_files(place: ToolTree) -> dict[str, str]:
-    """Return the texts of the project's test files."""
     paths = [path for path in place.files.glob("**/*.py", look=place.left) if is_test_file(path)]
     found: dict[str, str] = {}
     for path in paths[:_MOST_FILES]:

@@ -18,8 +18,8 @@ _ENVIRONMENT_NAMES = frozenset(
 
 
 class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
-    """A function or method. `import_root` is the folder that `module` is imported from; `name` is what
-    a test imports; `owner` is the class that must be instantiated."""
+    """A function or method. `module` is imported from `import_root`; a test imports `name`; `owner` is
+    the class to instantiate."""
 
     path: str
     qualname: str
@@ -32,7 +32,6 @@ class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def parameters(self) -> ast.arguments:
-        """The function's parameters."""
         return self.function.args
 
     @property
@@ -79,7 +78,6 @@ def import_name(path: str, exists: Callable[[str], bool]) -> tuple[str, str]:
 
 
 def class_named(tree: ast.Module, name: str) -> ast.ClassDef | None:
-    """Return a top-level class."""
     return next(
         (one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name), None
     )

@@ -66,7 +66,8 @@ def _is_test_of_module(path: str, stem: str) -> bool:
 def _new_path(
     subject: TargetFunction, stem: str, tests: Mapping[str, str], exists: Callable[[str], bool]
 ) -> str:
-    """Return a path beside most other tests, or in the folder that mirrors the module's."""
+    """Return a path in the folder of most other tests, or in the folder that mirrors the
+    module's."""
     folders = Counter(path.rpartition("/")[0] for path in tests)
     near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
     pool = {folder: folders[folder] for folder in near or folders}
@@ -131,6 +132,6 @@ def _tests_are_typed(around: Mapping[str, str]) -> bool:
 
 
 def test_name(qualname: str) -> str:
-    """`test_load` of `load`, `test_shop_cart_add` of `ShopCart.add`."""
+    """`test_load` for `load`, `test_shop_cart_add` for `ShopCart.add`."""
     words = [_CAMEL.sub("_", part).lower() for part in qualname.split(".")]
     return f"test_{'_'.join(word.strip('_') for word in words)}"

@@ -1,4 +1,4 @@
-"""Functions that a test can be written for, by their definition alone."""
+"""Functions that a test can be written for, judged by their definition alone."""
 
 import ast
 

@@ -108,7 +108,7 @@ def _written(
 
 
 def _text_of(place: ToolTree, home: InsertLocation) -> Text:
-    """The file as it is; empty where it is to be made."""
+    """Return the file's text; empty if it does not exist yet."""
     text = decode(home.path, place.read(home.path) if home.exists else b"")
     if "\r" in text.body:
         raise HostError(f"{home.path}: its lines end with carriage returns")
@@ -116,8 +116,8 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
 
 
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
-    """The file as the project's lint rules would have its imports. Raises HostError for other new
-    findings."""
+    """Return the file with imports sorted as the project's lint rules require. Raises HostError for
+    other new findings."""
     found = check_text(place, home.path, place.read(home.path)) if home.exists else []
     extra = new_findings(found, check_text(place, home.path, content))
     if extra and all(str(each["code"]).startswith("I0") for each in extra):
@@ -129,11 +129,11 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
 
 
 def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:
-    """Run tests by pytest's ids, isolated and with no effect on the tree: `passed`, a `problem`, and of
-    each test `outcome`, `message` and whole `seconds`.
+    """Run tests by pytest ids, isolated and without effect on the tree: `passed`, a `problem`, and for each
+    test `outcome`, `message` and whole `seconds`.
 
-    With `path` and `node` also twice, and with every mutant of that function: `killed` of `mutants`,
-    and which `survived`.
+    With `path` and `node`, the tests also run twice and with every mutant of that function: `killed` of
+    `mutants`, and which `survived`.
     """
     _check_ids(place, ids)
     if node:
@@ -153,7 +153,7 @@ def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -
 
 
 def coverage_of(place: ToolTree, ids: list[str], path: str) -> list[int]:
-    """Lines of the file `path` that are run by tests."""
+    """Return the lines of the file `path` that tests execute."""
     _check_ids(place, ids)
     lines = run_tests_once(place, path, [""], ids).get("lines")
     return [number for number in lines if isinstance(number, int)] if lines else []
@@ -169,7 +169,7 @@ def _check_ids(place: ToolTree, ids: list[str]) -> None:
 
 
 def _told(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Whole seconds: what a clock says beside that is not the same twice."""
+    """Return results with whole seconds, so that repeated runs are equal."""
     return {
         name: {
             "outcome": str(test.get("outcome")),
@@ -181,7 +181,7 @@ def _told(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str]:
-    """By name, where a test imports it from: what the module itself defines."""
+    """Return the modules that a test imports the module's own names from, by name."""
     return {
         one.name: home.imports_from
         for one in subject.source.tree.body
@@ -190,6 +190,6 @@ def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str
 
 
 def _raised(cases: list[Case]) -> dict[str, str]:
-    """The same of exceptions that are no built-in ones."""
+    """Return the same for exceptions that are not built in."""
     raised = {case.raises: case.origin for case in cases if case.raises}
     return {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}

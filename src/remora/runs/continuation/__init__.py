@@ -1,1 +1,1 @@
-"""Runs and agents that go on: resume, retry, fork."""
+"""Continuation of runs and agents: resume, retry, fork."""

@@ -1,4 +1,4 @@
-"""How a run's configuration applies to one agent: its model query, its turns, its options."""
+"""Settings of one agent from the run's configuration: model query, turns, script options."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from remora.models.protocol import Model
 from remora.runs.planning.run_request import RunRequest
 
 EMBEDDED_LIMIT = 600
-"""Tokens of a whole request to the embedded model, which reads them in about two seconds."""
+"""Tokens of a whole request to the embedded model, about two seconds of reading."""
 
 
 def query_settings_for(

@@ -26,8 +26,7 @@ class LocalEngine:
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
         """Run all jobs.
 
-        An exception that is no RemoraError or OSError stops only its job; it is raised when the
-        others are done.
+        An exception other than RemoraError and OSError stops only its job and is raised at the end.
         """
         waiting = iter(jobs)
         broken: list[Exception] = []

@@ -1,4 +1,4 @@
-"""A run: its parts, the files its agents start from, and its observer."""
+"""A run's parts, the files its agents start from, and its observer."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -66,9 +66,9 @@ class FactSource(Protocol):
 class Run:
     """A planned or resumed run.
 
-    `settings` is the configuration that its stream records. `base` is what a new run starts from.
-    `python` runs the project's code, if an agent needs that. `models` holds the connected models by
-    the names that agents ask for, `default_model` the name for all other agents.
+    `settings` is the configuration that its stream records. `base` is the start of a new run. `python`
+    runs the project's code, if an agent needs that. `models` holds the connected models by the names that
+    agents ask for, `default_model` the name for all other agents.
     """
 
     run_id: str
@@ -89,12 +89,11 @@ class Run:
 
     @property
     def engine(self) -> Engine:
-        """The engine that spreads the jobs."""
         concurrency = self.request.concurrency or self.project.config.model.max_concurrency
         return LocalEngine(concurrency)
 
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
-        """Return the model of an agent; of one that was asked before, by its recorded name."""
+        """Return the model of an agent; of a resumed one by its recorded name."""
         return self.models[recorded or agent.definition.model or self.default_model]
 
     def close(self) -> None:

@@ -155,7 +155,6 @@ class _FilePlanner:
         return _Part(jobs, len(chosen), skipped, found)
 
     def _amount(self, agent: Agent, module: Module, node: Node, scripts: NeedScripts) -> int:
-        """Return how much work the node needs from the agent."""
         needs, types = agent.definition.needs, agent.definition.node_types
         if node.skip or node.node_type not in types:
             return 0

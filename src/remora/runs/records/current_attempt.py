@@ -24,7 +24,6 @@ class CurrentAttempts:
         self._starts: dict[tuple[str, str], dict[int, JobStart]] = {}
 
     def add(self, data: Payload | None) -> None:
-        """Add an event's payload."""
         if isinstance(data, JobStart):
             self._starts.setdefault((data.operation, data.node_id), {})[data.attempt] = data
         elif isinstance(data, JobEnd):

@@ -1,7 +1,7 @@
-"""Findings of nodes by code, as streams record them: fixed and left.
+"""Findings of nodes by code, as streams record them: fixed and remaining.
 
-A linter's code is one word. The code of any other finding is `missing THING` or `outdated THING`,
-such as `missing docstring`; what fixes it is called `THING added` or `THING updated`.
+A linter's code is one word. Any other code is `missing THING` or `outdated THING`, such as `missing
+docstring`; its fix is displayed as `THING added` or `THING updated`.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ def is_lint_code(code: str) -> bool:
 
 
 def known_findings(event: Event) -> dict[str, int] | None:
-    """Return the findings of the node that a tool's result adds to the packet; None for other
+    """Return the node's findings that a tool's result adds to the packet; None for other
     results."""
     return _known_counts(event, "findings")
 
@@ -44,9 +44,10 @@ def fixed(before: Codes, after: Codes) -> dict[str, int]:
 
 
 def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
-    """Return the findings that a job's change set fixes, and those left.
+    """Return the findings that a job's change set fixes, and those left; None if findings are
+    unknown.
 
-    Only a verified change set fixes anything. None if nothing is known of findings.
+    Only a verified change set fixes anything.
     """
     found = job["findings"]
     if found is None:

@@ -170,7 +170,6 @@ class _JobFold:
             self._worth = known_worth(event) or self._worth
 
     def _hear(self, event: Event) -> None:
-        """Record the newest facts of the node."""
         delta = event.packet_delta
         if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
             self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)

@@ -26,7 +26,7 @@ class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def packet_changes(before: DecisionPacket, after: DecisionPacket) -> list[PacketChange]:
-    """Return the differences in the packet's order; none if and only if the two are equal as JSON.
+    """Return the differences in the packet's order; empty only if both are equal as JSON.
 
     `knowledge` is compared by key, lists by their items, `excerpt` and everything else whole.
     """

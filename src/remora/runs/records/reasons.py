@@ -1,4 +1,4 @@
-"""Reasons for `no_change`, in the words of the agent's scripts."""
+"""Reasons for `no_change`, from the agent's scripts."""
 
 from msgspec import UNSET
 
@@ -16,7 +16,6 @@ class NoChangeReason:
         self._found = ""
 
     def add(self, event: Event) -> None:
-        """Add an event."""
         delta = event.packet_delta
         if delta is None:
             return
@@ -29,9 +28,9 @@ class NoChangeReason:
             self._found = delta.add_action.summary
 
     def text(self, left: Codes | None) -> str | None:
-        """Return the reason, None if there is none.
+        """Return the reason; None if there is none.
 
-        If a linter's findings are left (`left`), the tool's summary says more than the candidate's
+        If lint findings are left (`left`), the tool's summary says more than the candidate's
         reason.
         """
         linted = left and all(map(is_lint_code, left))

@@ -49,7 +49,6 @@ class RunStream:
 
     @property
     def head(self) -> Head:
-        """The stream's head."""
         return self._emitter.head
 
 

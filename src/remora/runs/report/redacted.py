@@ -1,4 +1,4 @@
-"""A report without secrets: what may be handed to others."""
+"""Redaction of a report that is given to others."""
 
 from msgspec.structs import replace
 
@@ -9,7 +9,7 @@ from remora.trace.redact.redactor import Redactor
 def redacted(report: Report, redact: Redactor) -> Report:
     """Return the report with placeholders for secrets in diffs, edits, messages and errors.
 
-    Names and paths stay, as they do in streams. The same report if it holds no secret.
+    Names and paths are kept, as in streams. A report without secrets is returned unchanged.
     """
     jobs = tuple(_job(job, redact) for job in report.jobs)
     unreadable = redact.clean(report.unreadable)

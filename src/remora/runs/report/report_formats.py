@@ -26,4 +26,4 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
     "sarif": _as_sarif,
     "json": _as_json,
 }
-"""By the values of `--format`; pure functions."""
+"""Formats by the values of `--format`; pure functions."""

@@ -23,10 +23,10 @@ from remora.workspaces.copy.changes import diff
 
 
 def make_report(project: Project, view: RunView, *, raw: bool = False) -> Report:
-    """Return the report of a run, for others: redacted, unless it is to be `raw`.
+    """Return the report of a run, redacted unless `raw`.
 
-    A content that is not there any more leaves its file out of the diffs, never the job out of the
-    report."""
+    A file with a missing content is left out of the diffs, but its job stays in the report.
+    """
     report = _raw(project, view)
     return report if raw else redacted(report, project.redact)
 

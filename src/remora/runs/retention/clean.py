@@ -36,7 +36,7 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was removed, or with `dry_run` would be; `kept` names runs whose files are still needed,
+    """Items removed, or with `dry_run` removable; `kept` names runs whose files are still needed,
     and why."""
 
     dry_run: bool
@@ -46,7 +46,6 @@ class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bytes(self) -> int:
-        """Return the total size."""
         return sum(found.bytes for found in self.removed)
 
 
@@ -70,7 +69,7 @@ def find_removable(
 def remove_all(
     acts: list[Removal], kept: tuple[tuple[str, str], ...], *, dry_run: bool
 ) -> CleanResult:
-    """Remove everything; report what cannot be removed and continue."""
+    """Remove everything; report failures and continue."""
     gone: list[Removable] = []
     problems: list[str] = []
     for what, remove in acts:
@@ -145,7 +144,7 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
 
 
 def _conflict_files(project: Project) -> Iterator[Removal]:
-    """Earlier texts of the user's that an accept kept beside a file that was edited meanwhile."""
+    """Yield earlier texts that an accept kept beside a file edited meanwhile."""
     for path, size, remove in conflict_files(project.root, project.state / "journal"):
         yield Removable(kind="conflict", name=path, bytes=size), remove
 

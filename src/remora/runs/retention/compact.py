@@ -48,8 +48,8 @@ from remora.workspaces.commit_files import unpin_commit
 def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compaction:
     """Seal, expire and collect as configured; with `dry_run` nothing is changed.
 
-    Errors of one run are reported, and the others are processed. Raises StreamLocked (another one
-    is running), StreamDamaged (the record of expired runs is damaged) or DiskError.
+    Errors of one run are reported, and the others are processed. Raises StreamLocked (another one is
+    running), StreamDamaged (the record of expired runs is damaged) or DiskError.
     """
     folder = project.trace
     folder.check()
@@ -78,34 +78,27 @@ class _Actions(Protocol):
 
 
 class _DryRunActions:
-    """Changes nothing."""
-
     def seal(self, stream: StreamFacts) -> int:
-        """Return the size that the sealed file would have; it is made and discarded."""
+        """Return the size of the sealed file, which is made and discarded."""
         return compressed_size(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
         """Do nothing."""
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """Return all of them."""
         return list(contents)
 
 
 class _RealActions:
-    """Changes the disk."""
-
     def __init__(self, project: Project, now: datetime) -> None:
         self._project = project
         self._now = now
 
     def seal(self, stream: StreamFacts) -> int:
-        """Compress the stream."""
         return compress_stream(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
-        """Lock the run's stream, then remove its streams: writers of its agents hold that lock
-        too."""
+        """Lock the run's stream, which writers of its agents hold too, then remove its streams."""
         *agents, own = run.streams
         with locked_stream(own.path) as size:
             if size != own.bytes:
@@ -161,7 +154,6 @@ class _Compactor:
             del self._contents[content.store, content.digest]
 
     def report(self, *, dry_run: bool) -> Compaction:
-        """Return the result."""
         stores = [content.store for content in self._collected]
         left = list(self._runs.values())
         too_much = self._policy.most_bytes is not None and self._bytes() > self._policy.most_bytes
@@ -215,7 +207,7 @@ class _Compactor:
         self._runs[run.run_id] = msgspec.structs.replace(run, streams=streams)
 
     def _leave(self, run: RunFacts, why: str) -> bool:
-        """Leave a run untouched and report why."""
+        """Keep a run and report why."""
         self._runs[run.run_id] = msgspec.structs.replace(run, hands_off=why)
         self._problems.append(f"{run.run_id}: {why}")
         return False
@@ -235,10 +227,10 @@ class _Compactor:
 
 
 def _anchors(run: RunFacts, why: str) -> list[ExpiredStream]:
-    """Return the anchors that stay on record.
+    """Return the anchors to record.
 
-    Raises StreamDamaged for a damaged stream or one that differs from its run's record: that
-    evidence is kept.
+    Raises StreamDamaged for a damaged stream or one that differs from its run's record: that evidence
+    is kept.
     """
     heads = history_of(run.streams[-1].path).heads
     found = []

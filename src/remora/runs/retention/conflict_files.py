@@ -1,4 +1,4 @@
-"""Files that an accept left beside the user's after a conflict: an earlier text of theirs, kept."""
+"""Files with an earlier text that an accept left beside the user's after a conflict."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _NAME = re.compile(r"\.remora-([0-9a-f]{16})(?:-\d+(?:-part|-trial|~)?)?")
 def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callable[[], None]]]:
     """Yield each file by its path in the project, with its size and how to remove it.
 
-    None that an accept which goes on, or waits to be completed, still needs.
+    Excludes files that a running or uncompleted accept still needs.
     """
     busy = _busy(journal)
     if busy is None:
@@ -29,7 +29,7 @@ def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callab
 
 
 def _busy(journal: Path) -> str | None:
-    """The id of a journal that is left, else an empty text; None where one is in use."""
+    """Return the ID of a leftover journal, or an empty text; None if a journal is in use."""
     store = JournalFolder(journal)
     try:
         with store.locked():

@@ -13,7 +13,7 @@ _CONVENTIONS = ("google", "numpy")
 
 
 def convention_of(place: ToolTree, path: str) -> str | None:
-    """The style that ruff's pydocstyle rules are set to."""
+    """Return the style that ruff's pydocstyle rules use."""
     for _, ruff in _settings(place, path):
         lint = _table(ruff, "lint")
         named = {**_table(ruff, "pydocstyle"), **_table(lint, "pydocstyle")}.get("convention")
@@ -23,7 +23,7 @@ def convention_of(place: ToolTree, path: str) -> str | None:
 
 
 def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
-    """How many columns a line may have: ruff's length of a line, else black's; `prose`: of a docstring."""
+    """Return the maximum line length: ruff's, else black's; with `prose`, of a docstring."""
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
         told = [ruff.get("line-length"), black.get("line-length")]
@@ -35,7 +35,7 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
 
 
 def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Black's and ruff's settings, the nearest folder's first."""
+    """Return the settings of Black and ruff, the nearest folder's first."""
     parts = path.split("/")[:-1]
     for count in range(len(parts), -1, -1):
         folder = "".join(f"{part}/" for part in parts[:count])

@@ -113,7 +113,7 @@ def best_cases(
 ) -> list[Case]:
     """Return the cases that together kill most mutants (`killed`, by call), then run most lines.
 
-    Calls that people wrote (`said`) come first, calls with texts like '.' last; of equal cases, one
+    Calls found in the project (`said`) come first, calls with texts like '.' last; of equal cases, one
     whose result differs from its input. At least two if another has a different result. Empty if no
     mutant is killed or all results are trivial.
     """
@@ -144,7 +144,6 @@ def best_cases(
 
 
 def _contrasting_case(cases: Sequence[Case], one: Case) -> list[Case]:
-    """Return one more case with a different result."""
     apart = (
         case for case in cases if _differs_from_input(case) and not _has_symbol_text(case.call)
     )
@@ -215,7 +214,6 @@ def expected_literal(value: str) -> str:
 
 
 def names_in(lines: Sequence[str]) -> set[str]:
-    """Return the names that the statements use."""
     tree = parse_text("\n".join(lines))
     if not isinstance(tree, ast.Module):
         return set()

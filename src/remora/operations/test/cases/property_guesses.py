@@ -1,4 +1,4 @@
-"""Guessed properties of a function, from names and types; running decides."""
+"""Guessed properties of a function, from names and types; a run confirms or refutes them."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,6 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def says(self) -> str:
-        """The property in one line."""
         words = ", ".join(f"{name} of {text}" for name, text in self.given.items())
         return f"{' and '.join(self.claims)}, {words}"
 

@@ -69,7 +69,6 @@ def _mentions_none(subject: TargetFunction) -> bool:
 
 
 def _type_aliases(subject: TargetFunction) -> dict[str, ast.expr]:
-    """Return the module's type aliases."""
     found: dict[str, ast.expr] = {}
     for one in ast.walk(subject.source.tree):
         match one:

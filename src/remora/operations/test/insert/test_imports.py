@@ -20,7 +20,6 @@ class Imported(NamedTuple):
     bound: str
 
     def statement(self) -> str:
-        """Return the import as source text."""
         what = self.name or self.module
         alias = what if what == self.bound else f"{what} as {self.bound}"
         return f"from {self.module} import {alias}" if self.name else f"import {alias}"
@@ -39,7 +38,6 @@ def imported_names(tree: ast.Module) -> Iterator[Imported]:
 
 
 def top_level_names(tree: ast.Module) -> set[str]:
-    """Return names bound at the top level."""
     found = {one.bound.partition(".")[0] for one in imported_names(tree)}
     for one in tree.body:
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -31,7 +31,7 @@ class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def observed_run(place: ToolTree, told: Mapping[str, Any]) -> ObservedRun:
-    """Return the nodes that tests executed. `told` is by pytest id; invalid entries are left out."""
+    """Return the nodes that tests executed. `told` is by pytest id; invalid entries are ignored."""
     files = _Files(place)
     tests: dict[str, list[str]] = {}
     calls: dict[tuple[str, str, int], None] = {}
@@ -99,7 +99,6 @@ class _Files:
         )
 
     def hashes(self) -> dict[str, str]:
-        """Return the file hashes by spelled path."""
         modules = filter(None, self._modules.values())
         return {
             module.key.removeprefix("node:").rpartition(":")[0]: module.file_hash

@@ -29,13 +29,13 @@ sys.path[0] = sys.argv.pop()
 from remora_test_child.orders import main
 main()
 """
-"""Our modules are in a package of their own, so that no project module shadows them."""
+"""Package of our modules, so that no project module shadows them."""
 SHIFT = 400 * 24 * 3600 + 3723
-"""More than a year, and no whole hours: other days, other months, other minutes."""
+"""More than a year and no whole hours, so that days, months and minutes differ."""
 _CACHES = shutil.ignore_patterns("__pycache__")
 _RESULT_LIMIT = 1 << 20
 _ALL_RESULTS = 1 << 24
-"""Of one process. An honest one leaves some hundred bytes for each call."""
+"""Maximum bytes of one process; a normal one writes some hundred per call."""
 _GRACE = 10.0
 
 

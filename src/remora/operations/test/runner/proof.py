@@ -37,7 +37,6 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tried(self) -> int:
-        """Number of mutants tried."""
         return len(self.killed) + len(self.survived)
 
 
@@ -137,7 +136,6 @@ def _killed(
 
 
 def _lines(subject: TargetFunction, told: dict[str, Any]) -> tuple[int, ...]:
-    """Return the executed lines of the function's body."""
     first, last = subject.function.body[0].lineno, subject.function.end_lineno or 0
     lines = told.get("lines")
     return tuple(n for n in lines if isinstance(n, int) and first <= n <= last) if lines else ()

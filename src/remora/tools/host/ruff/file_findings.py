@@ -1,4 +1,4 @@
-"""Lint facts for planning and verification, where no script is involved."""
+"""Lint findings for planning and verification, outside scripts."""
 
 from pathlib import Path
 from typing import Any
@@ -8,15 +8,15 @@ from remora.tools.tree import ToolTree
 
 
 def lint_findings(tree: Path, paths: list[str]) -> list[dict[str, Any]]:
-    """What ruff finds in these files of a tree, unsafe fixes included. Raises HostError."""
+    """Return ruff's findings in these files of a tree, including unsafe fixes. Raises HostError."""
     return ruff_check(ToolTree(tree), paths, unsafe=True)
 
 
 def imports_sorted(tree: Path, path: str, content: bytes) -> bytes:
-    """The content with its imports as the project's own rules want them. Raises HostError."""
+    """Return the content with imports sorted as the project's rules require. Raises HostError."""
     return with_sorted_imports(ToolTree(tree), path, content)
 
 
 def lint_text(tree: Path, path: str, content: bytes) -> list[dict[str, Any]]:
-    """What ruff would find if the file at `path` held `content`. Raises HostError."""
+    """Return ruff's findings if the file at `path` had this `content`. Raises HostError."""
     return check_text(ToolTree(tree), path, content)

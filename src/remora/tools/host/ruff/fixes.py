@@ -1,4 +1,4 @@
-"""Host functions that carry out ruff's fixes, one finding at a time or many that don't meet."""
+"""Host functions that apply ruff's fixes: one finding, or several without overlaps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,12 +24,12 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
     unsafe: bool = False,
     node: str | None = None,
 ) -> dict[str, Any]:
-    """Carry out the fix of the one finding `code` at `line` (the first, without `column`).
+    """Apply the fix of the finding `code` at `line` (the first one, without `column`).
 
-    Raises HostError if there is no such finding, it has no fix, or the fix is unsafe and
-    `unsafe` is not set; with `node` (a qualname) also where the fix would add a finding that no
-    safe fix on the node's lines takes away. Nothing is written then. Says how many findings were
-    `apply_edits` (1), where, and the fix's message.
+    Returns the number of findings fixed by `apply_edits` (1), the location, and the fix's message.
+    Raises HostError and writes nothing if there is no such finding, it has no fix, or the fix is
+    unsafe and `unsafe` is not set; with `node` (a qualname) also if the fix would add a finding
+    that no safe fix on the node's lines removes.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
@@ -46,12 +46,12 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
 def apply_safe_fixes(
     place: ToolTree, path: str, findings: list[list[Any]], node: str | None = None
 ) -> dict[str, Any]:
-    """Carry out the safe fixes of several findings, `[code, line, column or null]`, in one go.
+    """Apply the safe fixes of several findings, `[code, line, column or null]`, at once.
 
-    Those that meet an earlier one's edits, or after which the file would no longer parse, are
-    left out and listed in `skipped` as `[code, line, column, why]`; with `node` (a qualname)
-    also those that would add a finding that no safe fix on the node's lines takes away. Raises
-    HostError for a finding that is not there or has no safe fix, and writes nothing then.
+    Fixes that overlap an earlier one's edits, or after which the file would not parse, are left out and
+    listed in `skipped` as `[code, line, column, why]`; with `node` (a qualname) also those that would
+    add a finding that no safe fix on the node's lines removes. Raises HostError and writes nothing for
+    an unknown finding or one without a safe fix.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
@@ -76,7 +76,7 @@ _Skipped = list[tuple[Finding, str]]
 
 
 def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Skipped]:
-    """Those that meet no earlier one, and the rest."""
+    """Return the fixes that overlap no earlier one, and the rest."""
     taken: list[_FixEdits] = []
     left: _Skipped = []
     for finding, edits in wanted:
@@ -88,7 +88,7 @@ def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Sk
 
 
 def _still_parsing(text: Text, wanted: list[_FixEdits]) -> tuple[str, list[_FixEdits], _Skipped]:
-    """The text after as many of the fixes, in order, as leave it a program.
+    """Return the text after as many fixes, in order, as leave it valid Python.
 
     Each fix alone does; two may not (each removes one of a block's last two statements).
     """
@@ -112,7 +112,7 @@ def _without_lasting_findings(
     present: list[Finding],
     wanted: tuple[Text, list[_FixEdits]],
 ) -> tuple[str, list[_FixEdits], _Skipped]:
-    """The text after as many of the fixes, in order, as add no lasting finding."""
+    """Return the text after as many fixes, in order, as add no lasting finding."""
     text, all_of_them = wanted
 
     def harm(chosen: Sequence[_FixEdits]) -> str | None:

@@ -1,4 +1,4 @@
-"""ruff, run on files of the tree with the project's own configuration: its findings."""
+"""Ruff on files of the tree, with the project's own configuration."""
 
 import functools
 import os
@@ -28,13 +28,13 @@ _NO_CODE = "invalid-syntax"
 def ruff_check(
     place: ToolTree, paths: list[str], select: list[str] | None = None, unsafe: bool = False
 ) -> list[Finding]:
-    """What ruff finds in files and folders of the tree, by path, line, column and code.
+    """Return ruff's findings in files and folders of the tree, by path, line, column and code.
 
     A finding: `code, message, path, line, column, end_line, end_column, fix`; lines and columns
     from 1, columns in characters; a syntax error has the code `invalid-syntax`. `fix` is null or
     `applicability` (`safe`, `unsafe`, `display`), `message`, `edits` of
     `line, column, end_line, end_column, content`; unsafe fixes only with `unsafe`. `select`
-    takes the place of the configured rules. Files that the configuration excludes have none.
+    replaces the configured rules. Files that the configuration excludes have none.
     """
     rules = _rules(select)
     found: list[Finding] = []
@@ -48,7 +48,7 @@ def ruff_check(
 
 
 def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
-    """What ruff would find if the file at `path` (it need not exist) held `content`."""
+    """Return ruff's findings if the file at `path` (it need not exist) had this `content`."""
     isolated = not is_configured(place, path)
     options = [*_CHECK, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
     finished = _ruff(place, [*options, "--stdin-filename", path, "-"], content)
@@ -56,7 +56,7 @@ def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
 
 
 def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
-    """A file's content with its imports as the project's own rules want them, if any do."""
+    """Return the content with imports sorted as the project's rules require, if any do."""
     isolated = not is_configured(place, path)
     options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
     options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
@@ -82,7 +82,7 @@ def _source_of_rules(place: ToolTree, *, isolated: bool) -> list[str]:
 
 
 def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
-    """The paths whose configuration lies in the tree, and those that have none (true)."""
+    """Return the paths with a configuration in the tree, and those without (True)."""
     groups: dict[bool, list[str]] = {False: [], True: []}
     configured: dict[str, bool] = {}
     for path in paths:
@@ -96,7 +96,7 @@ def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
 
 
 def _expanded(place: ToolTree, path: str) -> Sequence[str]:
-    """A file as it is; a folder as its Python files where configurations differ beneath it."""
+    """Return a file as it is, a folder as its Python files if configurations differ below it."""
     if path.rstrip("/") in ("", "."):
         return _folder_arguments(place, "")
     if place.files.exists(path):

@@ -46,7 +46,7 @@ def in_child(work: Callable[[], None], seconds: float) -> bool:
 
 
 def write(out: str, name: str, found: Order) -> None:
-    """Write one result file atomically."""
+    """Write a result file atomically."""
     path = os.path.join(out, name)
     with open(path + ".new", "w", encoding="ascii") as file:
         json.dump(found, file)

@@ -39,7 +39,6 @@ class Reports:
         self.pytest_pyfunc_call = around
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Record a test's worst outcome."""
         known = self.tests.setdefault(report.nodeid, {"outcome": "passed", "message": "", "ms": 0})
         known["ms"] += int(report.duration * 1000)
         if report.outcome != "passed" and known["outcome"] == "passed":
@@ -48,7 +47,6 @@ class Reports:
             known["message"] = worst(str(report.longrepr))
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Record a collection error."""
         if report.failed:
             self.failed.append(worst(str(report.longrepr)))
 
@@ -67,13 +65,11 @@ class Tail(io.TextIOBase):
         self.text = ""
 
     def write(self, text: str) -> int:
-        """Keep the end."""
         self.text = (self.text + text)[-_TAIL:]
         return len(text)
 
 
 def run_tests(asked: Order, name: str, order: Order) -> None:
-    """Run tests in this process."""
     import pytest
 
     reports = Reports(asked, order, pytest.hookimpl(hookwrapper=True))
