@@ -37,12 +37,12 @@ class ScriptSummarizer(Summarizer):
         self._run = lru_cache(_REMEMBERED)(self._asked)
 
     def summarize(self, raw_result: Any) -> str:
-        said = self.output(raw_result).get("summary")
-        return said if isinstance(said, str) else self._otherwise.summarize(raw_result)
+        value = self.output(raw_result).get("summary")
+        return value if isinstance(value, str) else self._otherwise.summarize(raw_result)
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        said = self.output(raw_result).get("knowledge")
-        return said if isinstance(said, dict) else self._otherwise.extract_knowledge(raw_result)
+        value = self.output(raw_result).get("knowledge")
+        return value if isinstance(value, dict) else self._otherwise.extract_knowledge(raw_result)
 
     def output(self, raw_result: Any) -> dict[str, Any]:
         """Return the script's output for a result; empty if it fails."""
@@ -65,11 +65,8 @@ def summarizer_record(
     silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
     if not silent or not isinstance(summarizer, ScriptSummarizer):
         return None
-    said = summarizer.output(raw_output_of(result))  # it is remembered
-    return {
-        "script_sha256": summarizer.script.sha256,
-        "output_sha256": encoded_sha256(said),
-    }
+    value = summarizer.output(raw_output_of(result))  # it is remembered
+    return {"script_sha256": summarizer.script.sha256, "output_sha256": encoded_sha256(value)}
 
 
 def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:

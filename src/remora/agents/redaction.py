@@ -65,7 +65,7 @@ def placeholder_in_files(files: Iterable[tuple[bytes | None, bytes | None]]) -> 
 
     `files` are contents before and after, None for a file that does not exist.
     """
-    found = {held for before, after in files for held in new_placeholders(before, after or b"")}
+    found = {one for before, after in files for one in new_placeholders(before, after or b"")}
     return _refusal(found, "a changed file holds")
 
 

@@ -274,10 +274,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
 
 
 def revert(
-    run: str = LAST,
-    *nodes: str,
-    root: str | Path | Project | None = None,
-    trust_run: bool = False,
+    run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
 ) -> Reverted:
     """Remove accepted changes from the project's files; without `nodes`, all of the run."""
     project = _project(root)

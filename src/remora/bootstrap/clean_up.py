@@ -49,5 +49,5 @@ def _hubs(caller: Invocation, project: Project) -> Iterator[Removal]:
 
 def _remove_hub(place: Path) -> None:
     if not is_idle(place / "hub.db"):
-        raise DiskError("a process uses it now")
+        raise DiskError("a process is using it")
     remove_tree(place)

@@ -42,10 +42,7 @@ class FactSource:
         from remora.hub.client import HubClient  # imports the analysis
 
         async with HubClient(
-            self.root,
-            places=self.places,
-            deadline=self.deadline,
-            files=self.files,
+            self.root, places=self.places, deadline=self.deadline, files=self.files
         ) as client:
             if self.enabled is True and not await client.is_served(_READY_S):
                 raise OutsideError(

@@ -100,5 +100,5 @@ def _failed(output: bytes, places: HubPaths) -> RemoraError:
 
 def _where_to_look(places: HubPaths) -> str:
     if places.log.exists():
-        return f"{places.log} says more"
-    return "`remora hub start --foreground` shows what it says"
+        return f"see {places.log}"
+    return "run `remora hub start --foreground` to see its output"

@@ -57,7 +57,7 @@ def path_hint(absent: Path, folder: Path) -> str:
     file, _, node = str(absent).rpartition(":")
     if file and (folder / file).is_file():
         words = shlex.join([file, "--node", node])
-        return f"a path names files, and --node what is in them: `{words}`"
+        return f"to select a node, use --node: `{words}`"
     return "name a file or folder of the project"
 
 

@@ -97,7 +97,7 @@ def store_observed(caller: Invocation, project: Project, observation: Observatio
     try:
         _store(hub_paths(caller.folders, project.root), observation)
     except RemoraError as error:
-        return f"what the tests ran is not kept for the Hub: {error.message}"
+        return f"the test observation was not stored in the Hub: {error.message}"
     return ""
 
 

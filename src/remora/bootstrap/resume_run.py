@@ -155,12 +155,12 @@ def _model_of(
 
 def _plan(attempts: Attempts) -> Plan:
     """Return the recorded plan, for observers."""
-    told = attempts.start.plan
+    plan = attempts.start.plan
     return Plan(
         jobs=attempts.jobs,
-        operations=tuple(told.get("operations", ())),
-        nodes=told.get("nodes", 0),
-        skipped=told.get("skipped", 0),
-        findings=told.get("findings", 0),
-        unreadable=tuple(told.get("unreadable", ())),
+        operations=tuple(plan.get("operations", ())),
+        nodes=plan.get("nodes", 0),
+        skipped=plan.get("skipped", 0),
+        findings=plan.get("findings", 0),
+        unreadable=tuple(plan.get("unreadable", ())),
     )

@@ -121,7 +121,7 @@ def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
     if not keys or address_layer is None or api_key(keys, address_layer) is not None:
         return ""
     if address_layer == "project":
-        return "the project sets model.base_url, and a key goes only to an address that you set"
+        return "the project sets model.base_url, and keys are sent only to addresses that you set"
     return f"the key is in your own file, but model.base_url comes from the {address_layer}"
 
 

@@ -101,9 +101,7 @@ class PacketReplay:
 
     def _context(self, summarizers: Mapping[str, Summarizer]) -> ContextManager:
         context = ContextManager(
-            {},
-            packet_size_limit=self._limit,
-            token_counter=self._counter.count_text,
+            {}, packet_size_limit=self._limit, token_counter=self._counter.count_text
         )
         context.packet = self.packet
         for tool, summarizer in summarizers.items():

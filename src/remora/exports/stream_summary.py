@@ -138,6 +138,6 @@ def _end(end: _Ended) -> Iterator[tuple[str, Any]]:
     yield "error", end.error if isinstance(end.error, str) else None
 
 
-def _submission(said: _Submitted) -> Iterator[tuple[str, Any]]:
-    yield "verified", said.verified
-    yield "failed_checks", tuple(str(c.get("name")) for c in said.checks if not c.get("ok"))
+def _submission(submitted: _Submitted) -> Iterator[tuple[str, Any]]:
+    yield "verified", submitted.verified
+    yield "failed_checks", tuple(str(c.get("name")) for c in submitted.checks if not c.get("ok"))

@@ -81,7 +81,7 @@ def check_model(status: ModelStatus) -> list[Check]:
         Check(
             name="model",
             ok=problem is None,
-            detail=problem.message if problem else f"{document['name']} can be asked",
+            detail=problem.message if problem else f"{document['name']} is available",
             hint=problem.hint if problem else "",
         ),
     ]
@@ -94,9 +94,9 @@ def check_ruff_settings(root: Path) -> Check:
     def read() -> str:
         for folder in _with_settings(project_files(root).paths):
             lint_text(root, (folder / "remora_doctor.py").as_posix(), b"")
-        return "ruff takes the project's settings"
+        return "ruff accepts the project's settings"
 
-    return _try("settings", read, hint="correct it: ruff's settings are the project's")
+    return _try("settings", read, hint="correct the project's ruff settings")
 
 
 def _with_settings(paths: Sequence[str]) -> list[Path]:
@@ -121,7 +121,7 @@ def check_tests(find: Callable[[], None], configured: str | None) -> Check:
             needed=configured is not None,
             hint=error.hint,
         )
-    return Check(name="tests", ok=True, detail="the project's interpreter starts, and has pytest")
+    return Check(name="tests", ok=True, detail="the project's interpreter starts and has pytest")
 
 
 def _python() -> Check:
@@ -149,14 +149,14 @@ def _ruff() -> str:
     with tempfile.TemporaryDirectory() as folder:
         if not lint_text(Path(folder), "a.py", b"import os\n"):
             raise HostError("ruff did not find an unused import")
-    return f"ruff {version('ruff')} finds what it should"
+    return f"ruff {version('ruff')} works"
 
 
 def _monty() -> str:
     script = load_source('"""Adds."""\n\n1 + 1\n', name="sum")
     done = script.run({}, {}, limits=Limits(), clock=datetime(2026, 1, 1, tzinfo=UTC), seed=0)
     if done.error is not None or done.value != 2:
-        raise HostError(f"a script gave {done.value!r}: {done.error}")
+        raise HostError(f"a script returned {done.value!r}: {done.error}")
     return f"pydantic-monty {version('pydantic-monty')} runs scripts"
 
 

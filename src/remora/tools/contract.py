@@ -62,8 +62,8 @@ def as_result(value: Any) -> ToolResult:
         made = _converted(value)
         return msgspec.structs.replace(made, summary=_clip_summary(made.summary))
     outcome = _default_outcome(value)
-    said = value.get("error") if outcome == "error" else None
-    error = None if said is None else _clip_summary(_error_text(said))
+    given_error = value.get("error") if outcome == "error" else None
+    error = None if given_error is None else _clip_summary(_error_text(given_error))
     if isinstance(value, dict) and isinstance(value.get("_summary"), str):
         rest = {key: item for key, item in value.items() if key != "_summary"}
         summary = _clip_summary(value["_summary"])

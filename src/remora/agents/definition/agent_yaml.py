@@ -107,9 +107,7 @@ def _extension(value: dict[str, Any]) -> dict[str, Any]:
         try:
             resolver.lookup(reference)
         except Unresolvable as error:
-            raise ValueError(
-                f"a JSON Schema whose reference {reference} leads somewhere"
-            ) from error
+            raise ValueError(f"a JSON Schema whose reference {reference} resolves") from error
     return value
 
 
@@ -167,9 +165,9 @@ class AgentDefinition(_YamlModel):
     name: Name
     """The agent's name."""
     operation: Name
-    """What `analyze -o` calls it; one word that says what it does to a node."""
+    """Name for `analyze -o`: one word for what it does to a node."""
     goal: Annotated[str, AfterValidator(_goal)]
-    """What the model is told to reach; a template with `{node_name}`, `{path}` and the like."""
+    """The goal, as the model reads it; a template with `{node_name}`, `{path}` and the like."""
     tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
     """What the model may do, beside the built-in `recall` and `submit_result`."""
     description: str = ""
@@ -192,10 +190,7 @@ class AgentDefinition(_YamlModel):
         list[Annotated[str, AfterValidator(_check)]],
         Field(min_length=1, max_length=_MOST_PARTS),
         BeforeValidator(_checks),
-    ] = [
-        "parses",
-        "own_lines_only",
-    ]
+    ] = ["parses", "own_lines_only"]
     """Checks that a submission must pass; a `.pym` is one of your own."""
 
 
@@ -279,8 +274,7 @@ def _check_script(folder: Path, script: str, place: str) -> None:
     path = folder / script
     if not Path(realpath(path)).is_relative_to(realpath(folder)):
         raise ConfigError(
-            f"{place}: {script} leads out of the agent's folder",
-            hint="scripts live beside agent.yaml",
+            f"{place}: {script} is outside the agent's folder", hint="put scripts beside agent.yaml"
         )
     if not path.is_file():
         raise ConfigError(

@@ -93,5 +93,5 @@ def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
             (aside / source.name.removesuffix(_PLAIN)).write_text(text, encoding="utf-8")
         aside.rename(folder)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)  # it is gone where all went well
+        shutil.rmtree(aside, ignore_errors=True)  # on success it was renamed
     return tuple(source.name.removesuffix(_PLAIN) for source in sources)

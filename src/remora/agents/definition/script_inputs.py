@@ -65,11 +65,13 @@ def input_faults(script: Script, role: Role) -> Iterator[str]:
 
 
 def untyped_inputs(script: Script) -> Iterator[str]:
-    """Yield a tool's inputs whose type tells a model nothing."""
+    """Yield a tool's inputs whose type does not describe it to a model."""
     for spec in script.inputs:
         if not spec.schema and spec.name not in HARNESS_INPUTS:
             yield _input_fault(
-                script, spec, "its type tells a model nothing; use str, int, Literal or list"
+                script,
+                spec,
+                "its type does not describe it to a model; use str, int, Literal or list",
             )
 
 

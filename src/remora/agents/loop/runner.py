@@ -1,7 +1,7 @@
 """The turn loop of one agent: append, then apply, then act."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -56,13 +56,13 @@ from remora.memory.events import (
     ToolCalled,
     TurnStart,
 )
-from remora.memory.packet import packet_json
+from remora.memory.packet import Candidate, packet_json
 from remora.operations.submission import Result, Submission
 from remora.text import REPORT, bug_report_line
 from remora.tools.tree import ToolTree
 
 _log = logging.getLogger("remora.text")
-_log.addHandler(logging.NullHandler())  # only who asks is shown tracebacks
+_log.addHandler(logging.NullHandler())  # tracebacks are shown only on request
 
 
 class AgentRunner:
@@ -144,10 +144,8 @@ class AgentRunner:
         """Restore the workspace and the node's location after the last recorded result."""
         self._changes.restore(self._state.changes)
         spelled = escape_path(self.job.path)
-        written = [change.after for change in self._state.changes if change.path == spelled]
-        contents = (
-            self.dependencies.objects.get(digest) for digest in written if digest is not None
-        )
+        written = [c.after for c in self._state.changes if c.path == spelled and c.after]
+        contents = map(self.dependencies.objects.get, written)
         self._target = last_known_target(self.job, [self._base(), *contents])
 
     def _record_error(
@@ -161,8 +159,8 @@ class AgentRunner:
         return self._state.ending or ("error", kind, message)
 
     async def _end(self, ending: Ending) -> AgentResult:
-        status, stop_reason, said = ending
-        error = said and self._redact.text(said)
+        status, stop_reason, detail = ending
+        error = detail and self._redact.text(detail)
         change_set = self._changes.change_set()
         self._emit(
             AgentEnd(
@@ -175,16 +173,10 @@ class AgentRunner:
             self.context.packet.turn,
         )
         await run_in_thread(self.dependencies.emitter.end_turn)
-        tally = self._state.tally
         return AgentResult(
             status=status,
             stop_reason=stop_reason,
-            turns=tally.turns,
-            decided_by=tally.decided_by,
-            asked=tally.asked,
-            differed=tally.differed,
-            max_packet_tokens=tally.max_packet_tokens,
-            raw_bytes=tally.raw_bytes,
+            **vars(self._state.tally),
             change_set=change_set,
             error=error,
             head=self.dependencies.emitter.head,
@@ -200,8 +192,8 @@ class AgentRunner:
             if ending is not None:
                 break
             await run_in_thread(self.dependencies.emitter.end_turn)
-        told = f"not done after {most} turn{'s' if most > 1 else ''}"
-        return ending or ("failed", "max_turns", told)
+        detail = f"not done after {most} turn{'s' if most > 1 else ''}"
+        return ending or ("failed", "max_turns", detail)
 
     async def _turn(self, number: int) -> Ending | None:
         """Run a turn, or the rest of it."""
@@ -276,10 +268,10 @@ class AgentRunner:
         """Record the call's result and changes."""
         changes = await run_in_thread(self._changes.keep)
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **execution.result})
-        told = summarizer_record(
+        summarized = summarizer_record(
             self.dependencies.agent.summarizers.get(call.tool), execution.result
         )
-        self._emit(tool_result(call, execution, changes, told), turn, self._permitted(delta))
+        self._emit(tool_result(call, execution, changes, summarized), turn, self._permitted(delta))
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
         """Record the results of the checks; without changes nothing is checked."""
@@ -343,9 +335,7 @@ class AgentRunner:
             return
         execution = await self._run_redacted(run_script_tool, part, {}, self._script_inputs())
         found = as_candidates(execution.result.get("candidate_actions") or (), self._base())
-        actions, problem = valid_candidates(
-            found, self._schemas, complete=self._strategy.needs_complete_candidates
-        )
+        actions, problem = self._valid(found)
         problem = execution.record["error"] or problem
         delta = PacketDelta(candidate_actions=actions)
         if problem:
@@ -355,14 +345,14 @@ class AgentRunner:
     def _permitted(self, delta: PacketDelta) -> PacketDelta:
         """Drop candidates and extensions that are not allowed from a script's delta."""
         if delta.candidate_actions is not msgspec.UNSET:
-            actions, _ = valid_candidates(
-                delta.candidate_actions,
-                self._schemas,
-                complete=self._strategy.needs_complete_candidates,
-            )
+            actions, _ = self._valid(delta.candidate_actions)
             delta = msgspec.structs.replace(delta, candidate_actions=actions)
         schema = self.dependencies.agent.definition.packet_extension
         return checked_extensions(delta, self.context.packet.extensions, schema)
+
+    def _valid(self, found: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], str]:
+        complete = self._strategy.needs_complete_candidates
+        return valid_candidates(found, self._schemas, complete=complete)
 
     # --- scripts and the stream ------------------------------------------------------------
 

@@ -201,5 +201,5 @@ class _Result(msgspec.Struct):
 
 
 def _set_error_of(event: Event) -> str | None:
-    said = event.packet_delta.set_error if event.packet_delta is not None else None
-    return said if isinstance(said, str) else None
+    error = event.packet_delta.set_error if event.packet_delta is not None else None
+    return error if isinstance(error, str) else None

@@ -119,7 +119,7 @@ def _builtin(value: dict[str, Any], error_kind: str | None = None) -> ToolExecut
 
 def _for_delta(run: ToolRun) -> dict[str, Any]:
     result = run.result
-    said = {
+    fields = {
         "raw_output": run.raw_output,
         "summary": result.summary,
         "knowledge_delta": result.knowledge_delta if _summarizes_itself(run) else None,
@@ -132,7 +132,7 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
         "extensions": result.extensions,
     }
     # a summarizer is given the raw output, also where that is null
-    return {k: value for k, value in said.items() if value is not None or k == "raw_output"}
+    return {k: value for k, value in fields.items() if value is not None or k == "raw_output"}
 
 
 def _summarizes_itself(run: ToolRun) -> bool:

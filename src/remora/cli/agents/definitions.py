@@ -8,12 +8,7 @@ from typing import Any
 
 import click
 
-from remora.agents.definition.agent import (
-    Agent,
-    agent_named,
-    definition_record,
-    load_agents,
-)
+from remora.agents.definition.agent import Agent, agent_named, definition_record, load_agents
 from remora.agents.definition.agent_listing import agent_document
 from remora.agents.definition.scaffold import create_agent
 from remora.cli.app.invocation import caller_of

@@ -14,16 +14,7 @@ from remora.evals.experiments import compare_settings, select_agents
 from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, setting_combinations
 from remora.text import escape_line
 
-_HEAD = (
-    "TOOL",
-    "CALLS",
-    "TOKENS",
-    "MOST",
-    "COVERED",
-    "BY MEMORY",
-    "DROPPED",
-    "OVER",
-)
+_HEAD = ("TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY MEMORY", "DROPPED", "OVER")
 """OVER is shown only if a request would have exceeded its limit."""
 
 
@@ -102,8 +93,8 @@ def _lines(report: EvalReport) -> Iterator[str]:
         yield click.style(escape_line(f"{arm.setting.name}:"), bold=True)
         yield from table(_HEAD[:columns], [row[:columns] for row in _rows(arm)])
         yield ""
-    told = f"from {count(report.streams, 'stream')}; tokens by {'; '.join(report.counters)}"
-    yield from wrap_text(escape_line(told), terminal_width())
+    source = f"from {count(report.streams, 'stream')}; tokens by {'; '.join(report.counters)}"
+    yield from wrap_text(escape_line(source), terminal_width())
 
 
 def _rows(arm: Arm) -> Iterator[Sequence[object]]:
@@ -114,13 +105,13 @@ def _rows(arm: Arm) -> Iterator[Sequence[object]]:
 
 
 def _row_cells(tally: ToolCounts) -> list[object]:
-    said = tally.as_json()
+    counts = tally.as_json()
     return [
         tally.calls,
-        round(said["packet_tokens"]) if tally.calls else "-",
+        round(counts["packet_tokens"]) if tally.calls else "-",
         tally.most_tokens if tally.calls else "-",
-        f"{said['coverage']:.0%} of {tally.values}" if tally.values else "-",
-        f"{said['remembered']:.0%}" if tally.values > tally.given else "-",
+        f"{counts['coverage']:.0%} of {tally.values}" if tally.values else "-",
+        f"{counts['remembered']:.0%}" if tally.values > tally.given else "-",
         f"{tally.dropped} of {tally.facts}" if tally.facts else "-",
         tally.too_large,
     ]

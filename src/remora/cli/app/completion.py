@@ -46,11 +46,7 @@ class Bash(ShellComplete):
 
 VARIABLE = "_REMORA_COMPLETE"
 """The variable by which the script requests completions."""
-_SHELLS: dict[str, type[ShellComplete]] = {
-    "bash": Bash,
-    "zsh": ZshComplete,
-    "fish": FishComplete,
-}
+_SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 
 
 def print_completions(root: click.Group, asked: str) -> int:

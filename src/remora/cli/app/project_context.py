@@ -53,11 +53,11 @@ def _complete_commit(options: Options, project: Project) -> None:
     from remora.runs.review.branch_journal import complete_branch
 
     try:
-        told = complete_branch(project)
+        text = complete_branch(project)
     except OutsideError as error:
-        told = f"a commit was interrupted and is still pending: {error.message}"
-    if told:
-        note(options, told)
+        text = f"a commit was interrupted and is still pending: {error.message}"
+    if text:
+        note(options, text)
 
 
 def records_of(options: Options) -> TraceFolder:

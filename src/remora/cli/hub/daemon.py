@@ -24,11 +24,7 @@ from remora.text import escape_line
 
 @command(
     "start",
-    examples=(
-        "remora hub start",
-        "remora hub start --foreground",
-        "remora hub start --http 0",
-    ),
+    examples=("remora hub start", "remora hub start --foreground", "remora hub start --http 0"),
 )
 @place_options
 @click.option(
@@ -49,13 +45,13 @@ def start(
     If one is already running, its status is printed. The daemon reads all files once, then follows
     changes; until the first scan ends, queries read the files themselves. Exit 3 if it cannot start.
     """
-    caller, wish = caller_of(options), HubTarget(db=db, socket=socket, http=http)
-    places = hub_paths_of(caller, wish)
+    caller, target = caller_of(options), HubTarget(db=db, socket=socket, http=http)
+    places = hub_paths_of(caller, target)
     if not detached:
         note_root_above(options, caller, places)
     if not foreground:
         with _noting_interrupt(options):
-            found = start_hub(caller, wish)
+            found = start_hub(caller, target)
         _print_running(options, places, found, http)
         return 0
 
@@ -67,7 +63,7 @@ def start(
         else:
             _print(options, places, status)
 
-    if not run_hub(caller, wish, ready=ready, log_file=detached) and not detached:
+    if not run_hub(caller, target, ready=ready, log_file=detached) and not detached:
         _print_running(options, places, control.status(places), http)
     return 0
 
@@ -81,8 +77,8 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
     """
     places = hub_paths_of(caller_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
-    said = "no hub was running" if pid is None else f"stopped (process {pid})"
-    emit(options, _document(control.status(places)), [said])
+    text = "no hub was running" if pid is None else f"stopped (process {pid})"
+    emit(options, _document(control.status(places)), [text])
     return 0
 
 

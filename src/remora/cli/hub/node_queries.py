@@ -78,8 +78,8 @@ class HubQuery:
 @contextmanager
 def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
     """Open the project's hub; without a daemon or an index, build the index first."""
-    caller, wish = caller_of(options), HubTarget(db=db, socket=socket)
-    places = hub_paths_of(caller, wish)
+    caller, target = caller_of(options), HubTarget(db=db, socket=socket)
+    places = hub_paths_of(caller, target)
     note_root_above(options, caller, places)
     files = FileRules()
     if is_configured(caller, places.root):
@@ -88,15 +88,11 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
     if control.running(places) is not None:
         _wait_for_daemon(options, places)
     else:
-        _make_index(options, caller, wish, places)
+        _make_index(options, caller, target, places)
     tune_gc()
     with asyncio.Runner() as runner:
         client = HubClient(
-            places.root,
-            socket=places.socket,
-            db=places.db,
-            deadline=_TIMEOUT_S,
-            files=files,
+            places.root, socket=places.socket, db=places.db, deadline=_TIMEOUT_S, files=files
         )
         try:
             yield HubQuery(client, runner, places, caller.folder)
@@ -114,7 +110,7 @@ def _wait_for_daemon(options: Options, places: HubPaths) -> None:
         time.sleep(_POLL_S)
 
 
-def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: HubPaths) -> None:
+def _make_index(options: Options, caller: Invocation, target: HubTarget, places: HubPaths) -> None:
     """Build the index if it is missing, damaged or of an earlier version."""
     from remora.bootstrap.hub_index import (  # imports the analysis
         index_hub,
@@ -130,6 +126,6 @@ def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: H
     note(options, f"{lacks}: building it; `remora hub start` keeps it up to date")
     try:
         with progress_bar(options) as progress:
-            index_hub(caller, wish, progress)
+            index_hub(caller, target, progress)
     except OutsideError as error:  # the requested file can still be read
         note(options, f"{error.message}: continuing without an index")

@@ -54,8 +54,8 @@ def node_page(
     if node.node_type != "module" or node.callers:  # modules have no callers
         yield from _section("CALLED BY", node.callers, width, many)
     if beside.constructor is not None:
-        said = CONSTRUCTOR_NOTE.format(beside.constructor.removeprefix("node:"))
-        yield from wrap_text(_INDENT + escape_line(said), width, _INDENT)
+        text = CONSTRUCTOR_NOTE.format(beside.constructor.removeprefix("node:"))
+        yield from wrap_text(_INDENT + escape_line(text), width, _INDENT)
     yield from _section("CALLS", node.callees, width, many)
     yield from _section("TESTS", node.related_tests, width, many)
     if beside.unknown:
@@ -230,8 +230,8 @@ def _name_and_lines(
     lines = () if isinstance(link, Related) else link.lines
     taken = max(column, len(name)) + 2
     left = None if room is None else room - taken
-    said = [_first_lines(lines, most) for most in _line_limits(lines, verbose=verbose)]
-    fits = [text for text in said if left is None or len(text) <= left]
+    variants = [_first_lines(lines, most) for most in _line_limits(lines, verbose=verbose)]
+    fits = [text for text in variants if left is None or len(text) <= left]
     shown = name if room is None else _shorten(name, room)
     if fits:
         yield f"{shown.ljust(column)}  {fits[0]}".rstrip()
@@ -239,10 +239,10 @@ def _name_and_lines(
     yield shown
     if verbose:
         below = None if room is None else room - len(_INDENT)
-        yield from (_INDENT + line for line in wrap_text(said[0], below))
+        yield from (_INDENT + line for line in wrap_text(variants[0], below))
     elif room is not None:
-        short = [text for text in said if len(text) <= room - len(_INDENT)]
-        yield _INDENT + (short or said)[0]
+        short = [text for text in variants if len(text) <= room - len(_INDENT)]
+        yield _INDENT + (short or variants)[0]
 
 
 def _line_limits(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:

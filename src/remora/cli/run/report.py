@@ -10,10 +10,7 @@ from remora.runs.records.name_lookup import LAST, run_named
 from remora.runs.records.results import read_run
 
 
-@command(
-    "report",
-    examples=("remora report", "remora report last --format sarif > remora.sarif"),
-)
+@command("report", examples=("remora report", "remora report last --format sarif > remora.sarif"))
 @click.argument("run", type=RUN, default=LAST)
 @click.option(
     "--format",

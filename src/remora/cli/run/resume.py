@@ -47,7 +47,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     wanted = prepare_resume(caller, project, run_id, trusted=asked["trust_run"])
     _refuse_other_model(wanted, asked["model"])
     if wanted.nothing_to_do:
-        note(options, f"nothing to do: the run {run_id} came to its end")
+        note(options, f"nothing to do: the run {run_id} has ended")
         view = read_run(project, run_id)
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))

@@ -22,10 +22,7 @@ GOOD_STATUSES = frozenset({"submitted", "no_change"})
 
 
 def run_to_end(
-    options: Options,
-    wanted: Resumable,
-    models: Mapping[str, Model],
-    max_time: float | None = None,
+    options: Options, wanted: Resumable, models: Mapping[str, Model], max_time: float | None = None
 ) -> str:
     """Continue a run, or some of its agents, with progress; return why it stopped."""
     print_isolation(options)

@@ -83,8 +83,8 @@ def json_document(name: str, member: str) -> Iterator[Write]:
     try:
         yield write
     except RemoraError as error:
-        told = {"code": error.code, "message": error.message, "hint": error.hint}
-        ending = f'], "error": {json.dumps(told)}}}' if between else ""
+        document = {"code": error.code, "message": error.message, "hint": error.hint}
+        ending = f'], "error": {json.dumps(document)}}}' if between else ""
         if not between:
             raise
         print_error(error.code, error.message, error.hint, as_json=False)

@@ -44,11 +44,7 @@ _MARKDOWN = (".md", ".markdown")
 @click.option("--run", "run", type=RUN, metavar="RUN", help="Export a run and all its agents.")
 @click.option("--all", "every", is_flag=True, help="Export all runs and agents.")
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(get_args(Format)),
-    required=True,
-    help="Output format.",
+    "--format", "form", type=click.Choice(get_args(Format)), required=True, help="Output format."
 )
 @click.option(
     "-o",
@@ -80,13 +76,13 @@ def export(
     folder = records_of(options)
     groups = _groups(folder, agent, run)
     output: Path | None = how["output"]
-    wish = ExportOptions(
+    export_options = ExportOptions(
         format=form,
         version=__version__,
         markdown=how["markdown"] or (output is not None and output.suffix in _MARKDOWN),
         content=how["content"],
     )
-    tally = _write(folder, groups, wish, how, several=every)
+    tally = _write(folder, groups, export_options, how, several=every)
     _print_summary(options, form, how, tally)
     return 1 if tally.damaged else 0
 
@@ -119,18 +115,23 @@ def _groups(folder: TraceFolder, agent: str | None, run: str | None) -> Groups:
 
 
 def _write(
-    folder: TraceFolder, groups: Groups, wish: ExportOptions, how: dict[str, Any], *, several: bool
+    folder: TraceFolder,
+    groups: Groups,
+    export_options: ExportOptions,
+    how: dict[str, Any],
+    *,
+    several: bool,
 ) -> ExportCounts:
     output, endpoint = how["output"], how["endpoint"]
     if endpoint is not None:
         headers = headers_from(os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
-        return send_to_receiver(folder, groups, wish, endpoint, headers)
-    if wish.format == "inspect":
-        return export_inspect_logs(folder, groups, wish, output, several=several)
+        return send_to_receiver(folder, groups, export_options, endpoint, headers)
+    if export_options.format == "inspect":
+        return export_inspect_logs(folder, groups, export_options, output, several=several)
     if output is not None and str(output) != "-":
-        return export_to_file(folder, groups, wish, output)
+        return export_to_file(folder, groups, export_options, output)
     try:
-        return export_to_stream(folder, groups, wish, sys.stdout.buffer)
+        return export_to_stream(folder, groups, export_options, sys.stdout.buffer)
     except BrokenPipeError as error:  # the reader closed the pipe
         output_lost(error)
         return ExportCounts()
@@ -147,4 +148,4 @@ def _print_summary(options: Options, form: str, how: dict[str, Any], tally: Expo
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:
-        note(options, f"skipped: {message}; `remora trace verify` tells what happened")
+        note(options, f"skipped: {message}; see `remora trace verify`")

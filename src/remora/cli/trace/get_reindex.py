@@ -41,6 +41,6 @@ def reindex(options: Options) -> int:
     """Rebuild the index from the streams; nothing is lost."""
     built = build_again(records_of(options))
     streams, turns = count(built.streams, "stream"), count(built.turns, "turn")
-    told = f"indexed {streams}, {turns}, {count(built.bytes, 'byte')} in {built.seconds:.1f} s"
-    emit(options, msgspec.structs.asdict(built), [told])
+    text = f"indexed {streams}, {turns}, {count(built.bytes, 'byte')} in {built.seconds:.1f} s"
+    emit(options, msgspec.structs.asdict(built), [text])
     return 0

@@ -54,8 +54,8 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
             found = iter(reader_of(options, folder).turn_lines(name, turn))
         _print_raw(options, name, found)
     elif turn is not None:
-        told = turn_document(reader_of(options, folder), folder.blobs, name, turn)
-        emit(options, told, turn_lines(told, terminal_width()))
+        document = turn_document(reader_of(options, folder), folder.blobs, name, turn)
+        emit(options, document, turn_lines(document, terminal_width()))
     elif options.json:
         _print_document(name, path_of(folder, name))
     else:

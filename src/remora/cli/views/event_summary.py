@@ -16,14 +16,14 @@ _Kind = TypeVar("_Kind")
 
 def summarize_event(event: Event) -> str:
     """Return a short summary; empty if the event type needs none."""
-    tell = _SUMMARIZERS.get(event.type)
-    if tell is None:
+    summarize = _SUMMARIZERS.get(event.type)
+    if summarize is None:
         return ""
     try:
-        told = _DECODER.decode(event.data)
+        fields = _DECODER.decode(event.data)
     except (ValueError, RecursionError):
         return ""
-    return clip(tell({k: v for k, v in asdict(told).items() if v is not UNSET}), _WIDTH)
+    return clip(summarize({k: v for k, v in asdict(fields).items() if v is not UNSET}), _WIDTH)
 
 
 class _SummaryFields(msgspec.Struct):
@@ -136,8 +136,8 @@ def _run_start(data: dict[str, Any]) -> str:
 
 def _job(data: dict[str, Any]) -> str:
     """Put the longest part last, because it may be cut."""
-    told = [str(data[key]) for key in ("agent_id", "status", "node_id") if key in data]
-    return " ".join(told).replace(" node:", " ", 1)
+    fields = [str(data[key]) for key in ("agent_id", "status", "node_id") if key in data]
+    return " ".join(fields).replace(" node:", " ", 1)
 
 
 def _review(data: dict[str, Any]) -> str:

@@ -71,8 +71,8 @@ def review_counts(jobs: Sequence[Document]) -> str:
 
 def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
     """`fixed F401 x2, UP045; left E501`."""
-    told = [fixes_text(fixed, done=done), f"left {codes_text(left)}" if left else ""]
-    return "; ".join(filter(None, told))
+    parts = [fixes_text(fixed, done=done), f"left {codes_text(left)}" if left else ""]
+    return "; ".join(filter(None, parts))
 
 
 def turns_text(job: Document) -> str:
@@ -124,8 +124,8 @@ def _unchanged(
     state, number = _WORDS["no_change"], count(len(jobs), "job")
     left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
     begin = f"  {state.ljust(states)}  {number.ljust(names)}"
-    told = done_text({}, left)
-    first, *more = _wrap_after(begin, told, " " * (states + 4), width)
+    text = done_text({}, left)
+    first, *more = _wrap_after(begin, text, " " * (states + 4), width)
     yield f"  {color_word(state)}{first[2 + len(state) :]}".rstrip()
     yield from more
 
@@ -155,10 +155,10 @@ def _work_text(job: Document) -> str:
     if not job["turns"]:
         return ""
     known = fixed_and_left(job)
-    told = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
+    work = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
     where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
-    return " · ".join(part for part in (told, _deciders(by_others) or "rules", where) if part)
+    return " · ".join(part for part in (work, _deciders(by_others) or "rules", where) if part)
 
 
 def _reasons(job: Document) -> Iterator[str]:

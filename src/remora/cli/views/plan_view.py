@@ -64,8 +64,7 @@ def time_estimate(plan: Plan) -> str:
 def _why_nothing(prepared: Run, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
-        looked = f"{count(plan.nodes, 'node')} looked at"
-        return f"none of the {looked} needs work" if plan.nodes > 1 else f"the {looked} needs none"
+        return f"{count(plan.nodes, 'node')} checked, none needs work"
     if plan.unreadable:
         return f"no Python code in {escape_line(where)} that can be read"
     if prepared.project.config.exclude and any(

@@ -19,12 +19,7 @@ _WRONG = ("failed", "error")
 
 
 def run_lines(
-    options: Options,
-    project: Project,
-    view: RunView,
-    document: Document,
-    *,
-    heading: bool = True,
+    options: Options, project: Project, view: RunView, document: Document, *, heading: bool = True
 ) -> Iterator[str]:
     """Yield the view of a run, from its document."""
     jobs, width = document["jobs"], terminal_width()
@@ -42,8 +37,8 @@ def run_lines(
         why = next_command(options, project.root, "show", view.run_id, "-v")
         yield from wrap_text(f"why some nodes are unchanged: `{why}`", width)
     sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
-    for told in phrases_of(sums):
-        yield from wrap_text(escape_line(told.whole), width)
+    for phrase in phrases_of(sums):
+        yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
     for line in _next(options, project, view, document):

@@ -107,9 +107,9 @@ class _SampleBuilder:
             self._call = None
         elif event.type == AgentError.type:
             said = event_data(event)
-            self._tell(event, "info", source="remora", data=_pick(said, "kind", "message"))
+            self._add_event(event, "info", source="remora", data=_pick(said, "kind", "message"))
 
-    def _tell(self, event: Event, kind: str, **told: Any) -> None:
+    def _add_event(self, event: Event, kind: str, **fields: Any) -> None:
         self.events.append(
             {
                 "event": kind,
@@ -117,7 +117,7 @@ class _SampleBuilder:
                 "timestamp": event.timestamp,
                 "working_start": _seconds_between(self._survey.began, event.timestamp),
                 "metadata": {"turn": event.turn, "seq": event.seq, "line_hash": event.hash},
-                **told,
+                **fields,
             }
         )
 
@@ -136,7 +136,7 @@ class _SampleBuilder:
         counted = answer.get("usage") or {}
         tokens = usage(counted.get("prompt_tokens") or 0, counted.get("completion_tokens") or 0)
         self.messages += [*prompts, said]
-        self._tell(
+        self._add_event(
             event,
             "model",
             model=name,
@@ -190,7 +190,7 @@ class _SampleBuilder:
                 "metadata": _pick(result, "outcome"),
             }
         )
-        self._tell(
+        self._add_event(
             event,
             "tool",
             id=place,

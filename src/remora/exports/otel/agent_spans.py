@@ -62,7 +62,7 @@ def agent_spans(
         parent=parent,
         error=(survey.stop_reason or survey.status, message) if failed else None,
         events=tuple(reader.errors),
-        told=agent_attributes(survey, attempt, content=content),
+        attributes=agent_attributes(survey, attempt, content=content),
     )
 
 
@@ -74,7 +74,7 @@ def run_span(group: RunBundle, ended: str) -> Span:
         name="invoke_workflow remora",
         began=group.began,
         ended=ended,
-        told={
+        attributes={
             "gen_ai.operation.name": "invoke_workflow",
             "gen_ai.workflow.name": "remora",
             "remora.run_id": group.run_id,
@@ -128,15 +128,15 @@ class _SpanBuilder:
         self._request = self._call = None
 
     def _fail(self, event: Event) -> None:
-        said = event_data(event)
-        told = {"remora.turn": event.turn, "error.type": str(said.get("kind"))}
+        data = event_data(event)
+        attributes = {"remora.turn": event.turn, "error.type": str(data.get("kind"))}
         if self._content:
-            told["remora.message"] = str(said.get("message"))
+            attributes["remora.message"] = str(data.get("message"))
         self.errors.append(
             {
                 "timeUnixNano": nanoseconds(event.timestamp),
                 "name": "remora.agent_error",
-                "attributes": otlp_attributes(told),
+                "attributes": otlp_attributes(attributes),
             }
         )
 
@@ -144,7 +144,7 @@ class _SpanBuilder:
         request = resolved_data(asked, self._blobs)
         answer = resolved_data(answered, self._blobs) if answered is not None else None
         operation = "chat" if request.get("messages") is not None else "text_completion"
-        told = {
+        attributes = {
             "gen_ai.operation.name": operation,
             **self._common(asked),
             **decoding_attributes(request.get("decoding")),
@@ -156,14 +156,14 @@ class _SpanBuilder:
         }
         name = f"{operation} {self._survey.model}"
         error = None if answer is not None else ("unanswered", "no answer was recorded")
-        return self._span(name, asked, answered, told, error=error, kind=CLIENT)
+        return self._span(name, asked, answered, attributes, error=error, kind=CLIENT)
 
     def _tool(self, called: Event, ended: Event | None) -> Span:
         call = event_data(called)
         # an output of any size stays in its blob: the span holds the reference
         result = event_data(ended) if ended is not None else None
         tool = str(call.get("tool"))
-        told = {
+        attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": tool,
             "gen_ai.tool.type": "function",
@@ -175,14 +175,14 @@ class _SpanBuilder:
             **(tool_call_attributes(call, result) if self._content else {}),
         }
         error = tool_error(result, content=self._content)
-        return self._span(f"execute_tool {tool}", called, ended, told, error=error)
+        return self._span(f"execute_tool {tool}", called, ended, attributes, error=error)
 
     def _span(
         self,
         name: str,
         begun: Event,
         ended: Event | None,
-        told: Mapping[str, Any],
+        attributes: Mapping[str, Any],
         **more: Any,
     ) -> Span:
         return Span(
@@ -192,7 +192,7 @@ class _SpanBuilder:
             began=begun.timestamp,
             ended=(ended or begun).timestamp,
             parent=self.agent,
-            told=dict(told),
+            attributes=dict(attributes),
             **more,
         )
 

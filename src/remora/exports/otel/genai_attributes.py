@@ -24,7 +24,7 @@ def provider(survey: AgentSummary) -> str:
 def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -> Attributes:
     """Return an agent's attributes: name, model, and how it ended."""
     packet = survey.start.packet
-    told = {
+    attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": provider(survey),
         "gen_ai.agent.id": survey.agent_id,
@@ -47,11 +47,11 @@ def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -
         "remora.head.hash": survey.head.hash,
     }
     if content:
-        told["remora.goal"] = packet.goal
-        told["gen_ai.tool.definitions"] = json_text(
+        attributes["remora.goal"] = packet.goal
+        attributes["gen_ai.tool.definitions"] = json_text(
             [declaration(t)["function"] for t in survey.tools]
         )
-    return told
+    return attributes
 
 
 def decoding_attributes(decoding: Any) -> Attributes:
@@ -88,7 +88,7 @@ def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | N
     messages = request.get("messages")
     if messages is None:
         messages = [{"role": "user", "content": request.get("prompt")}]
-    told = {"gen_ai.input.messages": json_text([_message(each) for each in messages])}
+    attributes = {"gen_ai.input.messages": json_text([_message(each) for each in messages])}
     if answer is not None:
         message = _message({"role": "assistant", "content": answer.get("text")})
         call = answer.get("call")
@@ -96,8 +96,8 @@ def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | N
             part = {"type": "tool_call", "name": call.get("tool"), "arguments": call.get("args")}
             message["parts"].append(part)
         reason = answer.get("finish_reason") or "stop"
-        told["gen_ai.output.messages"] = json_text([{**message, "finish_reason": reason}])
-    return told
+        attributes["gen_ai.output.messages"] = json_text([{**message, "finish_reason": reason}])
+    return attributes
 
 
 def _message(message: Mapping[str, Any]) -> Attributes:
@@ -107,10 +107,10 @@ def _message(message: Mapping[str, Any]) -> Attributes:
 
 def tool_call_attributes(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> Attributes:
     """Return a call's arguments and result as JSON text."""
-    told = {"gen_ai.tool.call.arguments": json_text(call.get("args"))}
+    attributes = {"gen_ai.tool.call.arguments": json_text(call.get("args"))}
     if result is not None:
-        told["gen_ai.tool.call.result"] = json_text(result.get("raw_output"))
-    return told
+        attributes["gen_ai.tool.call.result"] = json_text(result.get("raw_output"))
+    return attributes
 
 
 def tool_error(result: Mapping[str, Any] | None, *, content: bool) -> tuple[str, str] | None:

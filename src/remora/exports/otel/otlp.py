@@ -75,7 +75,7 @@ def _batches(spans: Iterable[Span]) -> Iterator[list[dict[str, Any]]]:
     batch: list[dict[str, Any]] = []
     size = 0
     for span in spans:
-        more = sum(len(value) for value in span.told.values() if isinstance(value, str))
+        more = sum(len(value) for value in span.attributes.values() if isinstance(value, str))
         if batch and (len(batch) == _MOST or size + more > _LARGEST):
             yield batch
             batch, size = [], 0
@@ -154,7 +154,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
             yield tag >> 3, data[place : place + size]
             place += size
         else:
-            raise ValueError("no answer of an OTLP receiver")
+            raise ValueError("not an answer of an OTLP receiver")
 
 
 def _read_varint(data: bytes, place: int) -> tuple[int, int]:
@@ -165,4 +165,4 @@ def _read_varint(data: bytes, place: int) -> tuple[int, int]:
         if data[place - 1] < 0x80:
             return value, place
         shift += 7
-    raise ValueError("no answer of an OTLP receiver")
+    raise ValueError("not an answer of an OTLP receiver")

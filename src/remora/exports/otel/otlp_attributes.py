@@ -7,9 +7,9 @@ from typing import Any
 _INT64 = 2**63
 
 
-def otlp_attributes(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+def otlp_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return an entry for each value that is not null, in order."""
-    return [{"key": key, "value": any_value(v)} for key, v in told.items() if v is not None]
+    return [{"key": key, "value": any_value(v)} for key, v in attributes.items() if v is not None]
 
 
 def any_value(value: Any) -> dict[str, Any]:

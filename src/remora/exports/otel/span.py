@@ -23,7 +23,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     began: str
     ended: str
-    told: dict[str, Any]
+    attributes: dict[str, Any]
     parent: str = ""
     kind: int = INTERNAL
     error: tuple[str, str] | None = None
@@ -42,9 +42,9 @@ def span_id(run_id: str, agent_id: str, place: str | int) -> str:
 
 def span_json(span: Span) -> dict[str, Any]:
     began, ended = nanoseconds(span.began), nanoseconds(span.ended)
-    told, status = span.told, {}
+    attributes, status = span.attributes, {}
     if span.error is not None:
-        told = {**told, "error.type": span.error[0]}
+        attributes = {**attributes, "error.type": span.error[0]}
         status = {"code": _ERROR, "message": span.error[1]}
     return {
         "traceId": trace_id(span.run_id),
@@ -55,7 +55,7 @@ def span_json(span: Span) -> dict[str, Any]:
         "startTimeUnixNano": began,
         # a clock that jumped back must not make a span that ends before it began
         "endTimeUnixNano": max(began, ended, key=int),
-        "attributes": otlp_attributes(told),
+        "attributes": otlp_attributes(attributes),
         "events": list(span.events),
         "status": status,
     }

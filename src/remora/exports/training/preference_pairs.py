@@ -171,8 +171,8 @@ def _prompt(one: ModelDecision) -> Any:
 def _answer(one: ModelDecision) -> Any:
     """Return the answer that led to the call; of ranked candidates, the label of the chosen one."""
     label = taken_label(one)
-    said = answer_message(one) if label is None else _message(label)
-    return said["content"] if one.request.messages is None else [said]
+    message = answer_message(one) if label is None else _message(label)
+    return message["content"] if one.request.messages is None else [message]
 
 
 def _message(text: str) -> Row:

@@ -48,10 +48,10 @@ def answered_decisions(
 def conversation(one: ModelDecision) -> Row:
     """Return `prompt` and `completion` as trainers read them: lists of messages, or strings of a plain
     prompt."""
-    said = answer_message(one)
+    message = answer_message(one)
     if one.request.messages is None:
-        return {"prompt": one.request.prompt or "", "completion": said["content"]}
-    return {"prompt": one.request.messages, "completion": [said]}
+        return {"prompt": one.request.prompt or "", "completion": message["content"]}
+    return {"prompt": one.request.messages, "completion": [message]}
 
 
 def answer_message(one: ModelDecision) -> Row:

@@ -106,10 +106,10 @@ def write_docstring(
     """
     found = find_documented(path, place.read(path), node)
     manner = _format_for(place, path, style)
-    said = _validated_texts(texts, found, manner)
+    valid = _validated_texts(texts, found, manner)
     before = check_text(place, path, found.source.raw)
     extra: list[Finding] = []
-    for form in [said, DocstringTexts(summary=said.summary)] if found.text is None else [said]:
+    for form in [valid, DocstringTexts(summary=valid.summary)] if found.text is None else [valid]:
         content = write(found, form, manner)
         extra = new_findings(before, check_text(place, path, content))
         if not extra:
@@ -208,9 +208,7 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
     for each in habits[1:]:
         near.add(each)
     return replace(
-        docstring_format(
-            [*habits[:1], near], style=chosen, width=width_of(place, path, prose=True)
-        ),
+        docstring_format([*habits[:1], near], style=chosen, width=width_of(place, path, prose=True))
     )
 
 

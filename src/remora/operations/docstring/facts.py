@@ -90,8 +90,8 @@ def _of_function(node: FunctionNode) -> Iterator[str]:
         return
     known = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
     if isinstance(body[0], ast.Return) and body[0].value is not None:
-        told = _computed(body[0].value, node, known)
-        yield f"return {told}" if told else ""
+        text = _computed(body[0].value, node, known)
+        yield f"return {text}" if text else ""
     elif isinstance(body[0], ast.Assign | ast.AugAssign):
         yield _assignment(body[0], known)
 
@@ -148,8 +148,8 @@ def _parameter(parameter: Parameter, node: FunctionNode | None, evidence: Relate
     found = _elsewhere(parameter, evidence)
     if found or node is None or parameter.kind:
         return found
-    told = _choices(parameter, node) or _fallback(parameter, node)
-    return as_sentence(told or _called(parameter, node) or _examples(parameter, node, evidence))
+    text = _choices(parameter, node) or _fallback(parameter, node)
+    return as_sentence(text or _called(parameter, node) or _examples(parameter, node, evidence))
 
 
 def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
@@ -158,11 +158,11 @@ def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
     All of its class or most of the surrounding ones must agree.
     """
     files = (evidence.own, *evidence.near)
-    told = [each for file in files for each in file.parameters if each.name == parameter.name]
-    of_class = [each.text for each in told if evidence.owner and each.owner == evidence.owner]
+    found = [each for file in files for each in file.parameters if each.name == parameter.name]
+    of_class = [each.text for each in found if evidence.owner and each.owner == evidence.owner]
     if len(of_class) > 1 and len(set(of_class)) == 1:
         return of_class[0]
-    return majority_text([each.text for each in told], least=_MIN_AGREEING)
+    return majority_text([each.text for each in found], least=_MIN_AGREEING)
 
 
 def _choices(parameter: Parameter, node: FunctionNode) -> str:
@@ -309,8 +309,8 @@ def _comprehended(
     tests = [code_text(test, inner) for test in loop.ifs]
     if not over or not element or not all(tests):
         return ""
-    told = f"{element} for each {name} of {over}" if element != name else f"each {name} of {over}"
-    return f"{told} where {join_words(tests)}" if tests else told
+    text = f"{element} for each {name} of {over}" if element != name else f"each {name} of {over}"
+    return f"{text} where {join_words(tests)}" if tests else text
 
 
 def _is_bool(node: FunctionNode) -> bool:

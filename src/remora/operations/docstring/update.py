@@ -23,7 +23,7 @@ _Edit = tuple[int, int, list[str]]
 """First line, end line (exclusive), and the replacement."""
 
 
-def mended(
+def updated_lines(
     inner: str,
     made_of: Describable,
     other: DocstringDrift,

@@ -26,7 +26,7 @@ from remora.operations.docstring.literal_source import (
 )
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import Describable, DocstringFormat, DocstringTexts
-from remora.operations.docstring.update import mended
+from remora.operations.docstring.update import updated_lines
 
 
 class DocumentedNode(NamedTuple):
@@ -48,7 +48,7 @@ class DocumentedNode(NamedTuple):
         return find_drift(self.node, self.text)
 
 
-@lru_cache(maxsize=8)  # each turn asks of the same file; nobody changes its tree
+@lru_cache(maxsize=8)  # each turn needs the same file; its tree is not modified
 def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
     """Return the node of a file. Raises HostError."""
     source = read_source(path, content)
@@ -80,7 +80,7 @@ def write(found: DocumentedNode, texts: DocstringTexts, manner: DocstringFormat)
     if found.text is None:
         content = _new(found, texts, made_of, manner)
     else:
-        content = _mended(found, texts, made_of, manner)
+        content = _updated(found, texts, made_of, manner)
     _check(found, content)
     return content
 
@@ -89,17 +89,17 @@ def _new(
     found: DocumentedNode, texts: DocstringTexts, made_of: Describable, manner: DocstringFormat
 ) -> bytes:
     if not texts.summary:
-        raise HostError("a new docstring begins with a summary")
+        raise HostError("a new docstring needs a summary")
     body = FileBytes(found.source)
     spot = new_docstring_point(found.node, found.source, body)
     lines = docstring_lines(texts, made_of, manner, spot.indent)
     if any(manner.quotes in line for line in lines):
-        raise HostError("a text holds the quotes that would end the docstring")
+        raise HostError("a text contains the quotes that end the docstring")
     literal = new_literal(lines, manner.quotes, spot.indent, below=manner.below)
     return body.with_lines(spot, literal)
 
 
-def _mended(
+def _updated(
     found: DocumentedNode, texts: DocstringTexts, made_of: Describable, manner: DocstringFormat
 ) -> bytes:
     body = FileBytes(found.source)
@@ -108,16 +108,16 @@ def _mended(
     source = text.replace("\r\n", "\n").replace("\r", "\n")
     literal = read_literal(source, found.text or "")
     if literal is None:
-        raise HostError("the docstring is no plain literal whose lines could be changed")
+        raise HostError("the docstring is not a plain literal")
     missing = undescribed_parts(found, texts)
     if missing:
-        raise HostError(f"nothing is known to say of {', '.join(missing)}")
+        raise HostError(f"no text is known for {', '.join(missing)}")
     said = DocstringTexts(
         parameters={name: escape_text(each, literal) for name, each in texts.parameters.items()},
         raises={name: escape_text(each, literal) for name, each in texts.raises.items()},
         renames=texts.renames,
     )
-    lines = mended(literal.inner, made_of, found.differences, said, manner)
+    lines = updated_lines(literal.inner, made_of, found.differences, said, manner)
     return body.with_lines(spot, [updated_literal(literal, lines)])
 
 
@@ -143,7 +143,7 @@ def undescribed_parts(found: DocumentedNode, texts: DocstringTexts) -> list[str]
 def _check(found: DocumentedNode, content: bytes) -> None:
     now = find_documented(found.path, content, found.qualname)
     if now.text is None or now.differences != DocstringDrift():
-        raise HostError("the docstring would still document what the code does not have")
+        raise HostError("the docstring would still document parts that the code does not have")
     before = tree_without_docstring(found.path, found.source.raw, found.key)
     if before is None or before != tree_without_docstring(found.path, content, found.key):
         raise HostError("more than the docstring would change")

@@ -15,7 +15,7 @@ def findings_by_node(tree: Path, modules: Sequence[Module]) -> Amount:
     try:
         found = lint_findings(tree, [module.path for module in modules]) if modules else []
     except HostError as error:  # with the project's own ruff settings
-        hint = "correct it: ruff's settings are the project's"
+        hint = "correct the project's ruff settings"
         raise ConfigError(error.message, hint=hint) from error
     for finding in found:
         lines.setdefault(finding["path"], []).append(int(finding["line"]))

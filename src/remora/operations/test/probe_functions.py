@@ -52,8 +52,8 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         why = "no call with known values has a result that a test can assert"
         return _unfit(why, calls=len(calls))
     faults = mutants(place.read(path), node)
-    said = frozenset(literal_calls(subject.function, [subject.source.tree, *others]))
-    weighed = _rank(place, subject, TrialResults(cases, found.held), faults, said)
+    literal = frozenset(literal_calls(subject.function, [subject.source.tree, *others]))
+    weighed = _rank(place, subject, TrialResults(cases, found.held), faults, literal)
     tests = test_files(place)
     named = weighed.holds is not None and names_hypothesis(place, tests)
     if weighed.why and not (named and _kills_enough(weighed.holds_killed, faults)):
@@ -116,19 +116,19 @@ def _rank(
     subject: TargetFunction,
     found: TrialResults,
     faults: list[Mutant],
-    said: frozenset[str],
+    literal: frozenset[str],
 ) -> _Ranking:
     killed = killed_by(place, subject, found.cases, found.held, faults)
-    chosen = best_cases(found.cases, killed.by_call, said)
+    chosen = best_cases(found.cases, killed.by_call, literal)
     dead = _killed_mutants(chosen, killed.by_call)
     best = best_property(found.held, killed.by_property)
-    holds, told = best if best is not None else (None, frozenset())
+    holds, notes = best if best is not None else (None, frozenset())
     why = ""
     if not chosen:
         why = "no planted fault changes the results, or the results are trivial"
     elif not _kills_enough(len(dead), faults):
         why = f"only {len(dead)} of {len(faults)} planted faults change the results"
-    return _Ranking(chosen, killed.by_call, holds, len(told), why)
+    return _Ranking(chosen, killed.by_call, holds, len(notes), why)
 
 
 def _kills_enough(killed: int, faults: list[Mutant]) -> bool:
@@ -143,9 +143,9 @@ def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
     """Return the number of executed lines, and of all lines."""
     body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
     body -= {subject.function.lineno}
-    said = subject.function.body[0]
-    if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant):
-        body.discard(said.lineno)
+    first = subject.function.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        body.discard(first.lineno)
     run = {line for case in chosen for line in case.lines}
     return {"lines": len(body & run), "all_lines": len(body)}
 

@@ -52,10 +52,10 @@ def find_target(
         return "it is not a plain function"
     if is_empty(function):
         return "it is not implemented yet"
-    said = {one.attr for one in ast.walk(function) if isinstance(one, ast.Attribute)}
-    said |= {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
-    if said & _ENVIRONMENT_NAMES:
-        return f"it depends on where it runs ({', '.join(sorted(said & _ENVIRONMENT_NAMES))})"
+    names = {one.attr for one in ast.walk(function) if isinstance(one, ast.Attribute)}
+    names |= {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+    if names & _ENVIRONMENT_NAMES:
+        return f"it depends on where it runs ({', '.join(sorted(names & _ENVIRONMENT_NAMES))})"
     root, module = import_name(path, exists)
     owner = None
     if "." in qualname and not _STATIC & _decorator_names(function):

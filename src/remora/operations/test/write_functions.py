@@ -141,15 +141,19 @@ def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -
         return {
             "passed": not proof.problem,
             "problem": proof.problem,
-            "tests": _told(proof.tests),
+            "tests": _whole_seconds(proof.tests),
             "killed": len(proof.killed),
             "mutants": proof.tried,
             "survived": list(proof.survived),
             "lines": len(proof.lines),
         }
-    told = run_tests_once(place, ids[0].partition("::")[0], [""], ids)
-    problem = failure_reason(told, ids)
-    return {"passed": not problem, "problem": problem, "tests": _told(told.get("tests") or {})}
+    results = run_tests_once(place, ids[0].partition("::")[0], [""], ids)
+    problem = failure_reason(results, ids)
+    return {
+        "passed": not problem,
+        "problem": problem,
+        "tests": _whole_seconds(results.get("tests") or {}),
+    }
 
 
 def coverage_of(place: ToolTree, ids: list[str], path: str) -> list[int]:
@@ -168,7 +172,7 @@ def _check_ids(place: ToolTree, ids: list[str]) -> None:
             raise HostError(f"{path}: there is no such file")
 
 
-def _told(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return results with whole seconds, so that repeated runs are equal."""
     return {
         name: {

@@ -29,30 +29,30 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 async def run_attempt(
-    run: Run, stream: RunStream, job: Job, base_files: BaseFiles, gone: RemoraError | None = None
+    run: Run, stream: RunStream, job: Job, base_files: BaseFiles, failure: RemoraError | None = None
 ) -> str:
     """Run an attempt to its end, record the end in the run's stream, and return the status.
 
-    `gone` is the error that prevents it from continuing: the attempt is ended as it is.
+    `failure` is the error that prevents it from continuing: the attempt is ended as it is.
     """
     await run_in_thread(stream.append, job_start(job))
     run.observer.began(job)
     with base_files.workspaces.open() as workspace:
-        result = await _run_agent(run, job, base_files, workspace, gone)
+        result = await _run_agent(run, job, base_files, workspace, failure)
     await run_in_thread(stream.append, job_end(job, result.status, result.head))
     run.observer.ended(job, result)
     return result.status
 
 
 async def _run_agent(
-    run: Run, job: Job, base_files: BaseFiles, workspace: Workspace, gone: RemoraError | None
+    run: Run, job: Job, base_files: BaseFiles, workspace: Workspace, failure: RemoraError | None
 ) -> AgentResult:
     with agent_emitter(run.project, job, run.clock) as stream:
         emitter = TeeEmitter(stream, *run.listeners)
         runner = AgentRunner(
             job, _dependencies(run, job, base_files, workspace, (emitter, stream.path))
         )
-        return await (runner.run() if gone is None else runner.give_up(gone))
+        return await (runner.run() if failure is None else runner.give_up(failure))
 
 
 def _dependencies(

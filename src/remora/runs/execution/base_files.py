@@ -116,16 +116,16 @@ class BaseFilesCache:
         return restore_base(project.root, commit, differing, get, folder)
 
 
-def _commit(told: object) -> str | None:
+def _commit(commit: object) -> str | None:
     """Check that this is a commit hash: in a foreign stream it could be an option for git."""
-    if told is None or (isinstance(told, str) and _COMMIT.fullmatch(told)):
-        return told
+    if commit is None or (isinstance(commit, str) and _COMMIT.fullmatch(commit)):
+        return commit
     raise StreamDamaged("the run's base has an invalid commit", hint="remora trace verify")
 
 
-def _files(told: _Rebased) -> dict[str, BaseFile | None]:
+def _files(recorded: _Rebased) -> dict[str, BaseFile | None]:
     try:
-        found = msgspec.convert(told, dict[str, BaseFile | None])
+        found = msgspec.convert(recorded, dict[str, BaseFile | None])
     except msgspec.ValidationError as error:
         raise StreamDamaged(
             f"the run's base is invalid: {error}", hint="remora trace verify"

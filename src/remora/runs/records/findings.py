@@ -67,12 +67,12 @@ def codes_text(codes: Codes) -> str:
     return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(codes.items()))
 
 
-def fixes_text(gone: Codes, *, done: bool = True) -> str:
+def fixes_text(fixed_codes: Codes, *, done: bool = True) -> str:
     """`fixed F401 x2, UP045`, `docstring added`; in the conditional if it is not `done`."""
-    linted = {code: n for code, n in gone.items() if is_lint_code(code)}
-    told = [("fixed " if done else "would fix ") + codes_text(linted)] if linted else []
-    for code in (code for code, n in gone.items() if n and not is_lint_code(code)):
+    linted = {code: n for code, n in fixed_codes.items() if is_lint_code(code)}
+    parts = [("fixed " if done else "would fix ") + codes_text(linted)] if linted else []
+    for code in (code for code, n in fixed_codes.items() if n and not is_lint_code(code)):
         state, _, thing = code.partition(" ")
         participle, verb = _VERBS.get(state, ("fixed", "fix"))
-        told.append(f"{thing} {participle}" if done else f"would {verb} a {thing}")
-    return ", ".join(told)
+        parts.append(f"{thing} {participle}" if done else f"would {verb} a {thing}")
+    return ", ".join(parts)

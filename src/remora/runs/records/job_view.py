@@ -92,10 +92,10 @@ def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobVie
     try:
         path = folder.existing_agent(start.agent_id)
         is_written = end is None and is_being_written(path)
-        told = _JobFold(folder, start.node_id)
+        fold = _JobFold(folder, start.node_id)
         for event in read_events(path):
-            told.add(event)
-        running = is_written and not told.ended
+            fold.add(event)
+        running = is_written and not fold.ended
     except NotFound:
         return msgspec.structs.replace(view, status=INTERRUPTED)
     except (StreamDamaged, DiskError) as error:
@@ -104,14 +104,14 @@ def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobVie
         view = msgspec.structs.replace(view, status=end.status, head=end.head)
     else:
         view = msgspec.structs.replace(view, status=RUNNING if running else INTERRUPTED)
-    return told.in_view(view)
+    return fold.in_view(view)
 
 
 def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
     return msgspec.structs.replace(
         view,
         status="error",
-        error=f"{error.message}; `remora trace verify` tells more",
+        error=f"{error.message}; see `remora trace verify`",
         damaged=True,
         head=end.head if end is not None else Head(),
     )
@@ -148,7 +148,7 @@ class _JobFold:
         self._reason.add(event)
         self._learn([event])
         self._hear(event)
-        # of what a model or a tool said any text may have been moved to a blob: it is not read
+        # texts of models and tools may have been moved to blobs, which are not read here
         data = typed_payload(event) if event.type in (AgentStart.type, AgentEnd.type) else None
         if isinstance(data, AgentStart):  # a fork begins with what was known before it
             self._learn(ancestors(self._folder, data))

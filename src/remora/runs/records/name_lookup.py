@@ -75,12 +75,12 @@ def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
     matched = match_nodes(map(NodeKey, nodes), name)
     agents = [agent_id for key in matched for agent_id in nodes[key]]
     if len(agents) > 1:
-        told = [
+        names = [
             f"{agent_id} ({key.removeprefix('node:')})"
             for key in matched
             for agent_id in nodes[key]
         ]
-        raise UsageError(f"{name!r} means more than one agent", hint=_some(told))
+        raise UsageError(f"{name!r} means more than one agent", hint=_some(names))
     return agents[0] if agents else None
 
 

@@ -71,11 +71,11 @@ def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
 def asked_text(asked: int, differed: int) -> str:
     """Return how often a model was asked, and whether that made a difference."""
     times = "once" if asked == 1 else f"{asked:,} times"
-    told = f"the model was asked {times}, "
+    text = f"the model was asked {times}, "
     if not differed:
-        return told + f"and the first candidate was taken{'' if asked == 1 else ' each time'}"
+        return text + f"and the first candidate was taken{'' if asked == 1 else ' each time'}"
     others = "once" if differed == 1 else f"{differed:,} times"
-    return told + f"and another candidate than the first was taken {others}"
+    return text + f"and another candidate than the first was taken {others}"
 
 
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:

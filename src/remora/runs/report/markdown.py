@@ -92,7 +92,7 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return escaped text; text with `@` becomes code, so that it mentions nobody."""
+    """Return escaped text; text with `@` becomes code, so that it mentions no user."""
     if "@" in text:
         return _code(text)
     return _ACTIVE.sub(r"\\\1", escape_line(text))

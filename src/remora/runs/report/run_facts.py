@@ -92,7 +92,7 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
 
 
 def _file(project: Project, change: Change) -> FileChange | None:
-    with suppress(RemoraError):  # it was collected, or is damaged: `trace verify` tells
+    with suppress(RemoraError):  # it was removed or is damaged, which `trace verify` reports
         read = project.trace.objects.get
         before = None if change.before is None else read(change.before)
         after = None if change.after is None else read(change.after)

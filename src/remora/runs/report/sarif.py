@@ -46,7 +46,7 @@ def sarif(report: Report) -> dict[str, Any]:
 
 
 def _invocation(report: Report) -> dict[str, Any]:
-    told = [
+    notifications = [
         {
             "level": "error" if job.status == "error" else "warning",
             "message": {"text": _message(f"{job.operation} {job.path}:{job.name}: {text}")},
@@ -58,7 +58,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     return {
         "executionSuccessful": report.status == "ended",
         "startTimeUtc": report.started,
-        **({"toolExecutionNotifications": told} if told else {}),
+        **({"toolExecutionNotifications": notifications} if notifications else {}),
     }
 
 

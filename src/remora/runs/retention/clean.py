@@ -70,16 +70,16 @@ def remove_all(
     acts: list[Removal], kept: tuple[tuple[str, str], ...], *, dry_run: bool
 ) -> CleanResult:
     """Remove everything; report failures and continue."""
-    gone: list[Removable] = []
+    removed: list[Removable] = []
     problems: list[str] = []
     for what, remove in acts:
         try:
             if not dry_run:
                 remove()
-            gone.append(what)
+            removed.append(what)
         except (OSError, RemoraError) as error:
             problems.append(f"{what.name}: {error}")
-    return CleanResult(dry_run=dry_run, removed=tuple(gone), kept=kept, problems=tuple(problems))
+    return CleanResult(dry_run=dry_run, removed=tuple(removed), kept=kept, problems=tuple(problems))
 
 
 def _workspaces(project: Project) -> Iterator[Removal]:
@@ -96,7 +96,7 @@ def _workspaces(project: Project) -> Iterator[Removal]:
 def _remove_workspace(place: Path) -> None:
     with try_lock(place.with_suffix(".lock")) as free:
         if not free:
-            raise DiskError("a run works in it now")
+            raise DiskError("a run is using it")
         remove_tree(place)
         place.with_suffix(".index").unlink(missing_ok=True)
 
@@ -113,8 +113,8 @@ def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
     needed = {run.run_id for run in found.runs if run.hands_off}
     refs: list[str] = []
     with suppress(OutsideError):  # without git nothing is kept alive
-        said = git_output(project.root, "for-each-ref", "--format=%(refname)", _REFS)
-        refs = said.decode("utf-8", "replace").split()
+        output = git_output(project.root, "for-each-ref", "--format=%(refname)", _REFS)
+        refs = output.decode("utf-8", "replace").split()
     for ref in refs:
         run_id = ref.removeprefix(_REFS)
         if run_id not in needed:
@@ -139,7 +139,7 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
                 remove_contents(place, digests, (now - GRACE).timestamp())
 
     size = sum(content.bytes for content in going)
-    many = f"{len(going):,} that no stream names"
+    many = f"{len(going):,} that no stream references"
     yield Removable(kind="contents", name=many, bytes=size), remove
 
 

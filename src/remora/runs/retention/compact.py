@@ -114,14 +114,14 @@ class _RealActions:
         """Remove contents that were not stored again meanwhile."""
         folder = self._project.trace
         found, before = list(contents), (self._now - GRACE).timestamp()
-        gone = {
+        removed = {
             (store, digest)
             for store, place in (("blobs", folder.blobs), ("objects", folder.objects))
             for digest in remove_contents(
                 place, [c.digest for c in found if c.store == store], before
             )
         }
-        return [content for content in found if (content.store, content.digest) in gone]
+        return [content for content in found if (content.store, content.digest) in removed]
 
 
 class _Compactor:
@@ -136,7 +136,7 @@ class _Compactor:
         self._freed = set(found.freed)
         self._before = self._bytes()
         self._sealed: list[Sealed] = []
-        self._gone: dict[str, tuple[RunFacts, str]] = {}
+        self._expired: dict[str, tuple[RunFacts, str]] = {}
         self._collected: list[StoredContent] = []
         self._problems: list[str] = []
 
@@ -163,7 +163,7 @@ class _Compactor:
             sealed=tuple(self._sealed),
             expired=tuple(
                 ExpiredRun(run_id=run.run_id, reason=why, streams=len(run.streams), bytes=run.bytes)
-                for run, why in self._gone.values()
+                for run, why in self._expired.values()
             ),
             collected=Collected(
                 blobs=stores.count("blobs"),
@@ -183,7 +183,7 @@ class _Compactor:
             return self._leave(run, DAMAGE)
         except (StreamError, NotFound) as error:
             return self._leave(run, error.message)
-        self._gone[run.run_id] = run, why
+        self._expired[run.run_id] = run, why
         self._freed.update(run.names or ())
         del self._runs[run.run_id]
         return True
@@ -237,7 +237,7 @@ def _anchors(run: RunFacts, why: str) -> list[ExpiredStream]:
     for stream in run.streams:
         head = verified_head(stream.path)
         if stream.kind == "agent" and heads.get(stream.id, head) != head:
-            raise StreamDamaged(f"{stream.id} is not what its run says")
+            raise StreamDamaged(f"{stream.id} differs from its run's record")
         found.append(
             ExpiredStream(
                 kind=stream.kind,

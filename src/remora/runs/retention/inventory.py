@@ -29,7 +29,7 @@ from remora.trace.retention.unused_contents import (
 )
 from remora.trace.trace_folder import TraceFolder, is_compressed, stream_id
 
-DAMAGE = "it is damaged: `remora trace verify` tells more"
+DAMAGE = "it is damaged: see `remora trace verify`"
 _LOST = "the stream of its run is missing"
 _NO_RUN = "its stream does not begin as a run's"
 _FIRST = datetime.min.replace(tzinfo=UTC)
@@ -151,8 +151,8 @@ def _unfinished_reason(line: RunLine | None, history: History) -> str:
         return f"it was interrupted: `remora analyze --resume {line.run_id}` resumes it"
     waiting = line.pending + line.conflicts
     if waiting:
-        word = "change set waits" if waiting == 1 else "change sets wait"
-        return f"{waiting} {word} for a verdict: `remora show {line.run_id}`"
+        sets = "change set" if waiting == 1 else "change sets"
+        return f"{waiting} {sets} pending review: `remora show {line.run_id}`"
     return ""
 
 

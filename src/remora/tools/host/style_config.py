@@ -26,9 +26,9 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
     """Return the maximum line length: ruff's, else black's; with `prose`, of a docstring."""
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
-        told = [ruff.get("line-length"), black.get("line-length")]
-        told += [style.get("max-doc-length")] if prose else []
-        widths = [width for width in told if isinstance(width, int)]
+        lengths = [ruff.get("line-length"), black.get("line-length")]
+        lengths += [style.get("max-doc-length")] if prose else []
+        widths = [width for width in lengths if isinstance(width, int)]
         if widths:
             return min(max(min(widths), _LEAST), _MOST)
     return _DEFAULT_WIDTH
@@ -56,4 +56,4 @@ def _read(place: ToolTree, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(place.read(path).decode("utf-8-sig"))
     except (HostError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        return {}  # ruff says so where it matters
+        return {}  # ruff reports it

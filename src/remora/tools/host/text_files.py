@@ -70,10 +70,10 @@ def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: s
     if not 1 <= line <= len(lines):
         raise HostError(f"{path}: there is no line {line}; it has {len(lines)}")
     found = lines[line - 1]
-    stands = body[found.start : found.stop]
-    if stands != expect:
+    current = body[found.start : found.stop]
+    if current != expect:
         raise HostError(
-            f"{path}:{line}: the line is not as expected; there stands {clip(stands, _SHOWN)!r}"
+            f"{path}:{line}: the line is not as expected; it is {clip(current, _SHOWN)!r}"
         )
     return found
 

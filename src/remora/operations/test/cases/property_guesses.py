@@ -53,22 +53,22 @@ def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list
 
 
 def best_property(
-    held: Sequence[Property], killed: Sequence[frozenset[int]]
+    candidates: Sequence[Property], killed: Sequence[frozenset[int]]
 ) -> tuple[Property, frozenset[int]] | None:
     """Return the property that kills most mutants, and the mutants killed.
 
     Properties of the same domain that kill others are merged in. A type check alone is not enough.
     """
-    pairs = [pair for pair in zip(held, killed, strict=True) if pair[1]]
+    pairs = [pair for pair in zip(candidates, killed, strict=True) if pair[1]]
     alone = [pair for pair in pairs if pair[0].ending != _TYPE]
     if not alone:
         return None
-    best, told = max(alone, key=lambda pair: len(pair[1]))
+    best, covered = max(alone, key=lambda pair: len(pair[1]))
     for other, kills in sorted(pairs, key=lambda pair: -len(pair[1])):
-        if other.given == best.given and kills - told and len(best.claims) < _MOST_CLAIMS:
+        if other.given == best.given and kills - covered and len(best.claims) < _MOST_CLAIMS:
             best = msgspec.structs.replace(best, claims=(*best.claims, *other.claims))
-            told |= kills
-    return best, told
+            covered |= kills
+    return best, covered
 
 
 def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:

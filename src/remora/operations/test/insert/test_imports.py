@@ -60,8 +60,8 @@ def with_import(text: str, wanted: Imported, width: int) -> str:
     if not _extend_import(lines, found, wanted, width):
         plain = [one for one in found if isinstance(one, ast.Import)]
         if not found:
-            said = tree.body[:1] if ast.get_docstring(tree) is not None else []
-            at = said[0].end_lineno or 0 if said else 0
+            docstring = tree.body[:1] if ast.get_docstring(tree) is not None else []
+            at = docstring[0].end_lineno or 0 if docstring else 0
             lines[at:at] = ["", new] if at else [new]
         elif module in _THIRD_PARTY:
             _insert_third_party(lines, found, new)

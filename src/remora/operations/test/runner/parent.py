@@ -167,9 +167,13 @@ def run_in_child(
             "pytest`), or name another interpreter as `python` in remora.yaml"
         )
     if not results:
-        said = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        why = "it took too long" if finished.timed_out else said or f"code {finished.returncode}"
-        raise HostError(f"the project's interpreter {python.python} gave no result: {why[:200]}")
+        last_line = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        why = (
+            "it took too long" if finished.timed_out else last_line or f"code {finished.returncode}"
+        )
+        raise HostError(
+            f"the project's interpreter {python.python} returned no result: {why[:200]}"
+        )
     return Results(results)
 
 
@@ -206,10 +210,10 @@ def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
         try:
             content = files.read_bytes(f"{name}.json", limit=min(_RESULT_LIMIT, left))
             left -= len(content)
-            told = msgspec.json.decode(content, type=_ChildResult)
+            result = msgspec.json.decode(content, type=_ChildResult)
         except (HostError, msgspec.DecodeError, RecursionError):
             continue
-        found[name] = msgspec.to_builtins(told)
+        found[name] = msgspec.to_builtins(result)
     return found
 
 

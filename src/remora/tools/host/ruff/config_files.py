@@ -67,7 +67,7 @@ def _has_config(place: ToolTree, folder: str) -> bool:
 
 
 def _section(path: str, document: dict[str, Any]) -> dict[str, Any] | None:
-    if path.rpartition("/")[2] != "pyproject.toml":  # as ruff tells them apart, by the whole name
+    if path.rpartition("/")[2] != "pyproject.toml":  # ruff also goes by the whole name
         return document
     tool = document.get("tool")
     ruff = tool.get("ruff") if isinstance(tool, dict) else None
@@ -78,15 +78,15 @@ def _check_extended(place: ToolTree, path: str, settings: dict[str, Any], seen: 
     extend = settings.get("extend")
     if not isinstance(extend, str):
         return
-    beyond = f"{path}: `extend = {extend!r}` leads beyond the root"
-    # ruff expands `~` and `$`, and `..` after a link leads elsewhere than its text says
+    beyond = f"{path}: `extend = {extend!r}` is outside the root"
+    # ruff expands `~` and `$`, and `..` after a link leads elsewhere
     if extend.startswith("/") or _UNCLEAR.search(extend):
         raise HostError(beyond)
     target = os.path.normpath("/".join([*path.split("/")[:-1], extend]))
     if target == ".." or target.startswith("../"):
         raise HostError(beyond)
     if target in seen:
-        raise HostError(f"{path}: `extend` goes in a circle")
+        raise HostError(f"{path}: `extend` is circular")
     inner = _section(target, _read(place, target))
     _check_extended(place, target, inner or {}, [*seen, target])
 

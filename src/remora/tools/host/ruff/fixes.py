@@ -38,7 +38,7 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
     content = text._replace(body=apply_edits(text.body, edits_of(text.body, fix))).bytes()
     harm = None if node is None else lasting_new_finding(place, path, node, present, content)
     if harm:
-        raise HostError(f"{path}:{line}: the fix of {code} was not made: {harm}")
+        raise HostError(f"{path}:{line}: the fix of {code} was not applied: {harm}")
     place.write(path, content)
     return {"applied": 1, "line": line, "code": code, "message": fix["message"]}
 
@@ -67,8 +67,8 @@ def apply_safe_fixes(
         broken += harmful
     if body != text.body:
         place.write(path, text._replace(body=body).bytes())
-    told = [_skipped_row(finding, why) for finding, why in [*skipped, *broken]]
-    return {"applied": len(taken), "skipped": told}
+    rows = [_skipped_row(finding, why) for finding, why in [*skipped, *broken]]
+    return {"applied": len(taken), "skipped": rows}
 
 
 _FixEdits = tuple[Finding, tuple[Edit, ...]]
@@ -138,7 +138,7 @@ def _with_fixes(text: Text, wanted: Sequence[_FixEdits]) -> str:
 
 def _source(place: ToolTree, path: str) -> Text:
     if not path.endswith(_SOURCES):
-        raise HostError(f"{path}: fixes are made in Python files only")
+        raise HostError(f"{path}: fixes apply to Python files only")
     return decode(path, place.read(path))
 
 
@@ -146,7 +146,7 @@ def _finding_key(given: list[Any]) -> _FindingKey:
     code, line, column = (*given, None, None, None)[:3]
     shaped = isinstance(code, str) and isinstance(line, int) and isinstance(column, int | None)
     if not shaped or not 1 < len(given) <= len(_FindingKey.__args__):  # type: ignore[attr-defined]
-        raise HostError(f"{given!r} is no finding; it is given as [code, line, column or null]")
+        raise HostError(f"{given!r} is not a finding; expected [code, line, column or null]")
     return code, line, column
 
 

@@ -29,11 +29,11 @@ def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     own = _own_lines(path, content, node)
     found = [f for f in ruff_check(place, [path], None, True) if own is None or f["line"] in own]
     kinds = _kinds(decode(path, content).body, found, own) if found else []
-    told = [_described(finding, kind) for finding, kind in zip(found, kinds, strict=True)]
+    described = [_described(finding, kind) for finding, kind in zip(found, kinds, strict=True)]
     counts = Counter(finding["code"] for finding in found)
     return {
-        "findings": told,
-        "texts": _first_texts([finding["text"] for finding in told]),
+        "findings": described,
+        "texts": _first_texts([finding["text"] for finding in described]),
         "counts": dict(sorted(counts.items())),
         "summary": _summary(counts, kinds),
     }

@@ -77,7 +77,7 @@ def _rules(select: list[str] | None) -> list[str]:
 
 
 def _source_of_rules(place: ToolTree, *, isolated: bool) -> list[str]:
-    # without a configuration of its own, ruff would use one that lies above the root
+    # without a configuration of its own, ruff would use one above the root
     return ["--isolated", *target_version(place)] if isolated else []
 
 
@@ -103,7 +103,7 @@ def _expanded(place: ToolTree, path: str) -> Sequence[str]:
         return [path]
     if place.files.is_folder(path):
         return _folder_arguments(place, path.rstrip("/"))
-    place.files.stat(path)  # says what is wrong with it
+    place.files.stat(path)  # raises if it cannot be read
     return []
 
 
@@ -131,10 +131,10 @@ def _ruff(place: ToolTree, words: list[str], stdin: bytes = b"") -> ProcessResul
     if finished.truncated:
         raise HostError("ruff found too much to read; check fewer files at once")
     if finished.returncode != 0:
-        said = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
-        told = "; ".join(line.strip() for line in said if line.strip())
-        told = told.removeprefix("ruff failed; ")
-        raise HostError(f"ruff failed: {told[:300] or finished.returncode}")
+        lines = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
+        message = "; ".join(line.strip() for line in lines if line.strip())
+        message = message.removeprefix("ruff failed; ")
+        raise HostError(f"ruff failed: {message[:300] or finished.returncode}")
     return finished
 
 

@@ -40,7 +40,7 @@ def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
 
 
 def _edits_touch(a: Edit, b: Edit) -> bool:
-    if a.start == a.stop or b.start == b.stop:  # an insertion meets what it stands in or beside
+    if a.start == a.stop or b.start == b.stop:  # an insertion overlaps what it touches
         return a.start <= b.stop and b.start <= a.stop
     return a.start < b.stop and b.start < a.stop
 

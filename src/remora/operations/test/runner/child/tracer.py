@@ -54,7 +54,7 @@ class Lines:
             self.seen.add(frame.f_lineno)
         return self.step
 
-    def told(self) -> Order:
+    def results(self) -> Order:
         """Return the entered code objects, and the calls by their indexes."""
         numbers = {code: number for number, code in enumerate(self.entered)}
         calls = [
