@@ -129,7 +129,6 @@ class _ForkPointFold:
         )
 
     def _beginning(self, first: Event, start: AgentStart) -> ForkPoint:
-        """Return the point at the agent's start."""
         return ForkPoint(
             agent_id=first.agent_id,
             start=start,

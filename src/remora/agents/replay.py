@@ -60,8 +60,6 @@ def replay_scripts(
 
 
 class _ReplayFold:
-    """Fold of one stream, with its scripts loaded."""
-
     def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
         self._blobs = blobs
         self._objects = objects

@@ -78,7 +78,6 @@ def _words(caller: Invocation, places: HubPaths, target: HubTarget) -> list[str]
 
 
 def _startup_output(pipe: int) -> bytes:
-    """Return the output up to READY, the end or the timeout."""
     output = b""
     until = time.monotonic() + _START_S
     while output != READY:

@@ -69,7 +69,6 @@ class _Recorded(msgspec.Struct):
 
 
 def recorded_request(start: RunStart, invocation: Invocation) -> RunRequest:
-    """Return the run's recorded request."""
     try:
         recorded = msgspec.convert(start.config, _Recorded)
     except msgspec.ValidationError as error:

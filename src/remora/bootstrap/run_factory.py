@@ -76,7 +76,6 @@ async def execute_plan(
 
 
 def listeners_for(invocation: Invocation, config: Config) -> tuple[GlobalEventLog, ...]:
-    """Return the listeners that get every event."""
     events_file = invocation.folders.cache / "events.jsonl"
     return (GlobalEventLog(events_file),) if config.runner.memory.global_events else ()
 

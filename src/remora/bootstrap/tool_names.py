@@ -18,8 +18,6 @@ _LISTED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTool:
-    """A tool as declared in its agent's definition."""
-
     agent: str
     builtin: bool
     folder: Path

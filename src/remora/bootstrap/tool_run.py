@@ -148,7 +148,6 @@ def _inputs_hint(script: Script) -> str:
 
 
 def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
-    """Return the `target` input for that node."""
     path, _, qualname = named.removeprefix("node:").rpartition(":")
     key = node_key(escape_path(path), qualname)
     try:
@@ -176,7 +175,6 @@ def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
 
 @contextmanager
 def _workspace(project: Project) -> Iterator[Workspace]:
-    """Yield a private copy of the current project."""
     remove_idle_bases(project, utc_now())
     note_root(project)
     files = project_files(project.root, include=project.config.workspace.include)

@@ -66,8 +66,6 @@ class ToolCounts(msgspec.Struct):
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """A setting and its counts by tool."""
-
     setting: EvalSetting
     tools: dict[str, ToolCounts]
 

@@ -69,8 +69,6 @@ def select_agents(folder: TraceFolder, names: Sequence[str]) -> list[str]:
 
 
 class _Evaluation:
-    """The arms of an evaluation, with token rates and summarizers."""
-
     def __init__(
         self, folder: TraceFolder, summarizers: "_SummarizerLookup", asked: Sequence[EvalSetting]
     ) -> None:
@@ -83,7 +81,6 @@ class _Evaluation:
         self._streams = 0
 
     def calibrate(self, agent: str) -> None:
-        """Read the recorded token counts of an agent's requests."""
         counter = ""
         try:
             for event in read_events(self._folder.existing_agent(agent)):

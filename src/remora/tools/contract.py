@@ -72,7 +72,6 @@ def as_result(value: Any) -> ToolResult:
 
 
 def is_contract(value: Any) -> bool:
-    """True if a value is meant as the contract's dict."""
     return isinstance(value, dict) and "result" in value and not _CONTRACT.isdisjoint(value)
 
 
@@ -99,7 +98,6 @@ def _converted(value: dict[str, Any]) -> ToolResult:
 
 
 def _default_outcome(value: Any) -> Outcome:
-    """Return the outcome of a value that names none."""
     return "error" if isinstance(value, dict) and value.get("error") else "success"
 
 

@@ -45,7 +45,6 @@ class Agent:
 
     @property
     def needs(self) -> Script | None:
-        """Return the agent's own `needs` script, if it has one."""
         return self.scripts.get(self.definition.needs)
 
     @property
@@ -197,7 +196,6 @@ def _unknown(name: str, found: Found) -> NotFound:
 
 
 def no_agent(name: str, known: Iterable[str]) -> NotFound:
-    """Return the error for an unknown agent, with suggestions."""
     names = sorted(set(known))
     near = " or ".join(nearest(name, names, 2))
     meant = f"did you mean {near}? " if near else ""

@@ -120,7 +120,6 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _as_reference(value: Any) -> Any:
-    """Convert a bare path to a script without grants."""
     return {"script": value} if isinstance(value, str) else value
 
 
@@ -137,8 +136,6 @@ class _YamlModel(BaseModel):
 
 
 class ScriptReference(_YamlModel):
-    """A script and the host functions it may call."""
-
     script: ScriptPath
     """Path of a `.pym` file, relative to the definition."""
     grants: list[str] = []
@@ -146,8 +143,6 @@ class ScriptReference(_YamlModel):
 
 
 class ToolDefinition(ScriptReference):
-    """A tool that the model may call."""
-
     name: ToolName
     """What the model calls it."""
     description: str = ""
@@ -232,7 +227,6 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
 
 
 def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReference]]:
-    """Yield every script with grants, and its position."""
     yield from ((("tools", index), tool) for index, tool in enumerate(definition.tools))
     yield from ((("context", index), part) for index, part in enumerate(definition.context))
     if definition.candidates is not None:
@@ -240,7 +234,6 @@ def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReferen
 
 
 def script_uses(definition: AgentDefinition) -> Iterator[ScriptUse]:
-    """Yield every use of a script in the definition."""
     for index, tool in enumerate(definition.tools):
         yield ScriptUse(("tools", index, "script"), "tool", tool.script, tuple(tool.grants))
         if tool.summarizer not in (None, *SUMMARIZERS):

@@ -36,7 +36,6 @@ class NoHub:
     """Source without facts, for runs without a Hub."""
 
     async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
-        """Return `{}`."""
         del keys
         return {}
 
@@ -163,7 +162,6 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
 
 
 def _recorded(answer: Any, generation: int | None) -> dict[str, Any]:
-    """Return a node's facts as an event records them."""
     facts: dict[str, Any] = msgspec.to_builtins(answer)
     more: dict[str, int] = {}
     for name in _LINKS:

@@ -39,7 +39,6 @@ def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
 
 
 def first_event(job: Job, dependencies: AgentDependencies, context: ContextManager) -> AgentStart:
-    """Return the redacted `agent_start` event."""
     return AgentStart(
         packet=context.packet,
         definition=dependencies.redact.clean(definition_record(dependencies.agent)),

@@ -196,7 +196,6 @@ class AgentRunner:
         return ending or ("failed", "max_turns", detail)
 
     async def _turn(self, number: int) -> Ending | None:
-        """Run a turn, or the rest of it."""
         if self._state.turn.number != number:
             self._emit(TurnStart(), number, PacketDelta(turn=number))
         if not self._state.turn.is_decided:
@@ -265,7 +264,6 @@ class AgentRunner:
         )
 
     async def _record_result(self, call: ToolCall, execution: ToolExecution, turn: int) -> None:
-        """Record the call's result and changes."""
         changes = await run_in_thread(self._changes.keep)
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **execution.result})
         summarized = summarizer_record(
@@ -323,7 +321,6 @@ class AgentRunner:
             self._emit(context_update("context", execution), 0, delta)
 
     async def _update_facts(self, turn: int) -> None:
-        """Query the Hub for facts of relevant nodes."""
         pulled = await self._hook.pull(self.context.packet)
         if pulled is not None:
             update = ContextUpdate(source="hub", value=pulled.value, error=pulled.error)
@@ -380,7 +377,6 @@ class AgentRunner:
         )
 
     def _base(self) -> bytes | None:
-        """Return the job's file in the base."""
         return self.dependencies.workspace.base_bytes(self.job.path)
 
     def _emit(self, payload: Payload, turn: int, delta: PacketDelta | None = None) -> Event:

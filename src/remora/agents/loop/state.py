@@ -98,7 +98,6 @@ class AgentState:
         return max(self.turn.number + 1, first)
 
     def add(self, event: Event) -> None:
-        """Apply a recorded event."""
         if event.type != AgentStart.type:  # whose packet is what came before its own delta
             self.context.apply_event(event, strict=False)
         handler = self._handlers.get(event.type)

@@ -65,7 +65,6 @@ class StopRules:
         self._bad_calls = 0
 
     def good_call(self) -> None:
-        """Record a valid call."""
         self._bad_calls = 0
 
     def bad_call(self) -> bool:

@@ -59,7 +59,6 @@ def execute_call(call: ToolCall, agent: Agent, inputs: ScriptInputs) -> ToolExec
 
 
 def refused_result(why: str) -> ToolExecution:
-    """Return the result of a refused call."""
     result = {"result": None, "error": why, "outcome": "error"}
     return _builtin(result, error_kind="denied")
 
@@ -86,14 +85,12 @@ def tool_result(
     changes: tuple[Change, ...],
     summarized: dict[str, str] | None,
 ) -> ToolResulted:
-    """Return the event of a tool's result."""
     return ToolResulted(
         tool=call.tool, args=call.args, changes=changes, summarized=summarized, **execution.record
     )
 
 
 def context_update(source: str, execution: ToolExecution) -> ContextUpdate:
-    """Return the event of a context or candidates script."""
     record = execution.record
     as_it_is = ("host_calls", "error", "script_sha256", "clock", "seed", "inputs")
     return ContextUpdate(

@@ -179,7 +179,6 @@ def _parameters_text(parameters: dict[str, Any] | None) -> str:
 
 
 def _block(head: str, about: str) -> Iterator[str]:
-    """Yield a signature and its description."""
     yield from (
         click.style(line, bold=True)
         for line in wrap_text(escape_line(head), terminal_width(), "        ")

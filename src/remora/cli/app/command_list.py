@@ -91,7 +91,6 @@ Options:
 
 
 def front_page() -> str:
-    """Return the output of `remora --help`."""
     width = max(map(len, COMMANDS))
     sections = [
         f"{title}:\n{_listed({name: COMMANDS[name][1] for name in names}, width)}\n"

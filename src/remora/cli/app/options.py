@@ -28,8 +28,6 @@ class Options:
 
 
 class RemoraCommand(click.Command):
-    """Command with the global options and examples in its help."""
-
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += global_options()
@@ -52,7 +50,6 @@ class RemoraGroup(click.Group):
         self.params += global_options()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        """Return the names in declaration order."""
         return list(self.commands)
 
     def resolve_command(

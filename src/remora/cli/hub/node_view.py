@@ -90,7 +90,6 @@ def link_lines(
 
 
 def legend(links: Sequence[Link]) -> str:
-    """Return what the tiers of these links mean."""
     seen = {link.tier for link in links}
     return "; ".join(f"{tier}: {_LEGEND[tier]}" for tier in _TIERS if tier in seen)
 

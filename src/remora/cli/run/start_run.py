@@ -66,7 +66,6 @@ def _analyze(
 
 
 def _announce(options: Options, prepared: Run, model: Model) -> None:
-    """Print the size of the run, its name and its model."""
     note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
     if isinstance(model, NoModel):

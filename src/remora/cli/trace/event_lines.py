@@ -39,11 +39,9 @@ class Columns:
 
     @property
     def head(self) -> str:
-        """The heading."""
         return click.style(f"{'SEQ':>{self._seq}}  {'TURN':>{self._turn}}  EVENT", bold=True)
 
     def line(self, event: Event) -> str:
-        """Format one event."""
         numbers = f"{event.seq:>{self._seq}}  {event.turn:>{self._turn}}"
         return fit_line(
             escape_line(f"{numbers}  {event.type:<{_TYPE}}  {summarize_event(event)}".rstrip())

@@ -50,7 +50,6 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
 
 
 def state_word(job: Document) -> str:
-    """Return the verdict on the change set, else the job's status."""
     review = job["review"]
     if review and review != "pending":
         return str(review)
@@ -58,7 +57,6 @@ def state_word(job: Document) -> str:
 
 
 def status_word(status: str) -> str:
-    """Return the displayed word for a status."""
     return _WORDS.get(status, status)
 
 
@@ -112,7 +110,6 @@ def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[st
 
 
 def _is_unchanged(job: Document) -> bool:
-    """Return True if the agent changed nothing and nothing failed."""
     return job["status"] == "no_change" and not job["error"]
 
 

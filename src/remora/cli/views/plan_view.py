@@ -44,7 +44,6 @@ def plan_size(plan: Plan) -> str:
 
 
 def jobs_by_file(plan: Plan) -> Iterator[str]:
-    """Yield the files with the most jobs."""
     files = Counter(job.path for job in plan.jobs)
     most = files.most_common(_FILES)
     yield from (f"{number:>6,}  {path}" for path, number in most)
@@ -54,7 +53,6 @@ def jobs_by_file(plan: Plan) -> Iterator[str]:
 
 
 def time_estimate(plan: Plan) -> str:
-    """Return an estimate of the time."""
     seconds = len(plan.jobs) * _SECONDS_A_JOB
     minutes, tens = round(seconds / 60), max(1, round(seconds / 10))
     about = count(minutes, "minute") if minutes > 1 else f"{tens * 10} seconds"

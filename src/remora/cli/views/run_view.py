@@ -69,13 +69,11 @@ def totals_line(document: Document) -> str:
 
 
 def skipped_lines(totals: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the number of nodes without a job."""
     if totals["skipped_nodes"]:
         yield f"{count(totals['skipped_nodes'], 'other node')} skipped"
 
 
 def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[str]:
-    """Yield the unreadable files with reasons."""
     for file in totals["unreadable"]:
         yield from wrap_text(
             f"{escape_line(file['path'])} could not be read: {escape_line(file['detail'])}",
@@ -139,7 +137,6 @@ def _wrong(
 
 
 def redo_command(options: Options, project: Project, view: RunView, job: tuple[str, str]) -> str:
-    """Return the command that redoes an operation on a node."""
     operation, node_id = job
     words = ["analyze", "-o", operation, "--node", escape_line(node_id.removeprefix("node:"))]
     words += ["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else []

@@ -73,7 +73,6 @@ def model_name(survey: AgentSummary) -> str:
 
 
 def usage(input_tokens: int, output_tokens: int) -> Json:
-    """Return tokens as Inspect counts them."""
     return {
         "input_tokens": input_tokens,
         "output_tokens": output_tokens,

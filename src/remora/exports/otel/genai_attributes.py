@@ -55,7 +55,6 @@ def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -
 
 
 def decoding_attributes(decoding: Any) -> Attributes:
-    """Return a request's decoding attributes."""
     settings = decoding if isinstance(decoding, dict) else {}
     return {
         "gen_ai.request.max_tokens": settings.get("max_tokens"),
@@ -67,7 +66,6 @@ def decoding_attributes(decoding: Any) -> Attributes:
 
 
 def usage_attributes(answer: Mapping[str, Any]) -> Attributes:
-    """Return an answer's tokens, and why it ended."""
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     reason = answer.get("finish_reason")
@@ -106,7 +104,6 @@ def _message(message: Mapping[str, Any]) -> Attributes:
 
 
 def tool_call_attributes(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> Attributes:
-    """Return a call's arguments and result as JSON text."""
     attributes = {"gen_ai.tool.call.arguments": json_text(call.get("args"))}
     if result is not None:
         attributes["gen_ai.tool.call.result"] = json_text(result.get("raw_output"))
@@ -114,7 +111,6 @@ def tool_call_attributes(call: Mapping[str, Any], result: Mapping[str, Any] | No
 
 
 def tool_error(result: Mapping[str, Any] | None, *, content: bool) -> tuple[str, str] | None:
-    """Return class and message of an error; None without one."""
     if result is None:
         return "interrupted", "no result was recorded"
     if result.get("outcome") != "error":

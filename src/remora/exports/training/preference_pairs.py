@@ -41,8 +41,6 @@ REFUSED_VERDICTS = frozenset({"rejected", "retried"})
 
 
 class _AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer and its attempt."""
-
     one: ModelDecision
     survey: AgentSummary
     attempt: Attempt
@@ -143,7 +141,6 @@ def _is_plain(side: _AnswerSide) -> bool:
 
 
 def _saw_feedback(one: ModelDecision) -> bool:
-    """True if the packet held a person's feedback."""
     return not PINNED.isdisjoint(one.packet.knowledge)
 
 

@@ -123,7 +123,6 @@ def json_text(value: Any) -> str:
 
 
 def declaration(tool: ToolSchema) -> Row:
-    """Return a tool as the OpenAI protocol declares it."""
     return {
         "type": "function",
         "function": {
@@ -135,7 +134,6 @@ def declaration(tool: ToolSchema) -> Row:
 
 
 def _declared(one: ModelDecision) -> str | None:
-    """Return the declared tools of a native tool call, as they were sent."""
     if one.strategy != "tool_call":
         return None
     tools = msgspec.convert(one.request.decoding.get("tools") or [], list[ToolSchema])

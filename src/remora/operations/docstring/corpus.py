@@ -111,7 +111,6 @@ def _calls(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def _constants(calls: Iterable[ast.Call]) -> dict[tuple[str, str], list[str]]:
-    """Return strings and numbers passed, by function and keyword."""
     found: dict[tuple[str, str], list[str]] = {}
     for call in calls:
         for keyword in call.keywords:

@@ -13,7 +13,6 @@ _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
 
 
 def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
-    """Return the describable parts of a function, a class or a module."""
     if isinstance(node, ast.Module):
         return Describable()
     if isinstance(node, ast.ClassDef):

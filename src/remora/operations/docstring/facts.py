@@ -39,7 +39,6 @@ def suggested_summaries(
 
 
 def inherits_docstring(node: DefinitionNode | ast.Module, evidence: RelatedTexts) -> bool:
-    """Return True if a base of its class documents a method of that name."""
     name = getattr(node, "name", "")
     files = (evidence.own, *evidence.near)
     bases = [base for each in files for base in each.bases_of(evidence.owner)]
@@ -166,7 +165,6 @@ def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
 
 
 def _choices(parameter: Parameter, node: FunctionNode) -> str:
-    """Return the constants that the body compares the parameter with."""
     found: dict[str, None] = {}
     compared = [each for each in own_nodes(node.body) if isinstance(each, ast.Compare)]
     for each in sorted(compared, key=lambda each: (each.lineno, each.col_offset)):
@@ -221,7 +219,6 @@ def _is(node: ast.AST, parameter: Parameter) -> bool:
 
 
 def _called(parameter: Parameter, node: FunctionNode) -> str:
-    """Return the arguments that the body calls the parameter with."""
     known = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
     for each in own_nodes(node.body):
         if isinstance(each, ast.Call) and _is(each.func, parameter) and not each.keywords:

@@ -108,7 +108,6 @@ def _is_placeholder(node: DefinitionNode) -> bool:
 
 
 def _indent_step(body: FileBytes) -> str:
-    """Return the file's indentation step: the margin of its first indented line."""
     for line in body.lines:
         margin = re.match(rb"(\t| +)\S", line)
         if margin and margin[1] != b" " and not line.lstrip().startswith(b"#"):

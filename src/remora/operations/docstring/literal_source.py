@@ -37,7 +37,6 @@ def read_literal(source: str, value: str) -> DocstringLiteral | None:
 
 
 def _lines_match(found: DocstringLiteral, value: str) -> bool:
-    """True if each source line evaluates to the same line of the value."""
     lines = found.inner.split("\n")
     if len(found.quotes) == 1 or len(lines) != value.count("\n") + 1:
         return False

@@ -89,7 +89,6 @@ def _item(kind: Kind, lines: Sequence[str], first: int, last: int, pattern: obje
 
 
 def _rest(lines: Sequence[str]) -> Iterator[Section]:
-    """Yield each field as a section."""
     for number, line in enumerate(lines):
         field = REST_FIELD.fullmatch(line.expandtabs())
         kind = FIELDS.get(field[1]) or _TYPES.get(field[1]) if field else None

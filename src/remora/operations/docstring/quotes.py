@@ -96,5 +96,4 @@ def _part(piece: ast.expr, names: Collection[str]) -> str:
 
 
 def _without_code(text: str) -> str:
-    """Return the text without its quoted code."""
     return re.sub(r"`[^`]*`", "", text)

@@ -118,7 +118,6 @@ def _caught_names(kind: ast.expr | None) -> Iterator[str]:
 
 
 def _suppressed_names(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
-    """Return the exceptions that `with suppress(…)` handles."""
     calls = [item.context_expr for item in statement.items]
     return tuple(
         unqualified_name(argument)

@@ -67,7 +67,6 @@ def _most(counts: Iterable[Counter[Any]]) -> Any:
 
 
 def _docstrings(source: Source) -> Iterator[tuple[str, str]]:
-    """Return the offset and value of each docstring."""
     for node in ast.walk(source.tree):
         if isinstance(node, (*DEFINITIONS, ast.Module)):
             text = docstring_text(node.body)

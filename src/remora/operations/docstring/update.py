@@ -90,7 +90,6 @@ def _end(section: Section, item: Item) -> int:
 
 
 def _with_names(line: str, kept: Sequence[str]) -> str:
-    """Return the item's first line with only these names."""
     head, colon, rest = line.partition(":")
     margin = head[: len(head) - len(head.lstrip())]
     named = [part.strip() for part in head.split(",")]

@@ -213,7 +213,6 @@ def _negate(node: ast.AST) -> ast.AST:
 
 
 def _double_negate(node: ast.AST) -> ast.AST:
-    """Negate again, which removes a `not`."""
     assert isinstance(node, ast.expr)
     return ast.UnaryOp(op=ast.Not(), operand=node)
 

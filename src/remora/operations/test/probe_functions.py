@@ -140,7 +140,6 @@ def _unfit(reason: str, **more: int) -> dict[str, Any]:
 
 
 def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
-    """Return the number of executed lines, and of all lines."""
     body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
     body -= {subject.function.lineno}
     first = subject.function.body[0]

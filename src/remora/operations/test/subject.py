@@ -34,7 +34,6 @@ def test_files(place: ToolTree) -> dict[str, str]:
 
 
 def callers_of(place: ToolTree, subject: TargetFunction) -> list[ast.Module]:
-    """Return trees of files that call this function's name or construct its class."""
     words = {subject.function.name, *([subject.owner.name] if subject.owner is not None else [])}
     found: list[ast.Module] = []
     for path in place.files.glob("**/*.py", look=place.left):

@@ -82,7 +82,6 @@ def _new_path(
 
 
 def _parent_prefix(folder: str) -> str:
-    """Return the parent of a test folder as a path prefix."""
     above = folder.rpartition("/")[0]
     return f"{above}/" if above else ""
 

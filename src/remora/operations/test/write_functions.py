@@ -79,7 +79,6 @@ def _property(
     home: InsertLocation,
     width: int,
 ) -> Draft:
-    """Return the draft of a property test; only known properties are written."""
     try:
         wanted = msgspec.convert(holds, Property)
     except msgspec.ValidationError as error:
@@ -108,7 +107,6 @@ def _written(
 
 
 def _text_of(place: ToolTree, home: InsertLocation) -> Text:
-    """Return the file's text; empty if it does not exist yet."""
     text = decode(home.path, place.read(home.path) if home.exists else b"")
     if "\r" in text.body:
         raise HostError(f"{home.path}: its lines end with carriage returns")

@@ -93,7 +93,6 @@ class BaseFilesCache:
         )
 
     def close(self) -> None:
-        """Remove the copies."""
         for base_files in self._made.values():
             base_files.workspaces.close()
             try_remove_tree(base_files.base.folder)

@@ -24,8 +24,6 @@ from remora.workspaces.copy.workspace import WorkspaceDriver
 
 
 class RunObserver(Protocol):
-    """Observes the progress of a run."""
-
     def planned(self, run_id: str, plan: Plan) -> None:
         """The run begins."""
 
@@ -40,8 +38,6 @@ class RunObserver(Protocol):
 
 
 class NoObserver:
-    """An observer that does nothing."""
-
     def planned(self, run_id: str, plan: Plan) -> None:
         """The run begins."""
 

@@ -54,7 +54,6 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_attempt(job: Job, attempt: int) -> Job:
-    """Return the job with the number and ID of another attempt."""
     name = agent_id(job.operation, job.run_id, job.node_id, attempt)
     return msgspec.structs.replace(job, attempt=attempt, agent_id=name)
 

@@ -124,8 +124,6 @@ def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
 
 
 class _JobFold:
-    """Fold of an agent's events into a JobView."""
-
     def __init__(self, folder: TraceFolder, node_id: str) -> None:
         self._folder = folder
         self._node_id = node_id
@@ -179,7 +177,6 @@ class _JobFold:
             self._diagnostics = [*self._diagnostics[:1], tuple(map(str, delta.diagnostics))]
 
     def _is_parents(self, end: AgentEnd) -> bool:
-        """True if the change set equals the parent attempt's."""
         if not (self._parent and end.change_set):
             return False
         with suppress(StreamDamaged, DiskError):

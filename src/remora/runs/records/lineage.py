@@ -45,7 +45,6 @@ def ancestors(folder: TraceFolder, start: AgentStart) -> Iterator[Event]:
 
 
 def parent_of(start: AgentStart) -> Parent | None:
-    """Return the agent's parent; None for a first attempt."""
     try:
         return None if start.parent is None else msgspec.convert(start.parent, Parent)
     except msgspec.ValidationError:

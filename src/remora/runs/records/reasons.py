@@ -8,8 +8,6 @@ from remora.runs.records.findings import Codes, is_lint_code
 
 
 class NoChangeReason:
-    """Collects an agent's last knowledge before it submitted."""
-
     def __init__(self) -> None:
         self._offered = ""
         self._state = ""

@@ -50,7 +50,6 @@ class Layout(NamedTuple):
 
 
 def layout(report: Report) -> Layout:
-    """Return the report's lines and rows."""
     phrases = phrases_of(report.sums)
     pending = _pending(report)
     brief = [phrase.brief for phrase in phrases]
@@ -142,7 +141,6 @@ def fixes_of(job: JobReport) -> str:
 
 
 def left_codes(left: Sequence[Finding]) -> str:
-    """Return the codes of remaining findings."""
     counts: dict[str, int] = {}
     for finding in left:
         counts[finding.code or "?"] = counts.get(finding.code or "?", 0) + 1
@@ -150,7 +148,6 @@ def left_codes(left: Sequence[Finding]) -> str:
 
 
 def reasons(job: JobReport) -> list[str]:
-    """Return why a job failed, one line each."""
     if job.review == "conflict":
         return [escape_line(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
     if job.review == "stale":

@@ -100,7 +100,6 @@ def _properties_in_domain(
 def _single_function_properties(
     function: FunctionNode, given: dict[str, str]
 ) -> Iterator[Property]:
-    """Yield properties that involve one function only."""
     first, *rest = given
     call = f"{function.name}({', '.join(given)})"
     returned, taken = _name_of(function.returns), given[first]

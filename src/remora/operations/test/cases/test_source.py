@@ -89,7 +89,6 @@ def property_draft(
 
 
 def property_source(holds: Property) -> tuple[str, str]:
-    """Return name and text of a test that tries the property."""
     words = ", ".join(f"{name}={text}" for name, text in holds.given.items())
     head = ["@settings(derandomize=True, deadline=None)", f"@given({words})"]
     body = [f"    assert {claim}" for claim in holds.claims]

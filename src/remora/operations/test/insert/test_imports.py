@@ -26,7 +26,6 @@ class Imported(NamedTuple):
 
 
 def imported_names(tree: ast.Module) -> Iterator[Imported]:
-    """Yield all top-level imports."""
     for one in tree.body:
         if isinstance(one, ast.ImportFrom):
             module = "." * one.level + (one.module or "")
@@ -141,7 +140,6 @@ def _is_third_party(one: ast.stmt) -> bool:
 
 
 def _preceding_import(found: Sequence[ast.stmt], new: str) -> ast.stmt | None:
-    """Return the last import that sorts before this one."""
     return next(
         (o for o in reversed(found) if isinstance(o, ast.ImportFrom) and _text(o) < new), None
     )
@@ -152,7 +150,6 @@ def _text(one: ast.stmt) -> str:
 
 
 def _import_section(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Yield statements before the first definition."""
     for one in tree.body:
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return

@@ -91,8 +91,6 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
 
 
 class Results:
-    """Results of a process by number of the order and of the call."""
-
     def __init__(self, files: Mapping[str, dict[str, Any]]) -> None:
         self._files = files
 
@@ -107,7 +105,6 @@ class Results:
         return str(found.get("how")) if isinstance(found, dict) else None
 
     def is_late(self, order: int) -> bool:
-        """True if the order ran out of time."""
         return f"{order}-late" in self._files
 
 

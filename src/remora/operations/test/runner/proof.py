@@ -93,14 +93,12 @@ def run_tests_once(
 
 
 def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -> Order:
-    """Return an order to run tests."""
     root = place.seen
     words = [f"--rootdir={root}", *([_IMPORT_MODE] if _by_importlib(place) else [])]
     return {"ids": list(ids), "path": str(root / path), "words": words, "seconds": seconds}
 
 
 def failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:
-    """Return why the tests did not pass; empty if they did."""
     tests = result.get("tests")
     tests = tests if isinstance(tests, dict) else {}
     if result.get("problem"):

@@ -174,7 +174,6 @@ class _RaiseLines:
         self._lines: dict[str, frozenset[int]] = {}
 
     def at(self, path: str, line: int) -> bool:
-        """True if the line has a `raise` statement."""
         if path not in self._lines:
             self._lines[path] = self._find(Path(path))
         return line in self._lines[path]

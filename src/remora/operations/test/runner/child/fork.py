@@ -54,7 +54,6 @@ def write(out: str, name: str, found: Order) -> None:
 
 
 def read(out: str, name: str) -> Order:
-    """Return a result; empty if there is none."""
     try:
         with open(os.path.join(out, name) + ".json", encoding="ascii") as file:
             found = json.load(file)
@@ -64,7 +63,6 @@ def read(out: str, name: str) -> Order:
 
 
 def line_of(error: BaseException) -> str:
-    """Return an error's text as one line."""
     try:
         return " ".join(str(error).split())[:200]
     except Exception:

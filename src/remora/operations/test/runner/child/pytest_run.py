@@ -52,7 +52,6 @@ class Reports:
 
 
 def worst(text: str) -> str:
-    """Return the line that states the error."""
     errors = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
     found = errors or [line.strip() for line in text.splitlines() if line.strip()]
     return (found[0] if errors else found[-1] if found else "")[:200]
