@@ -44,7 +44,7 @@ def require_tests(python: ProjectPython | None) -> None:
     """Raise UsageError if the interpreter cannot run tests; None means that no agent needs one."""
     if python is None:
         return
-    from remora.operations.test.runner.pytest_check import require_pytest
+    from remora.operations.test.runner.parent import require_pytest
 
     try:
         require_pytest(python)

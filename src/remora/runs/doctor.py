@@ -20,7 +20,7 @@ from remora.models.embedded.engine import require_engine
 from remora.models.provider import ModelStatus
 from remora.pym import Limits, load_source
 from remora.tools.host.ruff.config_files import SETTINGS
-from remora.tools.host.ruff.file_findings import lint_text
+from remora.tools.host.ruff.ruff_process import lint_text
 from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
 
 _OLDEST = (3, 11)

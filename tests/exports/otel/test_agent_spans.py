@@ -15,8 +15,7 @@ from remora.chat import ToolCall
 from remora.exports.counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.otel.otlp import protobuf, request_documents
-from remora.exports.otel.otlp_attributes import any_value
-from remora.exports.otel.span import Span, nanoseconds, span_json
+from remora.exports.otel.span import Span, any_value, nanoseconds, span_json
 from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, exported, only

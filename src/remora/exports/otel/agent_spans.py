@@ -21,8 +21,7 @@ from remora.exports.otel.genai_attributes import (
     tool_error,
     usage_attributes,
 )
-from remora.exports.otel.otlp_attributes import otlp_attributes
-from remora.exports.otel.span import CLIENT, Span, nanoseconds, span_id
+from remora.exports.otel.span import CLIENT, Span, nanoseconds, otlp_attributes, span_id
 from remora.exports.run_bundles import Attempt, RunBundle
 from remora.exports.stream_summary import AgentSummary
 from remora.memory.events import (

@@ -4,8 +4,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from remora.exports.otel.otlp_attributes import otlp_attributes
-from remora.exports.otel.span import Span, span_json
+from remora.exports.otel.span import Span, otlp_attributes, span_json
 
 _MOST = 512
 _LARGEST = 2**21

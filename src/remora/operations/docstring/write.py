@@ -10,7 +10,7 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
-from remora.operations.docstring.ast_equality import tree_without_docstring
+from remora.operations.docstring.checks import tree_without_docstring
 from remora.operations.docstring.expected import describable_parts
 from remora.operations.docstring.insertion_point import (
     FileBytes,

@@ -6,7 +6,7 @@ from pathlib import Path
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
-from remora.tools.host.ruff.file_findings import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_findings
 
 
 def findings_by_node(tree: Path, modules: Sequence[Module]) -> Amount:

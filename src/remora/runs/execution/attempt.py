@@ -21,7 +21,7 @@ from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start, start_of
 from remora.runs.records.lineage import ancestors
 from remora.runs.records.run_stream import RunStream
-from remora.tools.host.ruff.file_findings import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.trace.read.reader import read_events
 from remora.trace.stream.emitters import EventEmitter, TeeEmitter
 from remora.workspaces.copy.workspace import Workspace

@@ -17,7 +17,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.file_findings import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver

@@ -10,7 +10,7 @@ import pytest
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
-from remora.tools.host.ruff.file_findings import lint_findings, lint_text
+from remora.tools.host.ruff.ruff_process import lint_findings, lint_text
 
 CONFIG = '[lint]\nselect = ["E", "F", "B", "I", "UP", "PIE", "RUF"]\n'
 

@@ -4,6 +4,7 @@ The results come from a process that ran the project's code, so they are untrust
 process makes in the tree are discarded.
 """
 
+import functools
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -221,3 +222,10 @@ def _result_names(orders: Sequence[Order]) -> Iterator[str]:
         yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
         for group, members in enumerate(order.get("properties", ())):
             yield from (f"{number}-p{group}-{member}" for member in range(len(members)))
+
+
+@functools.cache  # tried once per interpreter and command
+def require_pytest(python: ProjectPython) -> None:
+    """Raise HostError if the interpreter does not start or has no pytest."""
+    with temporary_folder("remora-ready-") as empty:
+        run_in_child(ToolTree(empty, python), [], [])

@@ -179,3 +179,18 @@ def _fix(fix: dict[str, Any] | None, *, unsafe: bool) -> dict[str, Any] | None:
         "message": fix["message"] or "",
         "edits": [{**_range(edit), "content": edit["content"]} for edit in fix["edits"]],
     }
+
+
+def lint_findings(tree: Path, paths: list[str]) -> list[dict[str, Any]]:
+    """Return ruff's findings in these files of a tree, including unsafe fixes. Raises HostError."""
+    return ruff_check(ToolTree(tree), paths, unsafe=True)
+
+
+def imports_sorted(tree: Path, path: str, content: bytes) -> bytes:
+    """Return the content with imports sorted as the project's rules require. Raises HostError."""
+    return with_sorted_imports(ToolTree(tree), path, content)
+
+
+def lint_text(tree: Path, path: str, content: bytes) -> list[dict[str, Any]]:
+    """Return ruff's findings if the file at `path` had this `content`. Raises HostError."""
+    return check_text(ToolTree(tree), path, content)
