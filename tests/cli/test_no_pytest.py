@@ -58,7 +58,7 @@ def test_doctor_tells_it_and_whose_need_it_is(remora: Remora, bare: Path) -> Non
     ("named", "said"),
     [
         ("nowhere/python", "python: nowhere/python does not exist"),
-        ("broken", "broken gave no result"),
+        ("broken", "broken returned no result"),
     ],
 )
 def test_doctor_starts_the_interpreter_that_is_configured(

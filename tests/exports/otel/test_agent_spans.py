@@ -97,7 +97,7 @@ def test_the_official_messages_read_the_same_from_both_forms(golden: TraceFolder
 def test_values_of_every_kind(values: dict[str, Any]) -> None:
     span = Span(
         run_id="r", span_id="0" * 16, name="n", began="2026-01-02T03:04:05.000006Z",
-        ended="", told=values, error=("kind", "é"),
+        ended="", attributes=values, error=("kind", "é"),
     )  # fmt: skip
     ((document, count),) = request_documents([span], "1")
     assert count == 1
@@ -234,7 +234,7 @@ def test_requests_are_of_bounded_size(number: int, text: str, counts: list[int])
         for place in range(number):
             yield Span(
                 run_id="r", span_id=f"{place:016x}", name="n",
-                began="2026-01-02T03:04:05Z", ended="2026-01-02T03:04:05Z", told={"t": text},
+                began="2026-01-02T03:04:05Z", ended="2026-01-02T03:04:05Z", attributes={"t": text},
             )  # fmt: skip
 
     assert [count for _, count in request_documents(many(), "1")] == counts
@@ -243,7 +243,7 @@ def test_requests_are_of_bounded_size(number: int, text: str, counts: list[int])
 def test_a_clock_that_jumped_back_makes_no_negative_span() -> None:
     span = Span(
         run_id="r", span_id="0" * 16, name="n", began="2026-01-02T03:04:05Z",
-        ended="2025-01-02T03:04:05Z", told={},
+        ended="2025-01-02T03:04:05Z", attributes={},
     )  # fmt: skip
     written = span_json(span)
     assert written["endTimeUnixNano"] == written["startTimeUnixNano"] == "1767323045000000000"

@@ -76,7 +76,7 @@ def test_tests_are_counted_with_what_they_are_worth() -> None:
         job("test", missing, missing, "", status="no_change"),
     ]
     (told,) = totals_by_operation(jobs, 0, TOTALS)
-    assert told.measures["findings"] is None, "a missing test is no finding of a linter"
+    assert told.measures["findings"] is None, "a missing test is not a finding of a linter"
     assert told.measures["tests"] == {
         "added": 2,
         "of": 4,

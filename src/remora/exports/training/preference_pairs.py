@@ -203,27 +203,9 @@ def _candidate_side(
 
 
 _SIDE_COLUMNS = (
-    "tool",
-    "args",
-    "candidate",
-    "decided_by",
-    "outcome",
-    "error",
-    "verified",
-    "verdict",
-    "model",
-    "renderer",
-    "strategy",
-    "run_id",
-    "agent_id",
-    "operation",
-    "node_id",
-    "attempt",
-    "turn",
-    "seq",
-    "line_hash",
-    "packet_sha256",
-)
+    "tool args candidate decided_by outcome error verified verdict model renderer "
+    "strategy run_id agent_id operation node_id attempt turn seq line_hash packet_sha256"
+).split()
 
 
 def _flat(side: str, facts: Row) -> Row:
