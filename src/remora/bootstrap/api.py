@@ -33,9 +33,9 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import LAST, run_named, stream_named
 from remora.runs.records.results import RunView, read_run
+from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
-from remora.runs.report.run_facts import make_report
 from remora.runs.review import review
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch

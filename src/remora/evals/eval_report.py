@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.evals.argument_coverage import VisibleText
-from remora.evals.variant import EvalSetting
+from remora.evals.eval_setting import EvalSetting
 from remora.memory.budget import FittedPacket
 
 

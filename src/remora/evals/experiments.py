@@ -13,9 +13,9 @@ from remora.agents.named_summarizers import summarizer_named, summarizers_in
 from remora.errors import ConfigError, NotFound, RemoraError, StreamDamaged
 from remora.evals.argument_coverage import VisibleText, argument_values
 from remora.evals.eval_report import Arm, EvalReport, ToolCounts
+from remora.evals.eval_setting import RECORDED, EvalSetting
 from remora.evals.packet_replay import PacketReplay
 from remora.evals.tokens import TokenRates
-from remora.evals.variant import RECORDED, EvalSetting
 from remora.memory.decode_values import decode_value
 from remora.memory.events import (
     AgentStart,

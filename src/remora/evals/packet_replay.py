@@ -9,7 +9,7 @@ from msgspec import UNSET
 from remora.agents.builtin_tools import RECALL, SUBMIT
 from remora.agents.decision.candidates import declared_tools
 from remora.errors import StreamDamaged
-from remora.evals.variant import EvalSetting
+from remora.evals.eval_setting import EvalSetting
 from remora.memory.budget import FittedPacket, fit, trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
@@ -22,7 +22,7 @@ from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
 from remora.memory.prompt.render import render
 from remora.memory.summarizers import Summarizer
 from remora.models.protocol import TokenCounter
-from remora.tools.contract import ToolResult, as_result, is_contract
+from remora.tools.result_contract import ToolResult, as_result, is_contract
 
 _NATIVE, _COMPLETION, _WRITTEN = "tool_call", "completion", "grammar"
 _NO_LIMIT = 2**53

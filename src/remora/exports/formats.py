@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.markdown_transcript import escaped, markdown
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.otlp import request_documents

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from remora.errors import StreamDamaged, UsageError
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, Groups, export_chunks, map_agents, span_requests
 from remora.exports.inspect_logs.inspect_log import check_inspect, eval_log, log_name, write_log
 from remora.exports.inspect_logs.inspect_sample import Json, inspect_sample

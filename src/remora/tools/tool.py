@@ -11,8 +11,8 @@ from remora.chat import ToolSchema
 from remora.errors import ReplayMismatch, ScriptError
 from remora.pym import HostCall, Limits, Script, ScriptRun, replay
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.contract import ToolResult, as_result, contract_problem
 from remora.tools.host_functions import HostFunction, bind
+from remora.tools.result_contract import ToolResult, as_result, contract_problem
 from remora.tools.tree import NO_SUBPROCESS, ToolTree
 
 _DEFAULT_LIMITS = Limits()

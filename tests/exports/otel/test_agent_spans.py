@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from remora.chat import ToolCall
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.otel.otlp import protobuf, request_documents
 from remora.exports.otel.span import Span, any_value, nanoseconds, span_json

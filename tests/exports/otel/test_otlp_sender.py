@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from remora.errors import OutsideError, UsageError
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions
 from remora.exports.otel.otlp import rejected_spans
 from remora.exports.otel.otlp_sender import headers_from, traces_url

@@ -16,9 +16,9 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.runs.records.totals import OperationTotals, totals_by_operation
 from remora.runs.report.html_page import html_page
 from remora.runs.report.markdown import markdown
+from remora.runs.report.report_builder import make_report, redacted
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
-from remora.runs.report.run_facts import make_report, redacted
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
 from tests.runs.report.shape import LOG

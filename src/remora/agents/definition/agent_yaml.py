@@ -144,18 +144,18 @@ class ScriptReference(_YamlModel):
 
 class ToolDefinition(ScriptReference):
     name: ToolName
-    """What the model calls it."""
+    """Its name for the model."""
     description: str = ""
-    """What it does, in a sentence: the model reads it."""
+    """What it does, in one sentence for the model."""
     summarizer: Annotated[str, AfterValidator(_summarizer)] | None = None
-    """Who summarizes its results where it does not: tool, linter, default or a `.pym`."""
+    """Summarizer of results without a summary: tool, linter, default or a `.pym`."""
 
 
 Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]
 
 
 class AgentDefinition(_YamlModel):
-    """An agent: what it is for, what it may do, how its work is checked."""
+    """An agent: goal, tools, candidates and checks."""
 
     name: Name
     """The agent's name."""
@@ -164,21 +164,21 @@ class AgentDefinition(_YamlModel):
     goal: Annotated[str, AfterValidator(_goal)]
     """The goal, as the model reads it; a template with `{node_name}`, `{path}` and the like."""
     tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
-    """What the model may do, beside the built-in `recall` and `submit_result`."""
+    """Tools of the model, besides the built-in `recall` and `submit_result`."""
     description: str = ""
-    """For people."""
+    """A description for people."""
     node_types: list[Literal["function", "class", "module"]] = ["function", "class", "module"]
-    """Which nodes it works on."""
+    """Types of nodes that it works on."""
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """The most turns; null takes `runner.max_turns`."""
+    """Maximum number of turns; null: `runner.max_turns`."""
     model: ModelName | None = None
-    """The model's name; null takes the configured one."""
+    """The model's name; null: the configured one."""
     needs: Annotated[str, AfterValidator(_need)] = "always"
     """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
     context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None
-    """A script from the packet to the next actions that are valid."""
+    """Script that returns the valid next actions for a packet."""
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
     verify: Annotated[
@@ -186,7 +186,7 @@ class AgentDefinition(_YamlModel):
         Field(min_length=1, max_length=_MOST_PARTS),
         BeforeValidator(_checks),
     ] = ["parses", "own_lines_only"]
-    """Checks that a submission must pass; a `.pym` is one of your own."""
+    """Checks that a submission must pass: built-in names, or your own `.pym` scripts."""
 
 
 class ScriptUse(NamedTuple):

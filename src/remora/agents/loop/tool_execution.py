@@ -15,7 +15,7 @@ from remora.errors import HostError
 from remora.memory.encode_values import encoded_sha256
 from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.contract import is_contract
+from remora.tools.result_contract import is_contract
 from remora.tools.tool import Tool, ToolRun, run_tool
 
 

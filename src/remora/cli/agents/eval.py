@@ -10,8 +10,8 @@ from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import count, emit, note, table, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of
 from remora.evals.eval_report import Arm, EvalReport, ToolCounts
+from remora.evals.eval_setting import RENDERER_NAMES, SUMMARIZERS, setting_combinations
 from remora.evals.experiments import compare_settings, select_agents
-from remora.evals.variant import RENDERER_NAMES, SUMMARIZERS, setting_combinations
 from remora.text import escape_line
 
 _HEAD = ("TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY MEMORY", "DROPPED", "OVER")

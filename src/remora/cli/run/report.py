@@ -26,8 +26,8 @@ def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
     each remaining finding. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
     prefix, or `last` (default).
     """
+    from remora.runs.report.report_builder import make_report
     from remora.runs.report.report_formats import FORMATS
-    from remora.runs.report.run_facts import make_report
 
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json contradicts --format {form}", hint="leave out one of them")

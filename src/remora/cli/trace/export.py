@@ -12,7 +12,7 @@ from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.app.project_context import records_of
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, Format, Groups
 from remora.exports.otel.otlp_sender import headers_from
 from remora.exports.run_bundles import all_bundles, bundle_of_agent, bundle_of_run

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.run_bundles import Attempt, RunBundle
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.decisions import ModelDecision
@@ -202,10 +202,28 @@ def _candidate_side(
     }
 
 
-_SIDE_COLUMNS = (
-    "tool args candidate decided_by outcome error verified verdict model renderer "
-    "strategy run_id agent_id operation node_id attempt turn seq line_hash packet_sha256"
-).split()
+_SIDE_COLUMNS = [
+    "tool",
+    "args",
+    "candidate",
+    "decided_by",
+    "outcome",
+    "error",
+    "verified",
+    "verdict",
+    "model",
+    "renderer",
+    "strategy",
+    "run_id",
+    "agent_id",
+    "operation",
+    "node_id",
+    "attempt",
+    "turn",
+    "seq",
+    "line_hash",
+    "packet_sha256",
+]
 
 
 def _flat(side: str, facts: Row) -> Row:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.chat import ToolCall, ToolSchema
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions

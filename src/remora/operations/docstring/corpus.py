@@ -12,9 +12,9 @@ from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.code_quotes import code_text
+from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.quotes import code_text
 
 _Key = TypeVar("_Key", bound=Hashable)
 _LONGEST = 160

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.docstring.corpus import FileTexts, RelatedTexts, collect_texts
-from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.facts import (
     describe_parts,
     inherits_docstring,

@@ -11,7 +11,7 @@ from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.operations.docstring.checks import tree_without_docstring
-from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.insertion_point import (
     FileBytes,
     existing_docstring_point,

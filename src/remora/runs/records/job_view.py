@@ -16,7 +16,7 @@ from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.findings import known_findings, known_worth
 from remora.runs.records.lineage import ancestors, parent_of
-from remora.runs.records.reasons import NoChangeReason
+from remora.runs.records.no_change_reason import NoChangeReason
 from remora.trace.read.reader import (
     INTERRUPTED,
     RUNNING,

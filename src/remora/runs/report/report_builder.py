@@ -15,7 +15,7 @@ from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import planned_skipped_nodes, totals_by_operation
-from remora.runs.report.remaining import findings_left
+from remora.runs.report.remaining_findings import findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
