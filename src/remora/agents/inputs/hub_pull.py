@@ -139,14 +139,14 @@ def _views_within(
     packet: DecisionPacket, facts: Mapping[str, Mapping[str, Any]], room: int
 ) -> dict[str, Any]:
     context: dict[str, Any] = {}
-    for_others = room // 3
+    rest = room // 3
     for key, node_facts in facts.items():
         of_target = key == packet.node_id
-        share = (room - room // 3 if of_target else for_others) - canonical_size({key: {}})
+        share = (room - room // 3 if of_target else rest) - canonical_size({key: {}})
         view = facts_view(node_facts, share, known=packet.node_summary if of_target else "")
         if view or of_target:
             context[to_packet_value(key)] = to_packet_value(view)
-            for_others -= 0 if of_target else canonical_size({key: view})
+            rest -= 0 if of_target else canonical_size({key: view})
     return context
 
 

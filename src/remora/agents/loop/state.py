@@ -98,7 +98,7 @@ class AgentState:
         return max(self.turn.number + 1, first)
 
     def add(self, event: Event) -> None:
-        if event.type != AgentStart.type:  # whose packet is what came before its own delta
+        if event.type != AgentStart.type:  # its packet is the one before its own delta
             self.context.apply_event(event, strict=False)
         handler = self._handlers.get(event.type)
         if handler is not None:

@@ -27,7 +27,7 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 class TurnCounts:
     """Counts over an agent's life, from its events.
 
-    Only `asked` decisions could have gone another way. Sizes and choices are read as recorded;
+    Only `asked` decisions had a choice. Sizes and choices are read as recorded;
     texts may be in blobs.
     """
 

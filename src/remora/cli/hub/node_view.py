@@ -45,7 +45,7 @@ class NodeNotes(NamedTuple):
 
 
 def node_page(
-    node: AnsweredNode, width: int | None, beside: NodeNotes, *, verbose: bool
+    node: AnsweredNode, width: int | None, notes: NodeNotes, *, verbose: bool
 ) -> Iterator[str]:
     """Yield the page, `width` columns wide; `verbose` adds all links, lines and hashes."""
     yield from _head(node, width)
@@ -53,14 +53,14 @@ def node_page(
     many = None if verbose else _MAX_LINKS
     if node.node_type != "module" or node.callers:  # modules have no callers
         yield from _section("CALLED BY", node.callers, width, many)
-    if beside.constructor is not None:
-        text = CONSTRUCTOR_NOTE.format(beside.constructor.removeprefix("node:"))
+    if notes.constructor is not None:
+        text = CONSTRUCTOR_NOTE.format(notes.constructor.removeprefix("node:"))
         yield from wrap_text(_INDENT + escape_line(text), width, _INDENT)
     yield from _section("CALLS", node.callees, width, many)
     yield from _section("TESTS", node.related_tests, width, many)
-    if beside.unknown:
+    if notes.unknown:
         yield ""
-        yield from wrap_text(f"not known: {beside.unknown}", width)
+        yield from wrap_text(f"not known: {notes.unknown}", width)
     yield from _footer(node, width, verbose=verbose)
 
 

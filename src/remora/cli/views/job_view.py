@@ -38,15 +38,15 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
     for path, group in groupby(named, key=lambda pair: split_node_key(pair[0]["node_id"])[0]):
         yield escape_line(path)
         rows = list(group)
-        alike = [] if verbose else [job for job, _ in rows if _is_unchanged(job)]
+        unchanged = [] if verbose else [job for job, _ in rows if _is_unchanged(job)]
         for job, name in rows:
-            if len(alike) > 1 and _is_unchanged(job):
+            if len(unchanged) > 1 and _is_unchanged(job):
                 continue
             yield from _job(job, name, columns, width)
             if verbose:
                 yield from _verbose_lines(job, " " * (states + 4), width)
-        if len(alike) > 1:
-            yield from _unchanged(alike, columns, width)
+        if len(unchanged) > 1:
+            yield from _unchanged(unchanged, columns, width)
 
 
 def state_word(job: Document) -> str:

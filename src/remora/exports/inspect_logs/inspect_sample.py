@@ -34,9 +34,9 @@ _REFUSED = frozenset({"rejected", "retried", "reverted"})
 
 def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) -> Json:
     """Return the sample; events and messages are in the stream's order."""
-    teller = _SampleBuilder(folder, survey)
+    builder = _SampleBuilder(folder, survey)
     for event in read_events(folder.existing_agent(survey.agent_id)):
-        teller.take(event)
+        builder.take(event)
     packet = survey.start.packet
     return {
         "id": survey.agent_id,
@@ -44,9 +44,9 @@ def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) 
         "uuid": survey.agent_id,
         "input": packet.goal,
         "target": "",
-        "messages": teller.messages,
-        "events": teller.events,
-        "output": {"model": model_name(survey), "completion": teller.submitted},
+        "messages": builder.messages,
+        "events": builder.events,
+        "output": {"model": model_name(survey), "completion": builder.submitted},
         "scores": dict(_scores(survey, attempt)),
         "metadata": {
             "run_id": survey.run_id,
@@ -105,8 +105,8 @@ class _SampleBuilder:
             self._resulted(self._call, event, event_data(event))
             self._call = None
         elif event.type == AgentError.type:
-            said = event_data(event)
-            self._add_event(event, "info", source="remora", data=_pick(said, "kind", "message"))
+            data = event_data(event)
+            self._add_event(event, "info", source="remora", data=_pick(data, "kind", "message"))
 
     def _add_event(self, event: Event, kind: str, **fields: Any) -> None:
         self.events.append(
@@ -124,7 +124,7 @@ class _SampleBuilder:
         event, request = asked
         name = model_name(self._survey)
         prompts = list(_prompts(event, request))
-        said = {
+        message = {
             "id": f"{event.agent_id}.{end.seq}",
             "role": "assistant",
             "content": str(answer.get("text") or ""),
@@ -134,7 +134,7 @@ class _SampleBuilder:
         reason = _STOPS.get(str(answer.get("finish_reason")), "unknown")
         counted = answer.get("usage") or {}
         tokens = usage(counted.get("prompt_tokens") or 0, counted.get("completion_tokens") or 0)
-        self.messages += [*prompts, said]
+        self.messages += [*prompts, message]
         self._add_event(
             event,
             "model",
@@ -145,8 +145,8 @@ class _SampleBuilder:
             config=_config(request.get("decoding") or {}),
             output={
                 "model": name,
-                "choices": [{"message": said, "stop_reason": reason}],
-                "completion": said["content"],
+                "choices": [{"message": message, "stop_reason": reason}],
+                "completion": message["content"],
                 "usage": tokens,
                 "metadata": {"scores": answer.get("scores"), "call": answer.get("call")},
             },
@@ -212,8 +212,8 @@ def _scores(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[str, Json]
         yield "verified", {"value": _letter(right=survey.verified), "explanation": why or None}
     if attempt.verdict == "accepted" or attempt.verdict in _REFUSED:
         right = attempt.verdict == "accepted"
-        said = attempt.feedback or attempt.verdict
-        yield "review", {"value": _letter(right=right), "explanation": said}
+        why_reviewed = attempt.feedback or attempt.verdict
+        yield "review", {"value": _letter(right=right), "explanation": why_reviewed}
 
 
 def _letter(*, right: bool) -> str:

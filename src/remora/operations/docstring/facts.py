@@ -282,9 +282,9 @@ def _computed(value: ast.expr, node: FunctionNode, known: Collection[str]) -> st
 def _quoted_code(value: ast.expr, node: FunctionNode, known: Collection[str]) -> str:
     """Return the expression itself if it is the whole body of a typed function."""
     alone = len([each for each in node.body if not isinstance(each, ast.Expr)]) == 1
-    telling = isinstance(value, ast.Call | ast.Subscript | ast.BinOp | ast.IfExp)
+    informative = isinstance(value, ast.Call | ast.Subscript | ast.BinOp | ast.IfExp)
     typed = node.returns is not None  # without a type NumPy's style would show it as one
-    return code_text(value, known) if alone and telling and typed else ""
+    return code_text(value, known) if alone and informative and typed else ""
 
 
 def _operand(value: ast.expr, known: Collection[str]) -> str:

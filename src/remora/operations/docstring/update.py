@@ -68,18 +68,18 @@ def _whole(read: ParsedDocstring, section: Section) -> _Edit:
 
 
 def _thinned(
-    read: ParsedDocstring, section: Section, gone: frozenset[str], *, keep: bool
+    read: ParsedDocstring, section: Section, removed: frozenset[str], *, keep: bool
 ) -> Iterator[_Edit]:
     """Return the edits that delete removed parts, or the section if nothing remains of it."""
-    hit = [item for item in section.items if gone.intersection(item.names)]
-    if hit and not keep and all(gone.issuperset(item.names) for item in section.items):
+    hit = [item for item in section.items if removed.intersection(item.names)]
+    if hit and not keep and all(removed.issuperset(item.names) for item in section.items):
         yield _whole(read, section)
         return
     for item in hit:
-        if gone.issuperset(item.names):
+        if removed.issuperset(item.names):
             yield item.first, _end(section, item), []
         else:
-            kept = [name for name in item.names if name not in gone]
+            kept = [name for name in item.names if name not in removed]
             yield item.first, item.first + 1, [_with_names(read.lines[item.first], kept)]
 
 

@@ -112,12 +112,12 @@ def _updated(
     missing = undescribed_parts(found, texts)
     if missing:
         raise HostError(f"no text is known for {', '.join(missing)}")
-    said = DocstringTexts(
+    known_texts = DocstringTexts(
         parameters={name: escape_text(each, literal) for name, each in texts.parameters.items()},
         raises={name: escape_text(each, literal) for name, each in texts.raises.items()},
         renames=texts.renames,
     )
-    lines = updated_lines(literal.inner, made_of, found.differences, said, manner)
+    lines = updated_lines(literal.inner, made_of, found.differences, known_texts, manner)
     return body.with_lines(spot, [updated_literal(literal, lines)])
 
 

@@ -48,12 +48,12 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
             raise
         return _unfit(error.message)
     cases = [case for case in found.cases if _is_intended_use(subject, case)] if found else []
-    if found is None or not (cases or found.held):
+    if found is None or not (cases or found.properties):
         why = "no call with known values has a result that a test can assert"
         return _unfit(why, calls=len(calls))
     faults = mutants(place.read(path), node)
     literal = frozenset(literal_calls(subject.function, [subject.source.tree, *others]))
-    weighed = _rank(place, subject, TrialResults(cases, found.held), faults, literal)
+    weighed = _rank(place, subject, TrialResults(cases, found.properties), faults, literal)
     tests = test_files(place)
     named = weighed.holds is not None and names_hypothesis(place, tests)
     if weighed.why and not (named and _kills_enough(weighed.holds_killed, faults)):
@@ -118,10 +118,10 @@ def _rank(
     faults: list[Mutant],
     literal: frozenset[str],
 ) -> _Ranking:
-    killed = killed_by(place, subject, found.cases, found.held, faults)
+    killed = killed_by(place, subject, found.cases, found.properties, faults)
     chosen = best_cases(found.cases, killed.by_call, literal)
     dead = _killed_mutants(chosen, killed.by_call)
-    best = best_property(found.held, killed.by_property)
+    best = best_property(found.properties, killed.by_property)
     holds, notes = best if best is not None else (None, frozenset())
     why = ""
     if not chosen:

@@ -33,7 +33,7 @@ def write_test(
 ) -> dict[str, Any]:
     """Write a test of a function for the cases, or for a property that `holds`.
 
-    It goes into the file that the project's conventions suggest. Similar cases become one
+    The project's conventions decide on the file. Similar cases become one
     parametrized test, exceptions a second test.
 
     Raises HostError and writes nothing if the file would have new findings or names conflict.

@@ -87,7 +87,7 @@ def _dependencies(
         max_turns=max_turns,
         options=options_for(run.project.config, job.operation, run.request),
         rebased=base_files.rebased,
-        recorded=read_events(path),  # a long stream is never held whole
+        recorded=read_events(path),  # a long stream is never kept in memory
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
 

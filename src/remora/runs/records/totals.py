@@ -46,7 +46,7 @@ def totals_by_operation(
     for each in totals:
         measured = {name: each.measure(found[name], 0) for name in known}
         having = [name for name, measure in measured.items() if measure is not None]
-        if len(having) == 1:  # else the plan does not say whose the planned findings are
+        if len(having) == 1:  # else the plan does not say which operation the findings belong to
             measured[having[0]] = each.measure(found[having[0]], planned)
         for name, measure in measured.items():
             measures[name][each.key] = measure

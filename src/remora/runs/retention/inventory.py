@@ -167,7 +167,7 @@ def _stream(kind: Literal["agent", "run"], name: str, path: Path) -> StreamFacts
         path=path,
         bytes=path.lstat().st_size,
         sealed=is_compressed(path),
-        beside=sum(place.lstat().st_size for place in quarantine_files(path)),
+        torn_bytes=sum(place.lstat().st_size for place in quarantine_files(path)),
     )
 
 

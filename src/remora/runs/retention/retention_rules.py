@@ -26,7 +26,7 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     bytes: int
     sealed: bool
-    beside: int = 0
+    torn_bytes: int = 0
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bytes(self) -> int:
-        return sum(stream.bytes + stream.beside for stream in self.streams)
+        return sum(stream.bytes + stream.torn_bytes for stream in self.streams)
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,11 +29,6 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
     given: dict[str, str]
     claims: tuple[str, ...]
 
-    @property
-    def says(self) -> str:
-        words = ", ".join(f"{name} of {text}" for name, text in self.given.items())
-        return f"{' and '.join(self.claims)}, {words}"
-
 
 def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list[list[Property]]:
     """Return groups of one property each, with ever narrower domains, the widest first.

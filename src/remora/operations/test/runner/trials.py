@@ -34,7 +34,7 @@ class TrialResults(NamedTuple):
     """Cases for a test, and properties that hold."""
 
     cases: list[Case]
-    held: list[Property]
+    properties: list[Property]
 
 
 def try_calls(

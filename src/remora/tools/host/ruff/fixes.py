@@ -156,9 +156,11 @@ def _find_finding(findings: list[Finding], path: str, spot: _FindingKey) -> Find
     for finding in here:
         if finding["code"] == code and column in (None, finding["column"]):
             return finding
-    standing = ", ".join(f"{finding['code']} in column {finding['column']}" for finding in here)
+    present_codes = ", ".join(
+        f"{finding['code']} in column {finding['column']}" for finding in here
+    )
     where = f"{path}:{line}" if column is None else f"{path}:{line}:{column}"
-    raise HostError(f"{where}: there is no finding {code}; there is {standing or 'none'}")
+    raise HostError(f"{where}: there is no finding {code}; there is {present_codes or 'none'}")
 
 
 def _allowed_fix(finding: Finding, *, unsafe: bool) -> dict[str, Any]:
