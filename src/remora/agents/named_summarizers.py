@@ -65,7 +65,7 @@ def summarizer_record(
     silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
     if not silent or not isinstance(summarizer, ScriptSummarizer):
         return None
-    value = summarizer.output(raw_output_of(result))  # it is remembered
+    value = summarizer.output(raw_output_of(result))  # it is cached
     return {"script_sha256": summarizer.script.sha256, "output_sha256": encoded_sha256(value)}
 
 

@@ -112,7 +112,7 @@ class _ReplayFold:
             same, detail = False, error.message
         except _CannotReplay as why:
             same, detail = None, str(why)
-        except (ValueError, TypeError, KeyError) as error:  # a foreign stream may say anything
+        except (ValueError, TypeError, KeyError) as error:  # a foreign stream may contain anything
             same, detail = None, f"its record is invalid: {one_line(str(error))}"
         if same is False and _PLACEHOLDER in bytes(event.data):
             same, detail = None, _REDACTED + detail
@@ -120,7 +120,7 @@ class _ReplayFold:
             seq=event.seq, turn=event.turn, kind=kind, script=path, same=same, detail=detail
         )
 
-    # --- each kind: how what it comes to now differs from what is recorded, if it does -------
+    # --- each kind: how the new result differs from the recorded one -------------------------
 
     def _update(self, payload: ContextUpdate, path: str) -> str:
         run = self._run(payload, payload.inputs, path)
@@ -175,7 +175,7 @@ class _ReplayFold:
         now = run_check(script, decode_value(recorded.get("inputs")), self._content)
         return _difference(("detail",), (now,), (check.get("detail"),))
 
-    # --- what it takes -----------------------------------------------------------------------
+    # --- helpers -----------------------------------------------------------------------------
 
     def _content(self, digest: str) -> bytes:
         try:

@@ -335,7 +335,7 @@ def _project(root: str | Path | Project | None) -> Project:
 def _opened(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     """Open the project, and complete or roll back an interrupted accept."""
     project = open_project(invocation, paths)
-    with suppress(Conflict):  # an accept is going on: nothing was left behind
+    with suppress(Conflict):  # an accept is running: nothing to recover
         complete_journals(project)
         complete_branch(project)
     return project

@@ -92,7 +92,7 @@ def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[
     if invocation.config_file is not None and not project.is_file():
         raise UsageError(f"{project} does not exist", hint="--config names a YAML file")
     if invocation.config_file is None and not Path(realpath(project)).is_relative_to(root):
-        # an error quotes what it complains of: no clone may have it quote a file from elsewhere
+        # errors quote the file: a clone must not make them quote one from elsewhere
         raise ConfigError(f"{project} is a link out of the project", hint="put the file there")
     return load_with_places(
         user_file=user if lexists(user) else None,

@@ -67,7 +67,7 @@ def prepare_resume(
     check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     require_driver(project.config.workspace.driver, project.cache)
     if stream_status(project.trace.existing_run(run_id)) == RUNNING:
-        with open_run(project, run_id):  # refuses, and knows who writes it
+        with open_run(project, run_id):  # raises if it is locked, naming the writer
             pass
     attempts = attempts_of(project.trace, run_id)
     request = recorded_request(attempts.start, invocation)

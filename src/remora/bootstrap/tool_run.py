@@ -121,7 +121,7 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
         if not equals:
             raise UsageError(f"{word!r} is not an input", hint="an input is given as NAME=VALUE")
         given[name] = _value(specs[name], text) if name in specs else text
-    # a node is looked for in the copy, which is not made for inputs that are wrong
+    # nodes are looked up in the copy, which is not made for invalid inputs
     found = {name: {} if isinstance(value, _NodeName) else value for name, value in given.items()}
     problem = script.arguments.problem(found)
     if problem:

@@ -92,7 +92,7 @@ def contract_problem(value: Any) -> str | None:
 
 
 def _converted(value: dict[str, Any]) -> ToolResult:
-    # null is as good as absent
+    # null counts as absent
     given = {k: v for k, v in value.items() if v is not None}
     return msgspec.convert({"outcome": _default_outcome(value), **given}, ToolResult)
 
@@ -104,7 +104,7 @@ def _default_outcome(value: Any) -> Outcome:
 def _error_text(value: Any) -> str:
     try:
         return str(value)
-    except (ValueError, RecursionError):  # thousands of digits, or of levels
+    except (ValueError, RecursionError):  # thousands of digits or levels
         return f"an error of type {type(value).__name__}, too large to show"
 
 

@@ -65,7 +65,9 @@ def hide_harness_inputs(schema: ToolSchema) -> ToolSchema:
     parameters.pop("required", None)
     if required:
         parameters["required"] = required
-    description = escape_surrogates(schema.description)  # a script may say what UTF-8 cannot
+    description = escape_surrogates(
+        schema.description
+    )  # a script may contain what UTF-8 cannot encode
     return ToolSchema(name=schema.name, description=description, parameters=parameters)
 
 
@@ -147,7 +149,9 @@ def load_agents(
     checks = checks or ScriptChecks()
     if names is None and wrong:
         raise wrong[0]
-    claimed: set[str] = set()  # by built-in agents always, by others where they are wanted
+    claimed: set[str] = (
+        set()
+    )  # names of built-in agents are always taken, of others if they are wanted
     taken: set[str] = set()
     agents: dict[str, Agent] = {}
     for folder, builtin, definition in found:

@@ -72,7 +72,7 @@ def is_script(value: str) -> bool:
 
 
 def _checks(value: Any) -> Any:
-    if value == []:  # nothing would be checked, and the change be called verified
+    if value == []:  # nothing would be checked, and the change would count as verified
         raise ValueError("at least one check; without the key it is parses and own_lines_only")
     return value
 
@@ -83,7 +83,7 @@ def _goal(value: str) -> str:
         parts = list(string.Formatter().parse(value))
     except ValueError as error:
         raise ValueError(f"a text with no fields but {fields}") from error
-    # names alone: a format such as {path:>999999999} would fill the memory
+    # names only: a format such as {path:>999999999} would fill the memory
     if any(
         name is not None and (name not in GOAL_FIELDS or form or conversion)
         for _, name, form, conversion in parts

@@ -15,7 +15,7 @@ from remora.errors import ConfigError, DiskError, UsageError
 from remora.operations.base import Operations
 
 _TEMPLATE = Path(__file__).parent / "template"
-_PLAIN = ".txt"  # a Python file that is none of ours
+_PLAIN = ".txt"  # a Python file of another program
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,7 +97,7 @@ def _with_links(
         found = _link_names(facts, links)
         number = counts[links.name]
         if facts.get(links.of) is not None and (number or not found):
-            view[links.name] = found[:number]  # empty: it is known that there are none
+            view[links.name] = found[:number]  # empty: there are known to be none
         total = (facts.get("counts") or {}).get(links.of, len(found))
         if number < total:
             view[links.total] = total

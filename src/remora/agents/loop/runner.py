@@ -117,7 +117,7 @@ class AgentRunner:
         await run_in_thread(self._restore_files)
         return await self._end(self._state.ending or self._record_error("tool_error", why))
 
-    # --- beginning and end -----------------------------------------------------------------
+    # --- start and end ---------------------------------------------------------------------
 
     async def _start(self) -> None:
         await run_in_thread(self._read_recorded)
@@ -230,7 +230,7 @@ class AgentRunner:
             if unasked is not None:
                 return unasked
         request, response = self._state.turn.request, self._state.turn.response
-        assert request is not None  # both were taken in as they were appended
+        assert request is not None  # both were applied when they were appended
         assert response is not None
         exact = self._model.counter.exact
         return decide_by_answer(request, response, packet, self._schemas, settings, exact=exact)
@@ -306,7 +306,7 @@ class AgentRunner:
     def _in_workspace(self, work: Callable[[ToolTree], Result], /) -> Result:
         return work(ToolTree(self.dependencies.workspace.tree, self.dependencies.python))
 
-    # --- what enters the packet ------------------------------------------------------------
+    # --- packet updates --------------------------------------------------------------------
 
     async def _run_context_scripts(self) -> None:
         """Turn 0: run each context script once, unless the first packet already has their

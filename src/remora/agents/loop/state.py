@@ -189,7 +189,7 @@ def _wrong_event(event: Event, kind: type[Payload]) -> StreamDamaged:
     )
 
 
-# only what is needed of events that may be large
+# only the needed fields: events may be large
 class _Source(msgspec.Struct):
     source: str = ""
 

@@ -128,7 +128,7 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
         "excerpt": result.excerpt,
         "extensions": result.extensions,
     }
-    # a summarizer is given the raw output, also where that is null
+    # a summarizer gets the raw output even if it is null
     return {k: value for k, value in fields.items() if value is not None or k == "raw_output"}
 
 

@@ -55,7 +55,7 @@ def start(
         _print_running(options, places, found, http)
         return 0
 
-    from remora.bootstrap.hub_daemon import announce, run_hub  # with all that a daemon needs
+    from remora.bootstrap.hub_daemon import announce, run_hub  # imports all of the daemon
 
     def ready(status: StatusResult) -> None:
         if detached:
@@ -154,7 +154,7 @@ def _lines(places: HubPaths, status: StatusResult) -> Iterator[str]:
 
 
 def _link_progress(places: HubPaths, status: StatusResult) -> str:
-    from remora.bootstrap.hub_links import linked  # with all that reads what is stored
+    from remora.bootstrap.hub_links import linked  # imports the database code
 
     links = linked(places)
     if links is None:

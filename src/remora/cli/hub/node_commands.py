@@ -208,7 +208,7 @@ def _steps(
     known: set[str] = set()
     for step in range(1, depth + 1):
         found = hub.links(kind, key, step)[kind]
-        if found is None:  # files have changed since all of them were found
+        if found is None:  # files have changed since the last full search
             return [links]
         added = [link for link in found if link["key"] not in known]
         if not added:

@@ -75,7 +75,7 @@ def json_document(name: str, member: str) -> Iterator[Write]:
             for piece in pieces:
                 click.echo(piece, nl=False)
             click.echo()
-            between = ","  # before the next item, so that line readers need not wait
+            between = ","  # before the next item, so that readers get each line at once
 
     ending = "]}"
     try:

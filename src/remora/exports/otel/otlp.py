@@ -12,8 +12,8 @@ _LARGEST = 2**21
 is sent whatever its size."""
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
-# name of a field in JSON → its number and kind, as opentelemetry-proto 1.x declares them;
-# a tuple's third entry is the message that the field holds
+# JSON field name → field number and kind, as opentelemetry-proto 1.x declares them;
+# a tuple's third entry is the type of the nested message
 _MESSAGES: dict[str, dict[str, tuple[int, str, str]]] = {
     "Request": {"resourceSpans": (1, "message", "ResourceSpans")},
     "ResourceSpans": {

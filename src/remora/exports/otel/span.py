@@ -53,7 +53,7 @@ def span_json(span: Span) -> dict[str, Any]:
         "name": span.name,
         "kind": span.kind,
         "startTimeUnixNano": began,
-        # a clock that jumped back must not make a span that ends before it began
+        # if the clock jumped back, a span must not end before its start
         "endTimeUnixNano": max(began, ended, key=int),
         "attributes": otlp_attributes(attributes),
         "events": list(span.events),

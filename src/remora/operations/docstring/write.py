@@ -56,7 +56,7 @@ def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
         raise HostError(f"{path}: {source.detail}")
     spelled = escape_path(path)
     key = node_key(spelled) if qualname == MODULE else node_key(spelled, qualname)
-    if qualname == MODULE:  # a definition may be called so too: the module comes first
+    if qualname == MODULE:  # a definition may have the same name: the module comes first
         return DocumentedNode(
             path, qualname, source, source.tree, key, None, docstring_text(source.tree.body)
         )

@@ -90,7 +90,7 @@ class _ResumedJobs:
     async def carry_on(self, job: Job) -> None:
         try:
             await self._carry_on(job)
-        except StreamDamaged as error:  # the other jobs are none the worse
+        except StreamDamaged as error:  # the other jobs are not affected
             self.damaged.append(error)
 
     async def _carry_on(self, job: Job) -> None:

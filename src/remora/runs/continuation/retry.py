@@ -65,7 +65,7 @@ def retry(
             ]
         for job, (after, start) in zip(jobs, starts, strict=True):
             start_stream(project, after, as_now(after, start), clock)
-            # a kill in between leaves an attempt that a resume brings to its end
+            # if killed here, a resume completes the attempt
             stream.append(job_start(after))
             stream.append(review_event(job, RETRIED, feedback=pinned))
     return [after for after, _ in starts]

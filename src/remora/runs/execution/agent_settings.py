@@ -25,7 +25,7 @@ def query_settings_for(
     limit = memory.packet_size_limit
     if model.describe().get("provider") == "embedded":
         limit = min(limit, EMBEDDED_LIMIT)
-    if not memory.enabled:  # for comparisons: as much raw history as the server takes
+    if not memory.enabled:  # for comparisons: as much raw history as the server accepts
         renderer, limit = "history", model.context or limit
     if model.context is not None:
         limit = min(limit, model.context - ANSWER_TOKENS)

@@ -42,7 +42,7 @@ class BaseFilesCache:
     """
 
     def __init__(self, project: Project, run_id: str, start: RunStart) -> None:
-        if not is_id(run_id):  # it names a folder that is emptied
+        if not is_id(run_id):  # it is the name of a folder that is emptied
             raise NotFound(f"{run_id!r} is not the name of a run")
         self._project = project
         self._run_id = run_id

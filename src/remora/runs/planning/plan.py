@@ -186,7 +186,7 @@ def _module(tree: Path, path: str) -> Module | Unreadable:
         if size > TEXT_LIMIT:
             return Unreadable(path=path, detail=f"larger than {TEXT_LIMIT // 1024**2} MiB")
         found = parse_module(path, (tree / path).read_bytes())
-    except FileNotFoundError:  # it is in the project, and could not be copied from there
+    except FileNotFoundError:  # it is in the project but could not be copied
         return Unreadable(path=path, detail="it cannot be read")
     except OSError as error:
         return Unreadable(path=path, detail=error.strerror or str(error))

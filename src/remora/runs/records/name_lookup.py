@@ -60,7 +60,7 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
     """Return the current agents by node key; empty if the run cannot be read."""
     newest = _newest_run(folder)
     counting = CurrentAttempts()
-    # where its end is damaged, what was read will do
+    # if its end is damaged, the part before is enough
     with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
             counting.add(typed_payload(event))

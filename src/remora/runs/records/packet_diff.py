@@ -90,7 +90,9 @@ def _is_same_call(before: Any, after: Any) -> bool:
 
 
 def _same(before: Any, after: Any) -> bool:
-    return canonical(before) == canonical(after)  # 1 is not true, and the order of keys is nothing
+    return canonical(before) == canonical(
+        after
+    )  # 1 differs from true; the order of keys is irrelevant
 
 
 def _escaped(key: str) -> str:

@@ -153,7 +153,7 @@ def _jobs(folder: TraceFolder, counting: CurrentAttempts) -> Iterator[JobView]:
         job = read_job(folder, start, counting.ends.get(agent_id))
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
         if review in UNDECIDED and job.status != "submitted":
-            review, last = "", None  # nothing waits for a verdict that cannot be read
+            review, last = "", None  # an unreadable change set cannot be reviewed
         elif review in UNDECIDED and job.changed_by_user:
             review = STALE
         if last is not None:

@@ -36,7 +36,7 @@ class RunStream:
         In a signed run an anchor is signed here. Raises as `JsonlEventEmitter.emit` does, and
         DiskError for the head.
         """
-        with self._one_by_one:  # what is signed is the head just before
+        with self._one_by_one:  # the signature covers the previous head
             payload = with_signature(payload, self._signer, self.run_id, self._emitter.head)
             event = self._emitter.emit(payload, turn=0)
         self._commit.run()

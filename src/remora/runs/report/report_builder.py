@@ -151,5 +151,5 @@ def _redacted_job(job: JobReport, redact: Redactor) -> JobReport:
 
 def _redacted_file(file: FileChange, redact: Redactor) -> FileChange:
     diff, edits = redact.text(file.diff), redact.clean(file.edits)
-    # applied, a fix with a placeholder would overwrite the secret
+    # applying a fix with a placeholder would overwrite the secret
     return replace(file, diff=diff, edits=edits if edits == file.edits else None)

@@ -80,7 +80,7 @@ def _proposed(job: JobReport) -> dict[str, Any]:
     return {
         **result,
         "locations": [{**place, **_logical(job)}],
-        # of files that are no text all or nothing is proposed
+        # with a binary file among them, no fix is proposed
         **({"fixes": [{"artifactChanges": changes}]} if len(changes) == len(job.files) else {}),
         "properties": {"agent": job.agent_id, "review": job.review},
     }

@@ -112,7 +112,7 @@ def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
     """Yield refs that keep commits of finished or missing runs."""
     needed = {run.run_id for run in found.runs if run.hands_off}
     refs: list[str] = []
-    with suppress(OutsideError):  # without git nothing is kept alive
+    with suppress(OutsideError):  # without git no commits are kept
         output = git_output(project.root, "for-each-ref", "--format=%(refname)", _REFS)
         refs = output.decode("utf-8", "replace").split()
     for ref in refs:
@@ -167,7 +167,7 @@ def try_lock(lock: Path) -> Iterator[bool]:
 def size_of(place: Path) -> int:
     """Return the disk usage of all readable files below `place`, in bytes."""
     total, waiting = 0, [str(place)]
-    while waiting:  # os.walk recurses, and there may be thousands of folders within each other
+    while waiting:  # os.walk recurses, and folders may be nested thousands deep
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):

@@ -104,7 +104,7 @@ class _RealActions:
             if size != own.bytes:
                 raise StreamError("it was written to just now")
             log_expired(self._project.trace, anchors, self._now)
-            with suppress(OutsideError):  # without git, or without the ref, nothing is kept alive
+            with suppress(OutsideError):  # without git or the ref, no commit is kept
                 unpin_commit(self._project.root, run.run_id)
             forget_head(self._project.state, run.run_id)
             for stream in (*agents, own):
@@ -148,7 +148,7 @@ class _Compactor:
         for run, stream in to_seal(list(self._runs.values()), self._policy, self._now):
             self._seal(run, stream)
         while not all(self._expire(run, SIZE) for run in self._too_much()):
-            pass  # one could not go: others may have to
+            pass  # if one cannot be removed, others may have to be
         self._collected = self._acts.collect(self._unnamed())
         for content in self._collected:
             del self._contents[content.store, content.digest]

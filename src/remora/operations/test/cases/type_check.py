@@ -93,7 +93,7 @@ def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], 
             return _allows_generic(
                 ast.unparse(outer).rpartition(".")[2], inner, value, meanings, depth
             )
-    name = ast.unparse(annotation).rpartition(".")[2]  # `None` is one, too
+    name = ast.unparse(annotation).rpartition(".")[2]  # `None` is a type too
     if name in meanings and depth < _DEEPEST:
         return _allows(meanings[name], value, meanings, depth + 1)
     types = _TYPES.get(ALIASES.get(name, name))

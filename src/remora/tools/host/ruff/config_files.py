@@ -33,7 +33,7 @@ def has_config_below(place: ToolTree, folder: str) -> bool:
     """True if a subfolder of `folder` has a configuration of its own. Raises as `is_configured`."""
     pattern = f"{folder}/**/*.toml" if folder else "**/*.toml"
     inside = {path.rpartition("/")[0] for path in place.files.glob(pattern, look=place.left)}
-    found = [_has_config(place, each) for each in sorted(inside)]  # every one is looked at
+    found = [_has_config(place, each) for each in sorted(inside)]  # check every one
     return any(found)
 
 

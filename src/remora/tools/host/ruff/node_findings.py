@@ -83,7 +83,7 @@ def _within(edit: dict[str, Any], own: frozenset[int]) -> bool:
     if edit["end_column"] == 1 and last > first:
         last -= 1  # it ends before that line's first character
     elif edit["column"] == 1 and (first, 1) == (last, edit["end_column"]):
-        return first in own or first - 1 in own  # whole lines put between two
+        return first in own or first - 1 in own  # whole lines inserted between two
     return all(line in own for line in range(first, last + 1))
 
 

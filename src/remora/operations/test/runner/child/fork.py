@@ -39,7 +39,7 @@ def in_child(work: Callable[[], None], seconds: float) -> bool:
     with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)
     if not ended:
-        with contextlib.suppress(OSError):  # it may not have become the first of a group yet
+        with contextlib.suppress(OSError):  # it may not be a group leader yet
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     return ended
