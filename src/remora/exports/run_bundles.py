@@ -67,7 +67,8 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
         if isinstance(payload, RunStart):
             start, began = payload, event.timestamp
         elif isinstance(payload, JobStart):
-            attempts.setdefault(payload.agent_id, _started_attempt(payload))
+            names = {"operation": payload.operation, "node_id": payload.node_id}
+            attempts.setdefault(payload.agent_id, Attempt(agent_id=payload.agent_id, **names))
         elif isinstance(payload, Review):
             before = attempts.get(payload.agent_id) or Attempt(agent_id=payload.agent_id)
             attempts[payload.agent_id] = msgspec.structs.replace(
@@ -117,7 +118,3 @@ def _without_run(
             continue
         if first is not None and first.run_id not in damaged:
             yield RunBundle(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
-
-
-def _started_attempt(payload: JobStart) -> Attempt:
-    return Attempt(agent_id=payload.agent_id, operation=payload.operation, node_id=payload.node_id)

@@ -172,7 +172,7 @@ def load_agents(
             )
     for name in names or ():
         if name not in taken:
-            raise wrong[0] if wrong else _unknown(name, found)
+            raise wrong[0] if wrong else no_agent(name, (one.operation for _, _, one in found))
     return agents
 
 
@@ -193,10 +193,6 @@ def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[Co
     except ConfigError as error:
         wrong.append(error)
     return found, wrong
-
-
-def _unknown(name: str, found: Found) -> NotFound:
-    return no_agent(name, (definition.operation for _, _, definition in found))
 
 
 def no_agent(name: str, known: Iterable[str]) -> NotFound:

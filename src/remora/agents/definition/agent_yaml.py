@@ -52,10 +52,6 @@ def _summarizer(value: str) -> str:
     return value
 
 
-def _need(value: str, info: ValidationInfo[Operations]) -> str:
-    return _known(value, info.context.needs)
-
-
 def _check(value: str, info: ValidationInfo[Operations]) -> str:
     return _known(value, info.context.checks)
 
@@ -173,7 +169,9 @@ class AgentDefinition(_YamlModel):
     """Maximum number of turns; null: `runner.max_turns`."""
     model: ModelName | None = None
     """The model's name; null: the configured one."""
-    needs: Annotated[str, AfterValidator(_need)] = "always"
+    needs: Annotated[str, AfterValidator(lambda value, info: _known(value, info.context.needs))] = (
+        "always"
+    )
     """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
     context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
     """Scripts that run once, before the first turn."""

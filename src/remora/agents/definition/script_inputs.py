@@ -52,7 +52,7 @@ def input_faults(script: Script, role: Role) -> Iterator[str]:
         if spec.name not in given:
             if role != "tool" and spec.required:
                 yield _input_fault(
-                    script, spec, f"it is not provided; {_kind(role)} gets {_list(given)}"
+                    script, spec, f"it is not provided; a {role} script gets {_list(given)}"
                 )
         elif role != "summarizer" and not Draft202012Validator(spec.schema).is_valid(
             given[spec.name]
@@ -77,10 +77,6 @@ def untyped_inputs(script: Script) -> Iterator[str]:
 
 def _input_fault(script: Script, spec: InputSpec, why: str) -> str:
     return f"{script.label}:{spec.line}: the input `{spec.name}`: {why}"
-
-
-def _kind(role: Role) -> str:
-    return f"a {role} script"
 
 
 def _list(given: Mapping[str, Any]) -> str:

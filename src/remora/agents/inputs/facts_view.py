@@ -101,13 +101,11 @@ def _with_links(
         total = (facts.get("counts") or {}).get(links.of, len(found))
         if number < total:
             view[links.total] = total
-    if facts.get("own_facts") == "workspace" and _has_links(view):
+    if facts.get("own_facts") == "workspace" and any(
+        links.name in view or links.total in view for links in _LINKS
+    ):
         view["links"] = "as before your edits"
     return {name: view[name] for name in _ORDER if name in view}
-
-
-def _has_links(view: Mapping[str, Any]) -> bool:
-    return any(links.name in view or links.total in view for links in _LINKS)
 
 
 def _link_names(facts: Mapping[str, Any], links: _Links) -> list[str]:

@@ -75,7 +75,10 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -
         seed=inputs.seed,
         python=inputs.python,
     )
-    record = {**_for_event(run, tool.script.sha256), "inputs": _without_packet(given)}
+    record = {
+        **_for_event(run, tool.script.sha256),
+        "inputs": {k: v for k, v in given.items() if k != "packet"},
+    }
     return ToolExecution(result=_for_delta(run), record=record)
 
 
@@ -135,11 +138,6 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
 def _summarizes_itself(run: ToolRun) -> bool:
     """True if the tool itself, not its summarizer, states the knowledge."""
     return run.result.outcome == "error" or is_contract(run.raw_output)
-
-
-def _without_packet(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop inputs that replay can rebuild from the stream."""
-    return {name: value for name, value in given.items() if name != "packet"}
 
 
 def _for_event(run: ToolRun, script_sha256: str) -> dict[str, Any]:

@@ -148,7 +148,8 @@ def _lines(places: HubPaths, status: StatusResult) -> Iterator[str]:
     if status.generation is None:
         yield "contents    nothing yet"
     else:
-        yield f"contents    {_counts(status)}"
+        nodes, files = count(status.nodes or 0, "node"), count(status.files or 0, "file")
+        yield f"contents    {nodes} of {files}"
         yield f"links       {_link_progress(places, status)}"
         yield f"generation  {status.generation}"
 
@@ -166,10 +167,6 @@ def _link_progress(places: HubPaths, status: StatusResult) -> str:
         far = "of all nodes were stored, then files changed"
     finds = "the daemon" if status.running else "`remora hub index --links`"
     return f"{far}; {finds} finds the rest"
-
-
-def _counts(status: StatusResult) -> str:
-    return f"{count(status.nodes or 0, 'node')} of {count(status.files or 0, 'file')}"
 
 
 _WATCHERS = {

@@ -72,7 +72,10 @@ def link_lines(
     Names are never shortened for call lines; `verbose` shows all call lines.
     """
     shown = links[:most]
-    names = [_name(link) for link in shown]
+    names = [
+        escape_line(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
+        for link in shown
+    ]
     tiers = max((len(link.tier) for link in shown), default=0)
     room = None if width is None else max(_MIN_WIDTH, width - len(_INDENT) - tiers - 2)
     column = max(map(len, names), default=0)
@@ -207,10 +210,6 @@ def _fresh(node: AnsweredNode) -> str:
         return "not fresh"
     lacks = None in (node.callers, node.callees, node.related_tests)
     return "fresh, but incomplete" if lacks else "fresh"
-
-
-def _name(link: Link) -> str:
-    return escape_line(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
 
 
 def _shorten(name: str, width: int) -> str:

@@ -61,7 +61,10 @@ def eval_log(
         "results": {
             "total_samples": len(samples),
             "completed_samples": sum(_is_over(survey) for survey in surveys),
-            "scores": [_score(name, samples) for name in _score_names(samples)],
+            "scores": [
+                _score(name, samples)
+                for name in sorted({n for one in samples for n in one["scores"]})
+            ],
         },
         "samples": list(samples),
     }
@@ -101,10 +104,6 @@ def _usage(surveys: Sequence[AgentSummary]) -> Json:
             before[1] + survey.output_tokens,
         )
     return {name: usage(*tokens) for name, tokens in sums.items()}
-
-
-def _score_names(samples: Sequence[Json]) -> list[str]:
-    return sorted({name for each in samples for name in each["scores"]})
 
 
 def _score(name: str, samples: Sequence[Json]) -> Json:

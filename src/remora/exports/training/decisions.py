@@ -82,7 +82,7 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
         if event.type == TurnStart.type and current is not None:
             yield current
             current = None
-        payload = _payload(event, blobs)
+        payload = resolved_payload(event, blobs) if event.type in _KEPT else None
         if isinstance(payload, ModelRequest):
             if current is not None:
                 yield current
@@ -94,10 +94,6 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
         packet = apply(packet, event.packet_delta)
     if current is not None:
         yield current
-
-
-def _payload(event: Event, blobs: ObjectStore) -> Payload | None:
-    return resolved_payload(event, blobs) if event.type in _KEPT else None
 
 
 def _with(current: ModelDecision, event: Event, payload: Payload | None) -> ModelDecision:

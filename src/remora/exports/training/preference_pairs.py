@@ -140,14 +140,10 @@ def _is_plain(side: _AnswerSide) -> bool:
     return side.one.request.prompt is not None
 
 
-def _saw_feedback(one: ModelDecision) -> bool:
-    return not PINNED.isdisjoint(one.packet.knowledge)
-
-
 def _pair(chosen: _AnswerSide, rejected: _AnswerSide) -> Row:
     same = _prompt(chosen.one) == _prompt(rejected.one)
     return {
-        "source": "retry" if _saw_feedback(chosen.one) and not same else "verdict",
+        "source": "retry" if not same and PINNED & set(chosen.one.packet.knowledge) else "verdict",
         "preferred_by": "person",
         "prompt": _prompt(rejected.one),
         "chosen_prompt": _prompt(chosen.one),

@@ -75,7 +75,7 @@ def collect_texts(source: Source) -> FileTexts:
             methods[owner, node.name] = parse_docstring(text).summary
         for each in describable_parts(node).raises:
             raisers.setdefault(each.name.rpartition(".")[2], []).append(node.name)
-    calls = list(_calls(source.tree))
+    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
     return FileTexts(
         parameters=tuple(parameters),
         methods=methods,
@@ -104,10 +104,6 @@ def _described(node: DefinitionNode, text: str, owner: str) -> Iterator[Paramete
         for item in section.items if section.kind in ("parameters", "attributes") else ():
             if item.text and len(item.text) <= _LONGEST and item.text.isprintable():
                 yield from (ParameterText(name, item.text, owner) for name in item.names)
-
-
-def _calls(tree: ast.Module) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
 
 
 def _constants(calls: Iterable[ast.Call]) -> dict[tuple[str, str], list[str]]:

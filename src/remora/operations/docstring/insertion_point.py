@@ -97,14 +97,14 @@ def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoin
     colon = body.raw[:at].rstrip()
     line = body.lines[node.lineno - 1].decode()
     indent = line[: len(line) - len(line.lstrip())] + _indent_step(body)
-    after = "\n\n" if isinstance(node, ast.ClassDef) and not _is_placeholder(node) else "\n"
+    after = (
+        "\n\n"
+        if isinstance(node, ast.ClassDef) and not isinstance(node.body[0], ast.Pass | ast.Expr)
+        else "\n"
+    )
     return InsertionPoint(
         start=len(colon), end=at, indent=indent, before="\n" + indent, after=after + indent
     )
-
-
-def _is_placeholder(node: DefinitionNode) -> bool:
-    return isinstance(node.body[0], ast.Pass | ast.Expr)
 
 
 def _indent_step(body: FileBytes) -> str:

@@ -152,7 +152,7 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
             yield "return", "it returns None", _set_fields(value=ast.Constant(None))
         case ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Raise():
             what = f"a statement ({type(node).__name__}) was removed"
-            yield "statement", what, _remove
+            yield "statement", what, lambda node: ast.copy_location(ast.Pass(), node)
 
 
 def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
@@ -221,10 +221,6 @@ def _swap(node: ast.AST) -> ast.AST:
     assert isinstance(node, ast.Call)
     node.args[:2] = reversed(node.args[:2])
     return node
-
-
-def _remove(node: ast.AST) -> ast.AST:
-    return ast.copy_location(ast.Pass(), node)
 
 
 def _is_none(value: ast.expr) -> bool:

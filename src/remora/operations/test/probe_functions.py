@@ -73,7 +73,12 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         "calls": len(calls),
         **of_all,
         "of_values": _case_worth(subject, of_values, weighed.by_call, len(faults)),
-        "of_property": _property_worth(weighed.holds_killed, len(faults)),
+        "of_property": {
+            "killed": weighed.holds_killed,
+            "mutants": len(faults),
+            "lines": 0,
+            "all_lines": 0,
+        },
     }
 
 
@@ -85,10 +90,6 @@ def _case_worth(
         "mutants": faults,
         **_line_counts(subject, cases),
     }
-
-
-def _property_worth(killed: int, faults: int) -> dict[str, int]:
-    return {"killed": killed, "mutants": faults, "lines": 0, "all_lines": 0}
 
 
 def _killed_mutants(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> frozenset[int]:

@@ -35,7 +35,8 @@ def locate_test(
 ) -> InsertLocation:
     """Return the location of a new test. `tests` are the texts of test files by path."""
     stem = _module_stem(subject)
-    named = [path for path in sorted(tests) if _is_test_of_module(path, stem)]
+    names = (f"test_{stem}.py", f"{stem}_test.py")
+    named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
     importing = [path for path in named if subject.module.rpartition(".")[2] in tests[path]]
     path = next(iter((*importing, *named)), None)
     around = {path: tests[path]} if path else dict(tests)
@@ -57,10 +58,6 @@ def _module_stem(subject: TargetFunction) -> str:
     if name == "__init__":
         name = subject.module.rpartition(".")[2]
     return name.strip("_").lower()
-
-
-def _is_test_of_module(path: str, stem: str) -> bool:
-    return path.rpartition("/")[2] in (f"test_{stem}.py", f"{stem}_test.py")
 
 
 def _new_path(

@@ -41,7 +41,7 @@ def _members(
     path: str, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[PacketChange]:
     for key in [*before, *(key for key in after if key not in before)]:
-        place = f"{path}/{_escaped(key)}"
+        place = path + "/" + key.replace("~", "~0").replace("/", "~1")
         if key not in after:
             yield PacketChange(op="remove", path=place, before=before[key], after=None)
         elif key not in before:
@@ -93,7 +93,3 @@ def _same(before: Any, after: Any) -> bool:
     return canonical(before) == canonical(
         after
     )  # 1 differs from true; the order of keys is irrelevant
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")

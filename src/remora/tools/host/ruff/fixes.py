@@ -67,7 +67,7 @@ def apply_safe_fixes(
         broken += harmful
     if body != text.body:
         place.write(path, text._replace(body=body).bytes())
-    rows = [_skipped_row(finding, why) for finding, why in [*skipped, *broken]]
+    rows = [[f["code"], f["line"], f["column"], why] for f, why in [*skipped, *broken]]
     return {"applied": len(taken), "skipped": rows}
 
 
@@ -171,7 +171,3 @@ def _allowed_fix(finding: Finding, *, unsafe: bool) -> dict[str, Any]:
     if fix["applicability"] != "safe" and not (unsafe and fix["applicability"] == "unsafe"):
         raise HostError(f"{name} has a fix that is {fix['applicability']}, not safe")
     return fix
-
-
-def _skipped_row(finding: Finding, why: str) -> list[Any]:
-    return [finding["code"], finding["line"], finding["column"], why]
