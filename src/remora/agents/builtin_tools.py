@@ -100,8 +100,7 @@ class _Recorded(msgspec.Struct):
 
 
 def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:
-    """Return a tool result whose excerpt is lines `first` to `last` (from 1, inclusive) of
-    `turn:N`.
+    """Return a tool result with lines `first` to `last` (from 1, inclusive) of `turn:N`.
 
     Raises `HostError` for an unknown turn or an unreadable output.
     """

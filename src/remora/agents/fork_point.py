@@ -42,11 +42,10 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:
-    """Return the fork point at `turn`: before its decision, or the end of the stream if there is
-    none.
+    """Return the fork point at `turn`: before its decision, or the end of the stream without one.
 
-    At turn 0 it is after the context scripts. Raises NotFound with the existing turns,
-    StreamDamaged if this is not an agent's stream, StreamError for unknown folding rules.
+    At turn 0 it is after the context scripts. Raises NotFound with the existing turns, StreamDamaged if
+    this is not an agent's stream, StreamError for unknown folding rules.
     """
     cutting = _ForkPointFold(turn)
     for event in events:

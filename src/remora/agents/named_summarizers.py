@@ -86,8 +86,7 @@ def summarizers_in(
 ) -> dict[str, Summarizer]:
     """Return the summarizers by tool.
 
-    `tool_specific`: from the definition; `tool_side`: only the tool's own summary; `default`: the
-    default for all.
+    `tool_specific`: from the definition; `tool_side`: the tool's own summary; `default`: for all.
     """
     if mode == "tool_specific":
         return dict(named)

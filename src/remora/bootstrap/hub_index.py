@@ -60,8 +60,7 @@ def index_hub(
 ) -> Indexed:
     """Index all changed files; with `links` also precompute all links.
 
-    A daemon precomputes links itself and is not waited for. Raises OutsideError, DiskError,
-    HubLocked.
+    A daemon precomputes links later by itself. Raises OutsideError, DiskError, HubLocked.
     """
     began = time.monotonic()
     places = hub_paths_of(caller, target)

@@ -102,8 +102,7 @@ def connect_models(
 ) -> dict[str, Model]:
     """Return the models by name, each at its current address.
 
-    Raises ModelError if the server has another model: no run must silently continue with a
-    different one.
+    Raises ModelError if the server has another model: a run never silently changes its model.
     """
     found: dict[str, Model] = {}
     for name in dict.fromkeys(names):
@@ -137,8 +136,7 @@ def _model_of(
 ) -> str | None:
     """Return the name of the model that an attempt still needs.
 
-    None if it only lacks its `job_end`, or is damaged: then it is not continued, and others are not
-    blocked.
+    None if it only lacks its `job_end`, or is damaged and therefore not continued.
     """
     agent, agent_id = agents[attempt.job.operation], attempt.job.agent_id
     try:

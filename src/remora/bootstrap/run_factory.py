@@ -47,8 +47,7 @@ async def execute_plan(
 ) -> None:
     """Run the plan to its end; agents of the operations in `own` use that model instead.
 
-    Raises ModelError if a model cannot answer as configured, OutsideError if a required hub does
-    not run.
+    Raises ModelError if a model cannot answer as configured, OutsideError without a required hub.
     """
     project, base = prepared.project, prepared.base
     assert base is not None, "a new run has a base"

@@ -25,8 +25,7 @@ def python_for(
 def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
     """Return the project's interpreter.
 
-    Raises UsageError without consent or an interpreter, and ConfigError, before any project code is
-    started.
+    Raises UsageError without consent or interpreter, and ConfigError, before project code starts.
     """
     from remora.hub.observe.observed_run import check_consent, check_home, find_interpreter
 

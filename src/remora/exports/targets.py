@@ -56,8 +56,7 @@ def export_inspect_logs(
 ) -> ExportCounts:
     """Write Inspect logs: one `.eval` file, or with `several` one per run in a folder.
 
-    Keeps one run in memory. Raises UsageError (inspect-ai is missing, wrong suffix) and as
-    `export_chunks` does.
+    Keeps one run in memory. Raises UsageError (no inspect-ai, wrong suffix) and as `export_chunks`.
     """
     check_inspect()
     if not several and path.suffix != ".eval":

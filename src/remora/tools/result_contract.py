@@ -52,8 +52,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 def as_result(value: Any) -> ToolResult:
     """Return the result for a script's value (`ScriptRun.value`).
 
-    A dict with `_summary` and any other value are accepted too. A contract violation becomes the
-    outcome `error`.
+    A dict with `_summary` and any other value are accepted; a contract violation is an `error`.
     """
     problem = contract_problem(value)
     if problem is not None:

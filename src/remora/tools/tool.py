@@ -81,8 +81,7 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
 ) -> ToolRun:
     """Run a tool on the files beneath `tree`; every outcome is a value, never an exception.
 
-    `extra_externals` are functions of the caller, granted like the tool's grants. Without `python` no
-    project code is run.
+    `extra_externals` are granted functions of the caller. Without `python` no project code is run.
     """
     place = ToolTree(tree, python)
     externals = {**bind(tool.grants, place), **(extra_externals or {})}
@@ -101,8 +100,7 @@ def replay_tool(
 ) -> ToolRun:
     """Repeat a recorded run with its recorded host answers.
 
-    The same script, arguments, clock, seed and limits give the same result. Raises ReplayMismatch if
-    the script makes a different call.
+    The same input gives the same result. Raises ReplayMismatch for a different host call.
     """
     run = replay(tool.script, args, host_calls, limits=limits, clock=clock, seed=seed)
     if isinstance(run.error, ReplayMismatch):

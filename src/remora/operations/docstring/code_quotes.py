@@ -26,8 +26,7 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 def code_text(node: ast.AST | None, names: Collection[str] | None = None) -> str:
     """Return an expression's source in backticks; empty if it is unsuitable.
 
-    With `names`, every name in it must be known to callers: one of `names`, a builtin, or
-    capitalized.
+    With `names`, it may contain only these, builtins and capitalized names.
     """
     if node is None or (names is not None and not _is_known(node, names)):
         return ""

@@ -53,8 +53,7 @@ class BaseFilesCache:
     def of(self, rebased: _Rebased) -> BaseFiles:
         """Return the run's base with these files in it.
 
-        Raises OutsideError if the commit is missing; DiskError, NotFound or StreamDamaged for a
-        content.
+        Raises OutsideError (the commit is missing), DiskError, NotFound or StreamDamaged.
         """
         with self._lock:
             known = canonical(dict(rebased))
@@ -70,8 +69,7 @@ class BaseFilesCache:
     def moved(self, job: Job, base_files: BaseFiles) -> ChangedJob | None:
         """Return the job on its current file; None if the file is unchanged.
 
-        The content is put into `objects/`. Raises Conflict if the file or the node no longer
-        exists.
+        The content is stored in `objects/`. Raises Conflict if the file or node no longer exists.
         """
         content = _content(self._project.root, job)
         known = base_files.base.files.get(job.path)

@@ -44,8 +44,7 @@ def fixed(before: Codes, after: Codes) -> dict[str, int]:
 
 
 def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
-    """Return the findings that a job's change set fixes, and those left; None if findings are
-    unknown.
+    """Return the findings that a job's change set fixes, and those left; None if unknown.
 
     Only a verified change set fixes anything.
     """

@@ -236,8 +236,7 @@ class NoChangeReason:
     def text(self, left: Codes | None) -> str | None:
         """Return the reason; None if there is none.
 
-        If lint findings are left (`left`), the tool's summary says more than the candidate's
-        reason.
+        If lint findings are `left`, the tool's summary says more than the candidate's reason.
         """
         linted = left and all(map(is_lint_code, left))
         return self._state or (self._found if linted else self._offered) or None

@@ -229,8 +229,7 @@ class _Compactor:
 def _anchors(run: RunFacts, why: str) -> list[ExpiredStream]:
     """Return the anchors to record.
 
-    Raises StreamDamaged for a damaged stream or one that differs from its run's record: that evidence
-    is kept.
+    Raises StreamDamaged for a damaged stream or one that differs from its run's record.
     """
     heads = history_of(run.streams[-1].path).heads
     found = []

@@ -44,8 +44,7 @@ class Inventory(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """Agents of a run's stream: those that started, and the heads of those that ended and were not
-    resumed.
+    """Agents of a run's stream that started, and heads of those that ended and were not resumed.
 
     `first` and `last` are the times of its events.
     """
