@@ -34,7 +34,7 @@ def planned_within(seconds: float | None) -> Iterator[None]:
         yield
     except _OutOfTime:
         raise UsageError(
-            f"planning took longer than --max-time {seconds:g}",
+            f"planning took longer than {seconds:g} s (--max-time)",
             hint="name fewer files or a smaller folder, or give it more time",
         ) from None
     finally:
@@ -64,5 +64,5 @@ def run_to_end(
     except (KeyboardInterrupt, asyncio.CancelledError):
         return "interrupted"
     except TimeoutError:
-        return f"stopped after --max-time {max_time:g}"
+        return f"stopped after {max_time:g} s (--max-time)"
     return ""
