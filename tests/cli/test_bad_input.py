@@ -250,7 +250,7 @@ def test_without_weights_rules_decide_and_the_command_that_fetches_them_is_named
         "rule"
     }
     (said,) = [line for line in done.err.splitlines() if "no model" in line]
-    assert "rules decide alone" in said
+    assert "only rules decide" in said
     assert "remora model pull" in " ".join(done.err.split())
     required = replace(poor, environ={**poor.environ, "REMORA_MODEL__PROVIDER": "embedded"})(
         "analyze",

@@ -111,7 +111,7 @@ class TestAccept:
         (desk.root / ".git").rename(desk.root.parent / "git")
         shown = desk("show", "last")
         assert shown.code == 0
-        assert "still waits" in shown.err
+        assert "still pending" in shown.err
         (desk.root.parent / "git").rename(desk.root / ".git")
         assert "is now completed" in desk("show", "last").err
         assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "lint: a.py:load"

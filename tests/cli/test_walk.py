@@ -193,7 +193,7 @@ def test_older_runs_that_wait_are_not_forgotten(remora: Remora, project: Path) -
     for _ in range(2):
         assert remora("analyze", "--quiet", "--max-nodes", "1", cwd=project).code == 0
     assert "1 change set of 1 older run waits too" in remora("show", "last", cwd=project).out
-    assert "older runs wait for your verdict too" in remora("runs", cwd=project).out
+    assert "older runs have pending changes" in remora("runs", cwd=project).out
 
 
 def test_a_feedback_has_an_end(ran: Ran) -> None:

@@ -196,7 +196,7 @@ def test_links_are_found_at_once_without_a_daemon_and_by_itself_with_one(
     write(shop, {"till.py": "from cart import total\n\ndef pay():\n    return total()\n"})
     said = poor("hub", "index", "--links", cwd=shop)
     assert "links: the daemon (process " in said.out
-    assert "finds them by itself" in said.out
+    assert "finds them while idle" in said.out
     said = poor("hub", "index", "--links", "--json", cwd=shop)
     assert said.document["links"] == {"complete": False, "failed": []}
     assert poor("hub", "stop", cwd=shop).code == 0

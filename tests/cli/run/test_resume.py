@@ -79,7 +79,7 @@ def test_what_only_a_new_run_can_be_asked_for_is_refused(
 ) -> None:
     done = stopped("analyze", "--resume", "last", "--json", *words)
     assert (done.code, done.error["code"]) == (2, "usage_error")
-    assert "cannot go with --resume" in done.error["message"]
+    assert "cannot be combined with --resume" in done.error["message"]
 
 
 def test_another_model_is_refused(again: Ran) -> None:
