@@ -1,7 +1,8 @@
 """CPU of whole `remora` processes, as ratios to a bare Python that does nothing.
 
-A project with one planned run and a daemon is made first. CPU time, user and system: a busy machine
-delays a process and hardly makes it work more.
+A project with one run and a daemon is made first; the reading commands are measured in it without
+and with a configuration file. CPU time, user and system: a busy machine delays a process and hardly
+makes it work more.
 """
 
 import os
@@ -9,9 +10,14 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-RUNS = 7
+import click
+
+from remora.cli.app.root_group import TopGroup
+
+RUNS = 5
 _REMORA = str(Path(sys.executable).with_name("remora"))
 _FRONT = {"help": ("--help",), "version": ("--version",)}
 _READ = {
@@ -19,9 +25,14 @@ _READ = {
     "show": ("show", "last"),
     "diff": ("diff", "last"),
     "agents_list": ("agents", "list"),
-    "analyze_help": ("analyze", "--help"),
+    "trace_list": ("trace", "list"),
+    "trace_show": ("trace", "show", "last"),
     "hub_get": ("hub", "get", "app.py:first"),
+    "hub_callers": ("hub", "callers", "app.py:first"),
+    "hub_status": ("hub", "status"),
 }
+_WITH = "(with remora.yaml)"
+_CONFIG = "runner: {max_turns: 9}\n"
 _COMPLETION = {"_REMORA_COMPLETE": "bash_complete", "COMP_WORDS": "remora show "}
 _CODE = '"""A module."""\nimport os\n\n\ndef first():\n    """One."""\n    return 1\n'
 
@@ -37,26 +48,54 @@ def main() -> dict[str, float]:
             found = _measured(root)
         finally:
             _remora(root, "hub", "stop")
-    for name, ratio in found.items():
-        aim = 4 if name in _FRONT else 12
-        words = " ".join((_FRONT | _READ).get(name, ("completion",)))
-        print(f"remora {words:<28} / python -c pass  {ratio:6.2f} x   (aim <= {aim})")
-    return {f"{name}_over_bare_python": ratio for name, ratio in found.items()}
+    for words, ratio in found.items():
+        aim = 4 if words in _FRONT.values() else 6 if "--help" in words else 12
+        text = " ".join(words)
+        print(f"remora {text:<40} / python -c pass  {ratio:6.2f} x   (aim <= {aim})")
+    named = {name: found[words] for name, words in (_FRONT | _READ).items()}
+    named |= {f"{name}_configured": found[*words, _WITH] for name, words in _READ.items()}
+    named["completion"] = found["completion",]
+    named["analyze_help"] = found["analyze", "--help"]
+    named["dearest_help"] = max(r for words, r in found.items() if words[-1] == "--help")
+    return {f"{name}_over_bare_python": ratio for name, ratio in named.items()}
 
 
-def _measured(root: Path) -> dict[str, float]:
-    bare: list[float] = []
-    taken: dict[str, list[float]] = {}
+def _measured(root: Path) -> dict[tuple[str, ...], float]:
+    taken: dict[tuple[str, ...], list[float]] = {}
+
+    def measure(words: tuple[str, ...], command: list[str], **environ: str) -> None:
+        taken.setdefault(words, []).append(_cpu(root, command, os.environ | environ))
+
+    config = root / "remora.yaml"
     for _ in range(RUNS):  # in turn, so that a busy moment hits all of them
-        bare.append(_cpu(root, [sys.executable, "-c", "pass"]))
-        for name, args in (_FRONT | _READ).items():
-            taken.setdefault(name, []).append(_cpu(root, [_REMORA, *args]))
-        asked = _cpu(root, [_REMORA], os.environ | _COMPLETION)
-        taken.setdefault("completion", []).append(asked)
-    return {name: min(seconds) / min(bare) for name, seconds in taken.items()}
+        measure((), [sys.executable, "-c", "pass"])
+        for args in (*_FRONT.values(), *_READ.values(), *_helps()):
+            measure(args, [_REMORA, *args])
+        measure(("completion",), [_REMORA], **_COMPLETION)
+        config.write_text(_CONFIG)
+        for args in _READ.values():
+            measure((*args, _WITH), [_REMORA, *args])
+        config.unlink()
+    bare = min(taken.pop(()))
+    return {words: min(seconds) / bare for words, seconds in taken.items()}
 
 
-def _cpu(root: Path, command: list[str], environ: dict[str, str] | None = None) -> float:
+def _helps() -> Iterator[tuple[str, ...]]:
+    """Yield the `--help` of every command."""
+
+    def below(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        if words:
+            yield (*words, "--help")
+        context = click.Context(command)
+        for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from below(inner, (*words, name))
+
+    return below(TopGroup(), ())
+
+
+def _cpu(root: Path, command: list[str], environ: dict[str, str]) -> float:
     """Return the seconds of CPU that a command took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=root, env=environ, check=True, stdout=subprocess.DEVNULL)

@@ -1,6 +1,5 @@
 """Identifiers of runs, agents and nodes."""
 
-import hashlib
 import re
 from typing import NewType
 
@@ -10,6 +9,8 @@ NodeKey = NewType("NodeKey", str)
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 MODULE = "__module__"
+LAST = "last"
+"""The name of the newest run in place of its ID."""
 
 
 def is_id(text: str) -> bool:
@@ -19,6 +20,8 @@ def is_id(text: str) -> bool:
 
 def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId:
     """Return the stable name of an attempt (from 1) of a job: `{operation}-{12 hex}`."""
+    import hashlib
+
     digest = hashlib.sha256(f"{run_id} {node_id} {attempt}".encode()).hexdigest()
     return AgentId(f"{operation}-{digest[:12]}")
 

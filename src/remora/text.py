@@ -1,6 +1,5 @@
 """Untrusted text and unexpected exceptions as single, safe lines."""
 
-import traceback
 from pathlib import PurePath
 
 REPORT = "please report it"
@@ -20,6 +19,8 @@ def escape_line(text: str) -> str:
 
 def exception_summary(error: BaseException) -> str:
     """Return type, message and position: `RecursionError: too deep (exports.py:47)`."""
+    import traceback
+
     summary = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].rstrip(": ")
     where = traceback.extract_tb(error.__traceback__, limit=-1)
     return f"{summary} ({PurePath(where[0].filename).name}:{where[0].lineno})" if where else summary

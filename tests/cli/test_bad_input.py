@@ -41,7 +41,7 @@ def test_a_broken_configuration_says_what_to_do(
     poor: Remora, project: Path, content: bytes
 ) -> None:
     write(project, {"remora.yaml": content})
-    done = poor("runs", "--json", cwd=project)
+    done = poor("analyze", "--json", cwd=project)
     assert done.code == 2
     assert done.error["hint"]
 
@@ -56,7 +56,7 @@ def test_a_configuration_that_is_no_file_of_the_project_is_refused(
     else:
         targets = {"link to itself": path.name, "link to nothing": "nothing"}
         path.symlink_to(targets.get(kind, "/etc/passwd"))
-    done = poor("runs", "--json", cwd=project)
+    done = poor("analyze", "--json", cwd=project)
     assert done.code == 2
     assert str(path) in done.error["message"]
     assert "root:" not in done.err  # an error quotes what it is about: only the project's own text

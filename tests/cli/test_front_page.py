@@ -1,10 +1,13 @@
 """`remora --help` is quick, loads nothing, and is the same with and without click."""
 
 import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, get_args
 
 import click
 import pytest
@@ -12,24 +15,51 @@ import pytest
 from remora.cli.app.command_list import COMMANDS, GLOBAL_OPTIONS, front_page
 from remora.cli.app.options import global_options
 from remora.cli.app.root_group import TopGroup
-from tests.cli.conftest import Ran
+from remora.cli.hub.observe import observe
+from remora.cli.review.review_command import review
+from remora.cli.trace.export import export
+from remora.exports.formats import Format
+from remora.hub.observe.observed_run import SECONDS
+from remora.runs.review.pending import GroupBy
+from tests.cli.conftest import Ran, Remora
 
 HEAVY = {"pydantic", "msgspec", "httpx2", "rich", "yaml", "jsonschema", "asyncio", "click"}
 
 
-READS = {"pydantic", "httpx", "rich", "jsonschema", "re2", "ruff", "pydantic_monty", "tree_sitter"}
-"""What a command that reads records must not import, and no `--help` of the commands below."""
+READS = {"pydantic", "httpx2", "rich", "jsonschema", "re2", "ruff", "pydantic_monty", "tree_sitter"}
+"""Packages that a command must not import if it only reads records or asks the daemon."""
+HELP = READS | {"msgspec", "yaml", "asyncio", "subprocess", "sqlite3"}
+"""Modules that the help of no command may import."""
+OURS_IN_HELP = ("remora.cli.", "remora.errors", "remora.ids", "remora.text", "remora.version")
 
 
-def modules_of(*args: str, cwd: Path | None = None) -> set[str]:
-    code = (
-        "import sys, json, atexit; sys.argv = ['remora', *sys.argv[1:]]\n"
+MAIN = "sys.argv[0] = 'remora'; from remora.cli.main import main; main()"
+HELP_OF_ALL = """
+import click
+from remora.cli.app.root_group import TopGroup
+
+def show(command, ctx):
+    command.get_help(ctx)
+    for name in command.list_commands(ctx) if isinstance(command, click.Group) else ():
+        inner = command.get_command(ctx, name)
+        show(inner, click.Context(inner, parent=ctx, info_name=name))
+
+show(TopGroup(), click.Context(TopGroup()))
+"""
+
+
+def modules_of(
+    *args: str,
+    code: str = MAIN,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> set[str]:
+    before = (
+        "import sys, json, atexit\n"
         "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))\n"
-        "from remora.cli.main import main; main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, check=True, cwd=cwd
-    )
+    line = [sys.executable, "-c", before + code, *args]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, cwd=cwd, env=environ)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
 
@@ -38,36 +68,64 @@ def test_help_and_version_load_none_of_the_heavy_packages(option: str) -> None:
     assert not HEAVY & modules_of(option)
 
 
+@pytest.fixture(scope="module", params=["defaults", "configured"])
+def root(ran: Ran, tmp_path_factory: pytest.TempPathFactory, request: Any) -> Path:
+    """A project with a run, with and without a configuration file."""
+    if request.param == "defaults":
+        return ran.root
+    copy = shutil.copytree(ran.root, tmp_path_factory.mktemp("configured") / "copy")
+    (copy / "remora.yaml").write_text("runner: {max_turns: 9}\n")
+    return copy
+
+
 @pytest.mark.parametrize(
-    "args",
-    [
-        ("runs",),
-        ("show", "last"),
-        ("diff", "last"),
-        ("agents", "list"),
-        ("trace", "list"),
-        ("trace", "packet", "lint"),
-    ],
-    ids=" ".join,
+    "line", ["runs", "show", "diff", "agents list", "trace list", "trace show AGENT"]
 )
-def test_commands_that_read_load_nothing_that_runs_agents(ran: Ran, args: tuple[str, ...]) -> None:
-    words = [ran.job["agent_id"] if word == "lint" else word for word in args]
-    loaded = modules_of(*words, cwd=ran.root)
+def test_commands_that_read_load_nothing_that_runs_agents(ran: Ran, root: Path, line: str) -> None:
+    words = line.replace("AGENT", ran.job["agent_id"]).split()
+    assert_loads_little(modules_of(*words, cwd=root))
+
+
+def test_a_packet_is_read_without_what_runs_agents(ran: Ran) -> None:
+    # a configuration would have to be read: it says whether the index may be used
+    loaded = modules_of("trace", "packet", ran.job["agent_id"], cwd=ran.root)
+    assert_loads_little(loaded)
+
+
+def assert_loads_little(loaded: set[str]) -> None:
     assert not READS & loaded
     assert "remora.config.schema" not in loaded
     assert not {name for name in loaded if name.startswith(("remora.models", "remora.pym"))}
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("analyze", "runs", "show", "diff", "report", "review", "accept", "reject", "revert"),
-        *("retry", "init", "schema", "trace", "hub", "agents", "model"),
-        *("hub get", "trace list", "model pull"),
-    ],
-)
-def test_help_of_a_command_loads_only_its_options(command: str) -> None:
-    assert not READS & modules_of(*command.split(), "--help")
+def test_a_question_to_the_daemon_reads_no_configuration(poor: Remora, project: Path) -> None:
+    (project / "remora.yaml").write_text("hub: {max_file_mb: 2}\n")
+    poor("hub", "start", cwd=project)
+    try:
+        for args in (("hub", "status"), ("hub", "get", "src/settings.py")):
+            assert_loads_little(modules_of(*args, cwd=project, environ=poor.environment))
+    finally:
+        poor("hub", "stop", cwd=project)
+
+
+def test_choices_are_all_that_the_code_knows() -> None:
+    def choices(command: click.Command, name: str) -> tuple[str, ...]:
+        (option,) = (one for one in command.params if one.name == name)
+        assert isinstance(option.type, click.Choice)
+        return tuple(option.type.choices)
+
+    assert choices(export, "form") == get_args(Format)
+    assert choices(review, "by") == get_args(GroupBy)
+    (limit,) = (one for one in observe.params if one.name == "max_time")
+    assert limit.default == SECONDS
+
+
+def test_help_of_any_command_loads_only_options() -> None:
+    loaded = modules_of(code=HELP_OF_ALL)
+    assert not HELP & loaded
+    assert "remora.cli.trace.export" in loaded
+    ours = {name for name in loaded if name.startswith("remora.")}
+    assert not {name for name in ours if not f"{name}.".startswith(OURS_IN_HELP)}
 
 
 def test_help_behind_another_option_loads_click_but_nothing_heavier() -> None:

@@ -288,6 +288,8 @@ class TestQuestions:
         done = ran.remora("trace", "packet", "read", "--turn", "2", cwd=copy)
         assert done.code == 0
         assert "configuration" in done.err
+        for words in ("show", "diff"):
+            assert ran.remora(words, cwd=copy) == ran.remora(words, cwd=ran.root)
         assert ran.remora("trace", "list", "--tool", "edit_line", cwd=copy).code == 0
 
 

@@ -2,18 +2,21 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from remora.cli.agents.eval import memory
+from remora.config.schema import MemoryConfig
 from remora.evals.argument_coverage import SMALL_INTEGER
 from remora.evals.eval_report import EvalReport, ToolCounts
-from remora.evals.eval_setting import RENDERER_NAMES, SUMMARIZERS, EvalSetting
+from remora.evals.eval_setting import RENDERER_NAMES, EvalSetting
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").read_text(
     encoding="utf-8"
 )
+SUMMARIZERS = get_args(MemoryConfig.model_fields["summarizer_mode"].annotation)
 WORDS = set(re.findall(r"[a-z_]+", PAGE))
 
 
@@ -25,7 +28,9 @@ def test_every_option_and_its_values() -> None:
     ]
     assert {f"| `{option.opts[0]}` |" for option in own} <= set(re.findall(r"\| `--\w+` \|", PAGE))
     assert len(own) == 4
-    assert SUMMARIZERS == ("tool_side", "tool_specific", "default")
+    choices = {option.name: option.type.to_info_dict().get("choices") for option in own}
+    assert choices["summarizers"] == SUMMARIZERS
+    assert choices["renderers"] == tuple(RENDERER_NAMES)
     assert {*RENDERER_NAMES, *SUMMARIZERS} <= WORDS
 
 

@@ -24,6 +24,7 @@ from remora.bootstrap.run_limits import planned_within, run_to_end
 from remora.bootstrap.start_fork import ForkRequest, fork_agent, retry_jobs, retry_models
 from remora.bootstrap.test_interpreter import require_tests
 from remora.errors import Conflict, DiskError
+from remora.ids import LAST
 from remora.models.protocol import Model
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
@@ -31,7 +32,7 @@ from remora.runs.execution.run import NoObserver, Run, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
-from remora.runs.records.name_lookup import LAST, run_named, stream_named
+from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import RunView, read_run
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS

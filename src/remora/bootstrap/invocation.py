@@ -51,6 +51,13 @@ class Invocation:
             )
         return find_root(start)
 
+    def check_config_file(self) -> None:
+        """Raise UsageError if `--config` names a file that does not exist."""
+        if self.config_file is not None and not self.config_file.is_file():
+            raise UsageError(
+                f"{self.config_file} does not exist", hint="--config names a YAML file"
+            )
+
 
 def path_hint(absent: Path, folder: Path) -> str:
     """Return a hint for a path that does not exist; nodes need `--node`."""
@@ -87,10 +94,9 @@ def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[
     """Return the configuration for `root`, and the place of each setting that is not a default."""
     from remora.config.loading import load_with_places
 
+    invocation.check_config_file()
     user = invocation.folders.config_file
     project = invocation.config_file or root / "remora.yaml"
-    if invocation.config_file is not None and not project.is_file():
-        raise UsageError(f"{project} does not exist", hint="--config names a YAML file")
     if invocation.config_file is None and not Path(realpath(project)).is_relative_to(root):
         # errors quote the file: a clone must not make them quote one from elsewhere
         raise ConfigError(f"{project} is a link out of the project", hint="put the file there")

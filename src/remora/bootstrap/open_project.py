@@ -5,7 +5,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from remora.bootstrap.invocation import Invocation, is_configured, open_config
+from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import ConfigError
 from remora.runs.project import Project, RecordedProject, root_name
 from remora.trace.trace_folder import TraceFolder
@@ -19,13 +19,12 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
 
 
 def open_records(invocation: Invocation) -> Project:
-    """Open the project for a command that reads records. Raises as `open_project` does.
+    """Return the project here for a command that reads records. Raises UsageError, DiskError.
 
-    If nothing is configured, even the defaults are loaded only on first use.
+    The configuration is read only on access to what depends on it, and may be invalid until then.
     """
+    invocation.check_config_file()
     root = invocation.find_root()
-    if is_configured(invocation, root):
-        return open_project(invocation)
     trace = TraceFolder(root)
     trace.check()
     state = invocation.folders.state / "roots" / root_name(root)

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
-from remora.config.schema import MemoryConfig
 from remora.memory.prompt.history import HISTORY
 from remora.memory.prompt.render import RENDERERS
 
-SUMMARIZERS: tuple[str, ...] = get_args(MemoryConfig.model_fields["summarizer_mode"].annotation)
-"""Values of `runner.memory.summarizer_mode`."""
 RENDERER_NAMES = {name.partition("/")[0]: name for name in (*RENDERERS, HISTORY)}
 """The newest version of each renderer, by name without version."""
 

@@ -56,7 +56,8 @@ class HubClient:
 
     `socket` and `db` default to the paths of `remora hub start`; `places` gives all paths instead.
     `deadline` is in seconds per request: facts unknown by then are left out. A fact is null if its
-    source cannot know it. Nothing is ever written.
+    source cannot know it. `files` may be a function, called when files must be read. Nothing is
+    ever written.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class HubClient:
         socket: str | Path | None = None,
         db: str | Path | None = None,
         deadline: float = DEADLINE,
-        files: FileRules = FileRules(),  # noqa: B008 (immutable)
+        files: FileRules | Callable[[], FileRules] = FileRules(),  # noqa: B008 (immutable)
         places: HubPaths | None = None,
     ) -> None:
         self.root = Path(root).resolve()
@@ -171,7 +172,7 @@ class HubClient:
     def _open_fallbacks(self) -> "FallbackSources":
         from remora.hub.sources.fallbacks import FallbackSources
 
-        return FallbackSources(self.root, self._db, self._files)
+        return FallbackSources(self.root, self._db, self._file_rules())
 
     async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
         """Ask the current files, without a deadline."""
@@ -179,9 +180,12 @@ class HubClient:
         def ask() -> _T:
             from remora.hub.sources.current_nodes import CurrentNodes  # imports the analysis
 
-            return question(CurrentNodes(self.root, self._db, self._files))
+            return question(CurrentNodes(self.root, self._db, self._file_rules()))
 
         return await asyncio.to_thread(ask)
+
+    def _file_rules(self) -> FileRules:
+        return self._files() if callable(self._files) else self._files
 
     async def _document(self, request: Request) -> dict[str, Any] | None:
         found: dict[str, Any] | None = await self._result(request)

@@ -1,10 +1,11 @@
 """What an operation is: its agent, which nodes need it, host functions, checks and totals."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
@@ -21,8 +22,7 @@ Codes = Mapping[str, int]
 """How often each finding occurs, by code. A linter's codes have no space."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Need:
+class Need(msgspec.Struct, frozen=True, kw_only=True):
     """One value of `needs` in `agent.yaml`.
 
     `prepare` looks at the planned files of a tree once and returns the amount for each node.
@@ -33,8 +33,7 @@ class Need:
     counts_findings: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobFindings:
+class JobFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Findings that a job's change set fixes and leaves, by code.
 
     `counts` is False if the change set is not, and will not be, in the user's files. `worth` holds
@@ -44,7 +43,7 @@ class JobFindings:
     fixed: Codes
     left: Codes
     counts: bool
-    worth: Codes = field(default_factory=dict)
+    worth: Codes = {}
 
     @property
     def codes(self) -> frozenset[str]:
@@ -52,8 +51,7 @@ class JobFindings:
         return frozenset((*self.fixed, *self.left))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Phrase:
+class Phrase(msgspec.Struct, frozen=True, kw_only=True):
     """A total in words: `done` of `of` `what`, then `more`."""
 
     done: int
@@ -72,8 +70,7 @@ class Phrase:
         return f"{self.brief}: {self.more}" if self.more else self.brief
 
 
-@dataclass(frozen=True, kw_only=True)
-class Totals:
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """Totals over jobs: `measure` returns the numbers under `key` in JSON documents.
 
     It returns None if no job knows of such work. The plan counted `planned` findings.
@@ -86,18 +83,16 @@ class Totals:
     """Returns a description of a job's `worth`, to follow `test added, `."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of an operation that only planning, execution and verification need."""
 
-    needs: Mapping[str, Need] = field(default_factory=dict)
-    checks: Mapping[str, "Check"] = field(default_factory=dict)
+    needs: Mapping[str, Need] = {}
+    checks: Mapping[str, "Check"] = {}
     host_functions: tuple["HostFunction", ...] = ()
     merge: Merge | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of work: a folder with `agent.yaml` and scripts, and what they rely on.
 
     `analyze` runs `by_default` operations if none is named. `load` is called on first use, so that

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from remora.workspaces.apply.line_diff import diff_hunks
+from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.apply.merge import (
     LineConflict,
     MergeConflict,
     MergedText,
     merge3,
-    split_lines,
 )
 
 texts = some.lists(some.sampled_from([b"a\n", b"b\n", b"\n", b"c\r\n", b"d"]), max_size=12).map(

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from remora.bootstrap.invocation import open_with_places
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import emit, table
@@ -31,6 +30,8 @@ def show(options: Options, key: str | None) -> int:
     environment variables, the project (remora.yaml or [tool.remora] in pyproject.toml), your own
     configuration file, the defaults.
     """
+    from remora.bootstrap.invocation import open_with_places
+
     caller = caller_of(options)
     config, places = open_with_places(caller, caller.find_root())
     settings = [

@@ -4,19 +4,19 @@ import shlex
 from collections.abc import Iterator
 from os.path import relpath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.agents.definition.agent import Agent, agent_named, definition_record, load_agents
-from remora.agents.definition.agent_listing import agent_document
-from remora.agents.definition.scaffold import create_agent
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.name_parameters import OPERATION
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_error, table
-from remora.runs.planning.agent_definitions import CheckedDefinition, check_definitions
 from remora.text import escape_line
+
+if TYPE_CHECKING:
+    from remora.agents.definition.agent import Agent
+    from remora.runs.planning.agent_definitions import CheckedDefinition
 
 
 @command("show", examples=("remora agents show lint", "remora agents show lint --json"))
@@ -26,6 +26,9 @@ def show(options: Options, name: str) -> int:
 
     NAME is an agent's name or its operation.
     """
+    from remora.agents.definition.agent import agent_named, definition_record, load_agents
+    from remora.agents.definition.agent_listing import agent_document
+
     caller = caller_of(options)
     agent = agent_named(load_agents(caller.find_root(), caller.operations), name)
     definition = agent.definition.model_dump()
@@ -50,6 +53,8 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     PATH is an agent's folder or its agent.yaml, NAME a folder in .remora/agents; default: all
     agents of the project. Errors name line and column of agent.yaml, or the line of the script.
     """
+    from remora.runs.planning.agent_definitions import check_definitions
+
     caller = caller_of(options)
     checked = check_definitions(caller.find_root(), caller.operations, paths)
     wrong = [one for one in checked if one.error]
@@ -96,6 +101,8 @@ def new(options: Options, name: str, operation: str | None, node_types: tuple[st
     It removes commented-out code until you edit it, and has its own check and test. Existing
     files, names and operations are refused.
     """
+    from remora.agents.definition.scaffold import create_agent
+
     caller = caller_of(options)
     started = create_agent(caller.find_root(), caller.operations, name, operation, node_types)
     document = {
@@ -108,7 +115,7 @@ def new(options: Options, name: str, operation: str | None, node_types: tuple[st
     return 0
 
 
-def _agent_lines(agent: Agent) -> Iterator[str]:
+def _agent_lines(agent: "Agent") -> Iterator[str]:
     definition = agent.definition
     yield click.style(f"{definition.name} ({definition.operation})", bold=True)
     if definition.description:
@@ -141,7 +148,7 @@ def _next_steps(document: dict[str, Any], folder: Path) -> Iterator[str]:
     yield escape_line(f"test it    python3 {test}")
 
 
-def _verdicts(checked: list[CheckedDefinition]) -> Iterator[str]:
+def _verdicts(checked: "list[CheckedDefinition]") -> Iterator[str]:
     for one in checked:
         word = click.style("wrong", fg="red") if one.error else click.style("ok   ", fg="green")
         yield f"{word}  {escape_line(str(one.path))}"

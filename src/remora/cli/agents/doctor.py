@@ -2,36 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
-from remora.bootstrap.invocation import Invocation, open_config
-from remora.bootstrap.open_project import model_status, withheld_key
-from remora.bootstrap.test_interpreter import check_interpreter
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.errors import ConfigError
-from remora.operations.base import Operations
-from remora.runs.doctor import (
-    Check,
-    check_machine,
-    check_model,
-    check_overlay,
-    check_ruff_settings,
-    check_tests,
-)
-from remora.runs.planning.agent_definitions import check_definitions
-from remora.sandbox.isolation import (
-    LEVEL_NAMES,
-    SAFE_LEVEL,
-    MissingLevel,
-    best_level,
-    describe_level,
-    missing_levels,
-)
 from remora.text import escape_line
+
+if TYPE_CHECKING:
+    from remora.bootstrap.invocation import Invocation
+    from remora.operations.base import Operations
+    from remora.runs.doctor import Check
+    from remora.sandbox.isolation import MissingLevel
 
 
 @command("doctor", examples=("remora doctor", "remora doctor --json"))
@@ -44,6 +29,11 @@ def doctor(options: Options) -> int:
 
     Exit 1 if `remora analyze` would fail.
     """
+    import msgspec
+
+    from remora.runs.doctor import check_machine, check_ruff_settings
+    from remora.sandbox.isolation import LEVEL_NAMES, best_level, missing_levels
+
     caller = caller_of(options)
     root = caller.find_root()
     checks = [
@@ -67,8 +57,13 @@ def doctor(options: Options) -> int:
     return 0 if ok else 1
 
 
-def _configured(caller: Invocation) -> list[Check]:
+def _configured(caller: "Invocation") -> "list[Check]":
     """Check the configuration, and the driver, interpreter and model it names."""
+    from remora.bootstrap.invocation import open_config
+    from remora.bootstrap.open_project import model_status, withheld_key
+    from remora.bootstrap.test_interpreter import check_interpreter
+    from remora.runs.doctor import Check, check_model, check_overlay, check_tests
+
     root = caller.find_root()
     try:
         config = open_config(caller, root)
@@ -86,15 +81,20 @@ def _configured(caller: Invocation) -> list[Check]:
     ]
 
 
-def _key(withheld: str) -> list[Check]:
+def _key(withheld: str) -> "list[Check]":
     """Return a check with the reason why a configured key is not sent."""
+    from remora.runs.doctor import Check
+
     if not withheld:
         return []
     hint = "to send it, name the address with REMORA_MODEL__BASE_URL or in your own config.yaml"
     return [Check(name="key", ok=False, detail=f"not sent: {withheld}", needed=False, hint=hint)]
 
 
-def _agents(root: Path, operations: Operations) -> Check:
+def _agents(root: Path, operations: "Operations") -> "Check":
+    from remora.runs.doctor import Check
+    from remora.runs.planning.agent_definitions import check_definitions
+
     checked = check_definitions(root, operations)
     wrong = next((one for one in checked if one.error), None)
     if wrong is not None:
@@ -102,7 +102,7 @@ def _agents(root: Path, operations: Operations) -> Check:
     return Check(name="agents", ok=True, detail=", ".join(one.name for one in checked))
 
 
-def _lines(checks: Sequence[Check]) -> Iterator[str]:
+def _lines(checks: "Sequence[Check]") -> Iterator[str]:
     for check in checks:
         mark, colour = ("ok", "green") if check.ok else ("--", "yellow")
         if not check.ok and check.needed:
@@ -112,7 +112,9 @@ def _lines(checks: Sequence[Check]) -> Iterator[str]:
             yield f"    {'':<10} {escape_line(check.hint)}"
 
 
-def _isolation_lines(level: int, better: Sequence[MissingLevel]) -> Iterator[str]:
+def _isolation_lines(level: int, better: "Sequence[MissingLevel]") -> Iterator[str]:
+    from remora.sandbox.isolation import SAFE_LEVEL, describe_level
+
     mark, colour = ("ok", "green") if level >= SAFE_LEVEL else ("--", "yellow")
     yield (
         f"{click.style(mark, fg=colour)}  {'isolation':<10} subprocesses are {describe_level(level)}"

@@ -1,6 +1,7 @@
 """Evaluations: `eval memory`."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,12 +10,21 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import count, emit, note, table, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of
-from remora.evals.eval_report import Arm, EvalReport, ToolCounts
-from remora.evals.eval_setting import RENDERER_NAMES, SUMMARIZERS, setting_combinations
-from remora.evals.experiments import compare_settings, select_agents
 from remora.text import escape_line
 
-_HEAD = ("TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY MEMORY", "DROPPED", "OVER")
+if TYPE_CHECKING:
+    from remora.evals.eval_report import Arm, EvalReport, ToolCounts
+
+_HEAD = (
+    "TOOL",
+    "CALLS",
+    "TOKENS",
+    "MOST",
+    "COVERED",
+    "BY MEMORY",
+    "DROPPED",
+    "OVER",
+)
 """OVER is shown only if a request would have exceeded its limit."""
 
 
@@ -29,7 +39,7 @@ _HEAD = ("TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY MEMORY", "DROPPED", "
 @click.option(
     "--summarizers",
     multiple=True,
-    type=click.Choice(SUMMARIZERS),
+    type=click.Choice(("tool_side", "tool_specific", "default")),
     help="Value of runner.memory.summarizer_mode to evaluate.",
 )
 @click.option(
@@ -44,7 +54,7 @@ _HEAD = ("TOOL", "CALLS", "TOKENS", "MOST", "COVERED", "BY MEMORY", "DROPPED", "
     "--renderer",
     "renderers",
     multiple=True,
-    type=click.Choice(tuple(RENDERER_NAMES)),
+    type=click.Choice(("lines", "json", "functiongemma", "history")),
     help="Renderer to evaluate; history: raw outputs, no packet.",
 )
 @click.option(
@@ -68,6 +78,9 @@ def memory(
     were in the packet, and facts of its results missing from the next packet. Options are
     repeatable; every combination is compared with the record.
     """
+    from remora.evals.eval_setting import setting_combinations
+    from remora.evals.experiments import compare_settings, select_agents
+
     folder = records_of(options)
     asked = setting_combinations(summarizers, limits, renderers)
     report = compare_settings(
@@ -84,7 +97,7 @@ def memory(
 eval_ = group("eval", "Evaluate settings on recorded traces.", (memory,))
 
 
-def _lines(report: EvalReport) -> Iterator[str]:
+def _lines(report: "EvalReport") -> Iterator[str]:
     if not report.arms[0].tools:
         yield "no calls recorded yet; `remora analyze` records them"
         return
@@ -97,14 +110,14 @@ def _lines(report: EvalReport) -> Iterator[str]:
     yield from wrap_text(escape_line(source), terminal_width())
 
 
-def _rows(arm: Arm) -> Iterator[Sequence[object]]:
+def _rows(arm: "Arm") -> Iterator[Sequence[object]]:
     for tool, tally in sorted(arm.tools.items()):
         yield [tool, *_row_cells(tally)]
     if len(arm.tools) > 1:
         yield ["all", *_row_cells(arm.total())]
 
 
-def _row_cells(tally: ToolCounts) -> list[object]:
+def _row_cells(tally: "ToolCounts") -> list[object]:
     counts = tally.as_json()
     return [
         tally.calls,

@@ -1,6 +1,5 @@
 """`agents list`."""
 
-from remora.agents.definition.agent_listing import list_agents
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_error, table
@@ -14,6 +13,8 @@ def list_(options: Options) -> int:
 
     Exit 2 if a definition is wrong. Scripts are checked by `remora agents validate`.
     """
+    from remora.agents.definition.agent_listing import list_agents
+
     caller = caller_of(options)
     listed, wrong = list_agents(caller.find_root(), caller.operations)
     document = {"agents": listed, "errors": [error.message for error in wrong]}

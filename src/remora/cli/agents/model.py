@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.bootstrap.invocation import open_config
-from remora.bootstrap.open_project import model_status, withheld_key
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
@@ -24,6 +22,9 @@ def status(options: Options) -> int:
 
     Exit 3 if it is not available. Starts no server.
     """
+    from remora.bootstrap.invocation import open_config
+    from remora.bootstrap.open_project import model_status, withheld_key
+
     caller = caller_of(options)
     config = open_config(caller, caller.find_root())
     found = model_status(caller, config)

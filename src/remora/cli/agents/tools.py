@@ -1,15 +1,12 @@
 """Tools and scripts: `tools list`, `check` and `run`."""
 
-import inspect
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.bootstrap.tool_names import DeclaredTool, check_scripts, known_tools
-from remora.bootstrap.tool_run import ToolRequest, ToolTrial, try_tool
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import (
@@ -21,11 +18,14 @@ from remora.cli.app.output import (
     terminal_width,
     wrap_text,
 )
-from remora.memory.encode_values import encode_value
-from remora.pym import ScriptChecks
 from remora.text import escape_line
-from remora.tools.host_functions import HostFunction
-from remora.tools.script_check import ScriptCheck
+
+if TYPE_CHECKING:
+    from remora.bootstrap.tool_names import DeclaredTool
+    from remora.bootstrap.tool_run import ToolTrial
+    from remora.pym import ScriptChecks
+    from remora.tools.host_functions import HostFunction
+    from remora.tools.script_check import ScriptCheck
 
 _EXIT = {"success": 0, "partial": 0, "error": 1}
 
@@ -33,6 +33,9 @@ _EXIT = {"success": 0, "partial": 0, "error": 1}
 @command("list", examples=("remora tools list", "remora tools list --json"))
 def list_(options: Options) -> int:
     """List the tools of all agents, and the host functions to grant."""
+    from remora.bootstrap.tool_names import known_tools
+    from remora.pym import ScriptChecks
+
     caller, checks = caller_of(options), ScriptChecks()
     known = known_tools(caller.find_root(), caller.operations)
     found = [_tool_document(tool, checks) for tool in known]
@@ -57,6 +60,8 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
 
     Runs no script. Unknown or ungranted externals are warnings: calling one is denied.
     """
+    from remora.bootstrap.tool_names import check_scripts
+
     caller = caller_of(options)
     checked = check_scripts(caller.find_root(), caller.operations, paths)
     ok = all(one.ok for one in checked)
@@ -105,6 +110,9 @@ def run(
     file. An input `target` may be given as PATH:QUALNAME. Exit 0 for the outcomes success and
     partial, 1 for error or an unknown tool, 2 for invalid inputs.
     """
+    from remora.bootstrap.tool_run import ToolRequest, try_tool
+    from remora.memory.encode_values import encode_value
+
     # `--input a=1 b=2`: words without an option belong to the one before
     words = [*inputs, *(word for word in more if "=" in word)]
     functions = [part for word in grants for part in word.split(",")]
@@ -128,7 +136,7 @@ tools = group(
 )
 
 
-def _tool_document(tool: DeclaredTool, checks: ScriptChecks) -> dict[str, Any]:
+def _tool_document(tool: "DeclaredTool", checks: "ScriptChecks") -> dict[str, Any]:
     script, errors = checks.examine(tool.path)
     summary = script.description.split("\n\n")[0] if script else ""
     return {
@@ -144,7 +152,9 @@ def _tool_document(tool: DeclaredTool, checks: ScriptChecks) -> dict[str, Any]:
     }
 
 
-def _function_document(host: HostFunction) -> dict[str, str]:
+def _function_document(host: "HostFunction") -> dict[str, str]:
+    import inspect
+
     name, function = host.name, host.function
     shape = inspect.signature(function)
     own = [part for part in shape.parameters.values() if part.name != "place"]
@@ -192,7 +202,7 @@ def _indented(text: str) -> Iterator[str]:
         yield f"    {line}"
 
 
-def _verdicts(checked: Sequence[ScriptCheck]) -> Iterator[str]:
+def _verdicts(checked: "Sequence[ScriptCheck]") -> Iterator[str]:
     for one in checked:
         word = click.style("ok   ", fg="green") if one.ok else click.style("wrong", fg="red")
         yield f"{word}  {escape_line(one.path)}"
@@ -200,7 +210,9 @@ def _verdicts(checked: Sequence[ScriptCheck]) -> Iterator[str]:
         yield from (f"       warning: {escape_line(warning)}" for warning in one.warnings)
 
 
-def _run_lines(tried: ToolTrial) -> Iterator[str]:
+def _run_lines(tried: "ToolTrial") -> Iterator[str]:
+    from remora.memory.encode_values import encode_value
+
     document = tried.document
     summary = document["summary"] or ""
     yield f"{color_word(document['outcome'])}  {escape_line(summary)}".rstrip()

@@ -3,15 +3,19 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from remora.bootstrap.invocation import Invocation
 from remora.cli.app.options import Options
 from remora.errors import DiskError
 
+if TYPE_CHECKING:
+    from remora.bootstrap.invocation import Invocation
 
-def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> Invocation:
+
+def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> "Invocation":
     """Return the environment, current folder and options of this process."""
+    from remora.bootstrap.invocation import Invocation
+
     return Invocation(
         environ=os.environ,
         folder=_folder(),

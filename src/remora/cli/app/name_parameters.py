@@ -7,6 +7,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from remora.cli.app.options import options_of
+from remora.ids import LAST
 
 if TYPE_CHECKING:
     from remora.trace.trace_folder import TraceFolder
@@ -37,7 +38,7 @@ class Name(click.types.StringParamType):
 def _runs(ctx: click.Context) -> Iterable[str]:
     from remora.trace.trace_folder import stream_id
 
-    return ["last", *sorted(map(stream_id, _records(ctx).run_streams()), reverse=True)]
+    return [LAST, *sorted(map(stream_id, _records(ctx).run_streams()), reverse=True)]
 
 
 def _streams(ctx: click.Context) -> Iterable[str]:
@@ -54,7 +55,7 @@ def _nodes(ctx: click.Context) -> Iterable[str]:
     from remora.trace.read.reader import read_events, typed_payload
 
     folder = _records(ctx)
-    run = run_named(folder, ctx.params.get("run") or "last")
+    run = run_named(folder, ctx.params.get("run") or LAST)
     for event in read_events(folder.existing_run(run)):
         data = typed_payload(event) if event.type == JobStart.type else None
         if isinstance(data, JobStart):

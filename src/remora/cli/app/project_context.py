@@ -2,34 +2,39 @@
 
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from remora.bootstrap.open_project import open_project, open_records
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.errors import Conflict, OutsideError
-from remora.files.project_root import find_root
-from remora.runs.project import Project
 from remora.text import escape_line
-from remora.trace.trace_folder import TraceFolder
+
+if TYPE_CHECKING:
+    from remora.runs.project import Project
+    from remora.trace.trace_folder import TraceFolder
 
 
-def project_of(options: Options) -> Project:
+def project_of(options: Options) -> "Project":
     """Return the current project; first complete an interrupted accept."""
+    from remora.bootstrap.open_project import open_project
+
     project = open_project(caller_of(options))
     complete_journals_of(options, project)
     return project
 
 
-def recorded_project(options: Options) -> Project:
+def recorded_project(options: Options) -> "Project":
     """Return the current project for a command that reads records."""
+    from remora.bootstrap.open_project import open_project, open_records
+
     project = open_records(caller_of(options))
     if project.has_unfinished_accept:
         complete_journals_of(options, open_project(caller_of(options)))
     return project
 
 
-def complete_journals_of(options: Options, project: Project) -> None:
+def complete_journals_of(options: Options, project: "Project") -> None:
     """Finish or undo an interrupted accept, and print a note."""
     if not project.has_unfinished_accept:
         return
@@ -48,7 +53,7 @@ def complete_journals_of(options: Options, project: Project) -> None:
         note(options, escape_line(f"{conflict.path}: {conflict.detail}"))
 
 
-def _complete_commit(options: Options, project: Project) -> None:
+def _complete_commit(options: Options, project: "Project") -> None:
     """Do the same for a commit; if git fails now, records can still be read."""
     from remora.runs.review.branch_journal import complete_branch
 
@@ -60,10 +65,12 @@ def _complete_commit(options: Options, project: Project) -> None:
         note(options, text)
 
 
-def records_of(options: Options) -> TraceFolder:
+def records_of(options: Options) -> "TraceFolder":
     """Return the project's streams without reading configuration.
 
     Raises DiskError if they are behind a link."""
+    from remora.trace.trace_folder import TraceFolder
+
     folder = TraceFolder(caller_of(options).find_root())
     folder.check()
     return folder
@@ -82,5 +89,7 @@ def outside_git(root: Path) -> bool:
 
 def next_command(options: Options, root: Path, *words: str) -> str:
     """Return a command to type next, with --root if the project is not found from here."""
+    from remora.files.project_root import find_root
+
     named = [] if find_root(Path.cwd()) == root else ["--root", str(options.root or root)]
     return shlex.join(["remora", *words, *named])

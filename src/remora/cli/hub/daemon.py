@@ -3,23 +3,20 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from remora.bootstrap.hub_start import start_hub
-from remora.bootstrap.hub_target import HubTarget, hub_paths_of
-from remora.bootstrap.invocation import is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, note
 from remora.cli.hub.hub_options import note_root_above, place_options
 from remora.errors import ConfigError
-from remora.hub.process import control
-from remora.hub.process.hub_paths import HubPaths
-from remora.hub.protocol import StatusResult
 from remora.text import escape_line
+
+if TYPE_CHECKING:
+    from remora.hub.process.hub_paths import HubPaths
+    from remora.hub.protocol import StatusResult
 
 
 @command(
@@ -45,6 +42,10 @@ def start(
     If one is already running, its status is printed. The daemon reads all files once, then follows
     changes; until the first scan ends, queries read the files themselves. Exit 3 if it cannot start.
     """
+    from remora.bootstrap.hub_start import start_hub
+    from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+    from remora.hub.process import control
+
     caller, target = caller_of(options), HubTarget(db=db, socket=socket, http=http)
     places = hub_paths_of(caller, target)
     if not detached:
@@ -57,7 +58,7 @@ def start(
 
     from remora.bootstrap.hub_daemon import announce, run_hub  # imports all of the daemon
 
-    def ready(status: StatusResult) -> None:
+    def ready(status: "StatusResult") -> None:
         if detached:
             announce(status)
         else:
@@ -75,6 +76,9 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 
     The database is kept. Without a daemon this does nothing and exits with 0.
     """
+    from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+    from remora.hub.process import control
+
     places = hub_paths_of(caller_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
     text = "no hub was running" if pid is None else f"stopped (process {pid})"
@@ -89,12 +93,19 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
 
     Without a daemon the counts come from the database.
     """
+    from remora.bootstrap.hub_target import HubTarget, hub_paths_of
+    from remora.bootstrap.invocation import is_configured, open_config
+    from remora.hub.process import control
+
     caller = caller_of(options)
     places = hub_paths_of(caller, HubTarget(db=db, socket=socket))
     note_root_above(options, caller, places)
-    _print(options, places, control.status(places))
+    status = control.status(places)
+    _print(options, places, status)
     try:
-        if is_configured(caller, places.root):
+        if not status.running and is_configured(
+            caller, places.root
+        ):  # a daemon has read it already
             open_config(caller, places.root)
     except ConfigError as error:
         note(options, f"note: other commands will not work: {error.message}")
@@ -112,7 +123,7 @@ def _noting_interrupt(options: Options) -> Iterator[None]:
 
 
 def _print_running(
-    options: Options, places: HubPaths, status: StatusResult, http: str | None
+    options: Options, places: "HubPaths", status: "StatusResult", http: str | None
 ) -> None:
     _print(options, places, status)
     if http is not None and status.http is None:
@@ -123,17 +134,21 @@ def _print_running(
         )
 
 
-def _print(options: Options, places: HubPaths, status: StatusResult) -> None:
+def _print(options: Options, places: "HubPaths", status: "StatusResult") -> None:
+    from remora.hub.process import control
+
     emit(options, _document(status), _lines(places, status))
     for text in control.notes(places) if status.running else ():
         note(options, f"note: {text}")
 
 
-def _document(status: StatusResult) -> Any:
+def _document(status: "StatusResult") -> Any:
+    import msgspec
+
     return msgspec.to_builtins(status)
 
 
-def _lines(places: HubPaths, status: StatusResult) -> Iterator[str]:
+def _lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
     head = f"the hub runs (process {status.pid})" if status.running else "no hub runs"
     yield click.style(head, fg="green" if status.running else None, bold=True)
     yield escape_line(f"root        {status.root}")
@@ -154,7 +169,7 @@ def _lines(places: HubPaths, status: StatusResult) -> Iterator[str]:
         yield f"generation  {status.generation}"
 
 
-def _link_progress(places: HubPaths, status: StatusResult) -> str:
+def _link_progress(places: "HubPaths", status: "StatusResult") -> str:
     from remora.bootstrap.hub_links import linked  # imports the database code
 
     links = linked(places)

@@ -1,15 +1,16 @@
 """Options `--socket` and `--db`, and a note if the root may not be the intended one."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from remora.bootstrap.hub_target import root_above
-from remora.bootstrap.invocation import Invocation
 from remora.cli.app.options import PATH, Options
 from remora.cli.app.output import note
-from remora.hub.process.hub_paths import HubPaths
+
+if TYPE_CHECKING:
+    from remora.bootstrap.invocation import Invocation
+    from remora.hub.process.hub_paths import HubPaths
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -24,8 +25,10 @@ def place_options(function: _Command) -> _Command:
     return function
 
 
-def note_root_above(options: Options, caller: Invocation, places: HubPaths) -> None:
+def note_root_above(options: Options, caller: "Invocation", places: "HubPaths") -> None:
     """Print a note if the project seems to start above the root."""
+    from remora.bootstrap.hub_target import root_above
+
     above = root_above(caller, places)
     if above is not None:
         note(

@@ -5,21 +5,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from remora.bootstrap.hub_index import Indexed, Links, collect_hub, index_hub, verify_hub
-from remora.bootstrap.hub_index import Progress as Watched
-from remora.bootstrap.hub_target import HubTarget
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, fit_line
 from remora.cli.hub.hub_options import place_options
-from remora.hub.index_check import Verified
 from remora.text import escape_line
+
+if TYPE_CHECKING:
+    from remora.bootstrap.hub_index import Indexed, Links
+    from remora.bootstrap.hub_index import Progress as Watched
+    from remora.hub.index_check import Verified
 
 _MAX_SHOWN = 20
 _VALUE_WIDTH = 60
@@ -42,6 +41,9 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
     idle, and the command does not wait for them. Files that could be read only in part are listed
     and do not change the exit code.
     """
+    from remora.bootstrap.hub_index import index_hub
+    from remora.bootstrap.hub_target import HubTarget
+
     target = HubTarget(db=db, socket=socket)
     with progress_bar(options, "files") as progress, progress_bar(options, "links") as linking:
         made = index_hub(caller_of(options), target, progress, links=linking if links else None)
@@ -58,6 +60,9 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
     has. Exit 1 if anything differs: remove the database that `remora hub status` names, and please
     report it.
     """
+    from remora.bootstrap.hub_index import verify_hub
+    from remora.bootstrap.hub_target import HubTarget
+
     with spinner(options, "comparing with a fresh read of all files"):
         found = verify_hub(caller_of(options), HubTarget(db=db, socket=socket))
     document = {
@@ -79,6 +84,9 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
 
     Permanent IDs of their nodes (uid) are kept for another 30 days.
     """
+    from remora.bootstrap.hub_index import collect_hub
+    from remora.bootstrap.hub_target import HubTarget
+
     done = collect_hub(caller_of(options), HubTarget(db=db, socket=socket))
     text = f"{count(done.removed, 'node')} removed"
     if done.by is not None:
@@ -89,6 +97,8 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
 
 @contextmanager
 def spinner(options: Options, what: str) -> Iterator[None]:
+    from rich.console import Console
+
     if options.quiet or not sys.stderr.isatty():
         yield
         return
@@ -97,8 +107,11 @@ def spinner(options: Options, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(options: Options, what: str = "files") -> Iterator[Watched]:
+def progress_bar(options: Options, what: str = "files") -> "Iterator[Watched]":
     """Show a progress bar on a terminal, nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     if options.quiet or not sys.stderr.isatty():
         yield lambda _done, _of: None
         return
@@ -118,7 +131,7 @@ def progress_bar(options: Options, what: str = "files") -> Iterator[Watched]:
         shown.stop()
 
 
-def _document(made: Indexed) -> dict[str, Any]:
+def _document(made: "Indexed") -> dict[str, Any]:
     document: dict[str, Any] = {
         "files": made.files,
         "nodes": made.nodes,
@@ -132,7 +145,7 @@ def _document(made: Indexed) -> dict[str, Any]:
     return document
 
 
-def _summary(made: Indexed) -> Iterator[str]:
+def _summary(made: "Indexed") -> Iterator[str]:
     for error in made.errors[:_MAX_SHOWN]:
         yield fit_line(escape_line(f"{error.path}: {error.detail}"))
     if len(made.errors) > _MAX_SHOWN:
@@ -145,7 +158,7 @@ def _summary(made: Indexed) -> Iterator[str]:
         yield from _about_links(made, made.links)
 
 
-def _about_links(made: Indexed, links: Links) -> Iterator[str]:
+def _about_links(made: "Indexed", links: "Links") -> Iterator[str]:
     for failed in links.failed[:_MAX_SHOWN]:
         yield fit_line(escape_line(f"{failed.key.removeprefix('node:')}: no links: {failed.why}"))
     if links.failed:
@@ -159,7 +172,7 @@ def _about_links(made: Indexed, links: Links) -> Iterator[str]:
         yield "links: incomplete, files changed meanwhile; run `remora hub index --links`"
 
 
-def _differences(found: Verified) -> Iterator[str]:
+def _differences(found: "Verified") -> Iterator[str]:
     for each in found.differences[:_MAX_SHOWN]:
         yield escape_line(f"{each.key.removeprefix('node:')}: {each.field}")
         yield fit_line(f"    stored  {_short(each.stored)}")

@@ -1,10 +1,9 @@
 """Commands about nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import msgspec
 
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import (
@@ -18,19 +17,14 @@ from remora.cli.app.output import (
     wrap_text,
 )
 from remora.cli.hub.hub_options import place_options
-from remora.cli.hub.node_queries import HubQuery, hub_query
-from remora.cli.hub.node_view import (
-    CONSTRUCTOR_NOTE,
-    Link,
-    NodeNotes,
-    legend,
-    link_lines,
-    node_page,
-)
 from remora.errors import OutsideError
-from remora.hub.lookup.find import FoundNode
-from remora.hub.protocol import AnsweredNode, Edge, Related
 from remora.text import escape_line
+
+if TYPE_CHECKING:
+    from remora.cli.hub.node_queries import HubQuery
+    from remora.cli.hub.node_view import Link, NodeNotes
+    from remora.hub.lookup.find import FoundNode
+    from remora.hub.protocol import AnsweredNode
 
 _DEPTH = click.IntRange(min=1)
 _LIMIT = click.IntRange(min=1, max=10_000)
@@ -57,6 +51,11 @@ def get(options: Options, node: str, **places: Any) -> int:
     NODE is path:qualname, or a path for the module, relative to the root or the current folder; or a
     unique qualname, dotted name (shop.cart.Cart) or end of one. -v shows all links and the hashes.
     """
+    import msgspec
+
+    from remora.cli.hub.node_queries import hub_query
+    from remora.cli.hub.node_view import node_page
+
     with hub_query(options, **places) as hub:
         meant = hub.find(node)
         found = hub.node(meant.key)
@@ -84,6 +83,8 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
     assignments, returns or callbacks), unique (the only definition of that name), observed (seen
     while tests ran).
     """
+    from remora.cli.hub.node_queries import hub_query
+
     with hub_query(options, **places) as hub:
         return _links(options, hub, "callers", node, depth)
 
@@ -100,6 +101,8 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
 
     Tiers as in `remora hub callers --help`.
     """
+    from remora.cli.hub.node_queries import hub_query
+
     with hub_query(options, **places) as hub:
         return _links(options, hub, "callees", node, depth)
 
@@ -117,6 +120,8 @@ def tests(options: Options, node: str, depth: int, **places: Any) -> int:
     Tiers as in `remora hub callers --help`. In a pipe the output is one ID per line, or empty: use
     `xargs -r`, because pytest without an ID runs everything. Exit 3 if the tests are unknown.
     """
+    from remora.cli.hub.node_queries import hub_query
+
     with hub_query(options, **places) as hub:
         return _links(options, hub, "tests", node, depth)
 
@@ -129,13 +134,17 @@ def tests(options: Options, node: str, depth: int, **places: Any) -> int:
 @place_options
 def search(options: Options, query: tuple[str, ...], limit: int, **places: Any) -> int:
     """Find nodes whose path or qualname contains every word of QUERY."""
+    from remora.cli.hub.node_queries import hub_query
+
     with hub_query(options, **places) as hub:
         found = hub.search(" ".join(query), limit)
     emit(options, found, _found(found["nodes"], limit))
     return 0
 
 
-def _notes_on(hub: HubQuery, node: AnsweredNode) -> NodeNotes:
+def _notes_on(hub: "HubQuery", node: "AnsweredNode") -> "NodeNotes":
+    from remora.cli.hub.node_view import NodeNotes
+
     lacks = None in (node.callers, node.callees, node.related_tests)
     is_class = node.node_type == "class"
     return NodeNotes(
@@ -144,7 +153,7 @@ def _notes_on(hub: HubQuery, node: AnsweredNode) -> NodeNotes:
     )
 
 
-def _links(options: Options, hub: HubQuery, kind: str, name: str, depth: int) -> int:
+def _links(options: Options, hub: "HubQuery", kind: str, name: str, depth: int) -> int:
     meant = hub.find(name)
     answer = hub.links(kind, meant.key, depth)
     _note_other_definitions(options, meant)
@@ -162,7 +171,7 @@ def _links(options: Options, hub: HubQuery, kind: str, name: str, depth: int) ->
     return 0
 
 
-def _unknown(options: Options, hub: HubQuery, kind: str, answer: dict[str, Any]) -> int:
+def _unknown(options: Options, hub: "HubQuery", kind: str, answer: dict[str, Any]) -> int:
     """Print an error, and no list of links on stdout."""
     name = escape_line(answer["node"].removeprefix("node:"))
     because = escape_line(hub.unknown_because())
@@ -172,14 +181,16 @@ def _unknown(options: Options, hub: HubQuery, kind: str, answer: dict[str, Any])
     return OutsideError.exit_code
 
 
-def _note_constructor(options: Options, hub: HubQuery, meant: FoundNode) -> None:
+def _note_constructor(options: Options, hub: "HubQuery", meant: "FoundNode") -> None:
     """Note that creating an instance calls `__init__`, not the class."""
+    from remora.cli.hub.node_view import CONSTRUCTOR_NOTE
+
     made = hub.constructor(meant.key) if meant.node_type in ("class", None) else None
     if made is not None:
         note(options, CONSTRUCTOR_NOTE.format(made.removeprefix("node:")))
 
 
-def _note_other_definitions(options: Options, meant: FoundNode) -> None:
+def _note_other_definitions(options: Options, meant: "FoundNode") -> None:
     if meant.further:
         first, *_, last = (each.removeprefix("node:") for each in (meant.key, *meant.further))
         times = len(meant.further) + 1
@@ -187,7 +198,7 @@ def _note_other_definitions(options: Options, meant: FoundNode) -> None:
 
 
 def _lines(
-    hub: HubQuery, kind: str, key: str, depth: int, links: list[dict[str, Any]], *, verbose: bool
+    hub: "HubQuery", kind: str, key: str, depth: int, links: list[dict[str, Any]], *, verbose: bool
 ) -> Iterable[str]:
     if kind != "tests":
         steps = _steps(hub, kind, key, depth, links) if depth > 1 else [links]
@@ -198,7 +209,7 @@ def _lines(
 
 
 def _steps(
-    hub: HubQuery, kind: str, key: str, depth: int, links: list[dict[str, Any]]
+    hub: "HubQuery", kind: str, key: str, depth: int, links: list[dict[str, Any]]
 ) -> list[list[dict[str, Any]]]:
     """Return the links that each step adds, until a step adds none.
 
@@ -221,6 +232,11 @@ def _steps(
 def _shown(
     key: str, kind: str, steps: list[list[dict[str, Any]]], *, verbose: bool
 ) -> Iterator[str]:
+    import msgspec
+
+    from remora.cli.hub.node_view import legend, link_lines
+    from remora.hub.protocol import Edge, Related
+
     name = escape_line(key.removeprefix("node:"))
     found: list[list[Link]] = msgspec.convert(
         steps, list[list[Related]] if kind == "tests" else list[list[Edge]]

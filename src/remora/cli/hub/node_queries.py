@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -81,13 +82,11 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
     caller, target = caller_of(options), HubTarget(db=db, socket=socket)
     places = hub_paths_of(caller, target)
     note_root_above(options, caller, places)
-    files = FileRules()
-    if is_configured(caller, places.root):
-        config = open_config(caller, places.root)
-        files = FileRules(config.exclude, config.hub.file_limit)
+    files = cache(partial(_file_rules, caller, places))
     if control.running(places) is not None:
         _wait_for_daemon(options, places)
     else:
+        files()  # an invalid configuration is an error; a daemon has read it already
         _make_index(options, caller, target, places)
     tune_gc()
     with asyncio.Runner() as runner:
@@ -98,6 +97,13 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
             yield HubQuery(client, runner, places, caller.folder)
         finally:
             client.close()
+
+
+def _file_rules(caller: Invocation, places: HubPaths) -> FileRules:
+    if not is_configured(caller, places.root):
+        return FileRules()
+    config = open_config(caller, places.root)
+    return FileRules(config.exclude, config.hub.file_limit)
 
 
 def _wait_for_daemon(options: Options, places: HubPaths) -> None:

@@ -3,18 +3,18 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from remora.bootstrap.hub_target import HubTarget
-from remora.bootstrap.observe_tests import Observed, ObserveOptions, PreparedTests
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.hub.hub_options import place_options
-from remora.hub.observe.observed_run import SECONDS
-from remora.sandbox.isolation import SAFE_LEVEL, describe_level
 from remora.text import escape_line
+
+if TYPE_CHECKING:
+    from remora.bootstrap.observe_tests import Observed
 
 _MAX_SHOWN = 5
 
@@ -31,7 +31,7 @@ _MAX_SHOWN = 5
 @click.option(
     "--max-time",
     type=click.FloatRange(min=1),
-    default=SECONDS,
+    default=1800.0,
     metavar="S",
     show_default=True,
     help="Stop the tests after S seconds.",
@@ -55,6 +55,10 @@ def observe(
     they write is discarded. Below isolation level 2 (see `remora doctor`), --allow-unsandboxed is
     required.
     """
+    from remora.bootstrap.hub_target import HubTarget
+    from remora.bootstrap.observe_tests import ObserveOptions, PreparedTests
+    from remora.sandbox.isolation import SAFE_LEVEL, describe_level
+
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
     request = ObserveOptions(
         hub=HubTarget(db=db, socket=socket),
@@ -74,7 +78,7 @@ def observe(
     return done.ran.code if done.ran.code >= 0 else 1
 
 
-def _document(done: Observed) -> dict[str, object]:
+def _document(done: "Observed") -> dict[str, object]:
     read = done.ran.read
     return {
         "exit_code": done.ran.code,
@@ -87,7 +91,7 @@ def _document(done: Observed) -> dict[str, object]:
     }
 
 
-def _summary(done: Observed) -> Iterator[str]:
+def _summary(done: "Observed") -> Iterator[str]:
     read = done.ran.read
     if done.ran.timed_out:
         yield "the tests were stopped: time limit reached"

@@ -1,21 +1,26 @@
 """`review`: the command and its options; `review_session` carries it out."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
 from remora.errors import UsageError
-from remora.runs.records.name_lookup import LAST
-from remora.runs.review.pending import ORDERS, GroupBy
+from remora.ids import LAST
+
+if TYPE_CHECKING:
+    from remora.runs.review.pending import GroupBy
+
+_ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent")
 
 
 @command("review", examples=("remora review", "remora review last --by rule"))
 @click.argument("run", type=RUN, default=LAST)
 @click.option(
     "--by",
-    type=click.Choice(ORDERS),
+    type=click.Choice(_ORDERS),
     default="file",
     show_default=True,
     help="Group changes by file, rule or agent.",
@@ -23,7 +28,7 @@ from remora.runs.review.pending import ORDERS, GroupBy
 @click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
-def review(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> int:
+def review(options: Options, run: str, by: "GroupBy", *, trust_run: bool) -> int:
     """Review pending changes one by one on a terminal, with a key for each verdict.
 
     Each verdict is recorded at once: stop at any time, and continue later. RUN is a run ID, a

@@ -3,20 +3,19 @@
 import sys
 from collections.abc import Iterator
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
-from remora.bootstrap.clean_up import cleanable, is_hub_in_use
-from remora.bootstrap.open_project import open_project
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, note, size_text, terminal_width, wrap_text
 from remora.cli.app.project_context import complete_journals_of
 from remora.errors import UsageError
-from remora.runs.retention.clean import CleanResult, remove_all
 from remora.text import escape_line
-from remora.trace.stream.line_builder import utc_now
+
+if TYPE_CHECKING:
+    from remora.runs.retention.clean import CleanResult
 
 _KINDS = {
     "workspace": ("private copy", "private copies"),
@@ -37,6 +36,13 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     Never removes what a running, resumable or unreviewed run needs. Records and weights stay:
     `remora trace compact` removes old records.
     """
+    import msgspec
+
+    from remora.bootstrap.clean_up import cleanable, is_hub_in_use
+    from remora.bootstrap.open_project import open_project
+    from remora.runs.retention.clean import remove_all
+    from remora.trace.stream.line_builder import utc_now
+
     caller = caller_of(options)
     project = open_project(caller)
     complete_journals_of(options, project)
@@ -61,7 +67,9 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     return _print_result(options, remove_all(acts, kept, dry_run=False))
 
 
-def _print_result(options: Options, done: CleanResult) -> int:
+def _print_result(options: Options, done: "CleanResult") -> int:
+    import msgspec
+
     document = {**msgspec.to_builtins(done), "bytes": done.bytes}
     document["kept"] = [{"run_id": run_id, "reason": reason} for run_id, reason in done.kept]
     emit(options, document, _lines(options, done))
@@ -70,7 +78,7 @@ def _print_result(options: Options, done: CleanResult) -> int:
     return 1 if done.problems else 0
 
 
-def _lines(options: Options, done: CleanResult) -> Iterator[str]:
+def _lines(options: Options, done: "CleanResult") -> Iterator[str]:
     would = "would free" if done.dry_run else "freed"
     for kind, group in groupby(done.removed, key=lambda found: found.kind):
         found = list(group)

@@ -6,8 +6,7 @@ from remora.cli.app.name_parameters import RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import recorded_project
 from remora.errors import UsageError
-from remora.runs.records.name_lookup import LAST, run_named
-from remora.runs.records.results import read_run
+from remora.ids import LAST
 
 
 @command("report", examples=("remora report", "remora report last --format sarif > remora.sarif"))
@@ -26,6 +25,8 @@ def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
     each remaining finding. Secrets are redacted unless --raw is given. RUN is a run ID, a unique
     prefix, or `last` (default).
     """
+    from remora.runs.records.name_lookup import run_named
+    from remora.runs.records.results import read_run
     from remora.runs.report.report_builder import make_report
     from remora.runs.report.report_formats import FORMATS
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,13 +11,12 @@ from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import color_word, diff_lines, emit, note, print_json, table
 from remora.cli.app.project_context import next_command, recorded_project
-from remora.cli.views.run_view import run_lines
-from remora.runs.project import Project
-from remora.runs.records.name_lookup import LAST, run_named
-from remora.runs.records.results import read_run, run_document, run_documents, select_jobs
-from remora.runs.records.run_listing import RunLine, list_run_lines
+from remora.ids import LAST
 from remora.text import escape_line
-from remora.trace.read.reader import DAMAGED
+
+if TYPE_CHECKING:
+    from remora.runs.project import Project
+    from remora.runs.records.run_listing import RunLine
 
 
 @command("runs", examples=("remora runs", "remora runs --json"))
@@ -27,6 +26,9 @@ def runs(options: Options) -> int:
     PENDING counts verified change sets without a verdict, CONFLICT those that could not be merged
     with your files. The stream of a damaged run cannot be read to its end.
     """
+    from remora.runs.records.results import run_documents
+    from remora.runs.records.run_listing import list_run_lines
+
     project = recorded_project(options)
     found = list_run_lines(project.trace)
     emit(options, {"runs": run_documents(found)}, _runs(options, project, found))
@@ -40,6 +42,10 @@ def show(options: Options, run: str) -> int:
 
     RUN is a run ID, a unique prefix, or `last` (default).
     """
+    from remora.cli.views.run_view import run_lines
+    from remora.runs.records.name_lookup import run_named
+    from remora.runs.records.results import read_run, run_document
+
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     document = run_document(project, view)
@@ -57,6 +63,8 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     what its jobs changed, verified or not. RUN is a run ID, a unique prefix, or `last` (default).
     """
     from remora.runs.records.documents import diff_document
+    from remora.runs.records.name_lookup import run_named
+    from remora.runs.records.results import read_run, select_jobs
 
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
@@ -75,7 +83,9 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     return 1 if damaged else 0
 
 
-def _runs(options: Options, project: Project, found: list[RunLine]) -> Iterator[str]:
+def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Iterator[str]:
+    from remora.trace.read.reader import DAMAGED
+
     if not found:
         yield f"no runs yet; start one with `{next_command(options, project.root, 'analyze')}`"
         return
@@ -93,7 +103,7 @@ def _runs(options: Options, project: Project, found: list[RunLine]) -> Iterator[
         yield f"older runs have pending changes: `{show}`"
 
 
-def _age(run: RunLine, now: datetime) -> str:
+def _age(run: "RunLine", now: datetime) -> str:
     """`40 s`, `3 min`, `5 h`, `2 days`: the run ID starts with the date."""
     try:
         seconds = int((now - datetime.fromisoformat(run.started)).total_seconds())

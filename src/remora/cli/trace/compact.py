@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, size_text, terminal_width, wrap_text
 from remora.cli.app.project_context import project_of
-from remora.runs.retention.compact_report import Compaction
 from remora.text import escape_line
+
+if TYPE_CHECKING:
+    from remora.runs.retention.compact_report import Compaction
 
 
 @command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
@@ -21,6 +23,8 @@ def compact(options: Options, *, dry_run: bool) -> int:
     Follows runner.memory.retention: compress_after_days, keep_days, keep_mb. Never touches a
     running, resumable or unreviewed run. .agentfs/expired.jsonl records what was removed.
     """
+    import msgspec
+
     from remora.runs.retention.compact import compact as carried_out
     from remora.runs.retention.inventory import DAMAGE
     from remora.trace.stream.line_builder import utc_now
@@ -30,7 +34,7 @@ def compact(options: Options, *, dry_run: bool) -> int:
     return 1 if done.problems or any(run.reason == DAMAGE for run in done.kept) else 0
 
 
-def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
+def _lines(done: "Compaction", *, verbose: bool) -> Iterator[str]:
     would = "would be " if done.dry_run else ""
     yield from _compressed(done, would, verbose=verbose)
     for run in done.expired:
@@ -51,7 +55,7 @@ def _lines(done: Compaction, *, verbose: bool) -> Iterator[str]:
         yield f"nothing to do; {before} of streams and contents"
 
 
-def _compressed(done: Compaction, would: str, *, verbose: bool) -> Iterator[str]:
+def _compressed(done: "Compaction", would: str, *, verbose: bool) -> Iterator[str]:
     if verbose:
         for one in done.sealed:
             sizes = f"{size_text(one.before)} to {size_text(one.after)}"

@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,21 +12,17 @@ from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.app.project_context import records_of
-from remora.exports.export_counts import ExportCounts
-from remora.exports.formats import ExportOptions, Format, Groups
-from remora.exports.otel.otlp_sender import headers_from
-from remora.exports.run_bundles import all_bundles, bundle_of_agent, bundle_of_run
-from remora.exports.targets import (
-    export_inspect_logs,
-    export_to_file,
-    export_to_stream,
-    send_to_receiver,
-)
-from remora.runs.records.name_lookup import run_named, stream_named
 from remora.text import escape_line
-from remora.trace.trace_folder import TraceFolder, stream_id
 from remora.version import __version__
 
+if TYPE_CHECKING:
+    from remora.exports.export_counts import ExportCounts
+    from remora.exports.formats import ExportOptions, Format, Groups
+    from remora.trace.trace_folder import TraceFolder
+
+_FORMATS: "tuple[Format, ...]" = (
+    "transcript", "otel", "inspect", "sft", "functiongemma", "preference"
+)  # fmt: skip
 _RECORDS = {"transcript": "transcript", "otel": "span", "inspect": "sample"}
 _MARKDOWN = (".md", ".markdown")
 
@@ -44,7 +40,11 @@ _MARKDOWN = (".md", ".markdown")
 @click.option("--run", "run", type=RUN, metavar="RUN", help="Export a run and all its agents.")
 @click.option("--all", "every", is_flag=True, help="Export all runs and agents.")
 @click.option(
-    "--format", "form", type=click.Choice(get_args(Format)), required=True, help="Output format."
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    required=True,
+    help="Output format.",
 )
 @click.option(
     "-o",
@@ -59,7 +59,7 @@ _MARKDOWN = (".md", ".markdown")
     "--content", is_flag=True, help="otel: include prompts, answers, arguments and outputs."
 )
 def export(
-    options: Options, agent: str | None, *, run: str | None, every: bool, form: Format, **how: Any
+    options: Options, agent: str | None, *, run: str | None, every: bool, form: "Format", **how: Any
 ) -> int:
     """Export an agent, a run or everything in another tool's format.
 
@@ -70,6 +70,8 @@ def export(
 
     Exit 1 if a stream cannot be read; the others are still written.
     """
+    from remora.exports.formats import ExportOptions
+
     if sum((agent is not None, run is not None, every)) != 1:
         raise click.UsageError("name one of AGENT, --run RUN and --all")
     _check(options, form, how)
@@ -101,7 +103,11 @@ def _check(options: Options, form: str, how: dict[str, Any]) -> None:
         raise click.UsageError("--json prints a summary: name a file for the export with -o")
 
 
-def _groups(folder: TraceFolder, agent: str | None, run: str | None) -> Groups:
+def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Groups":
+    from remora.exports.run_bundles import all_bundles, bundle_of_agent, bundle_of_run
+    from remora.runs.records.name_lookup import run_named, stream_named
+    from remora.trace.trace_folder import stream_id
+
     if agent is None and run is None:
         return lambda: all_bundles(folder)
     if agent is not None:
@@ -115,13 +121,22 @@ def _groups(folder: TraceFolder, agent: str | None, run: str | None) -> Groups:
 
 
 def _write(
-    folder: TraceFolder,
-    groups: Groups,
-    export_options: ExportOptions,
+    folder: "TraceFolder",
+    groups: "Groups",
+    export_options: "ExportOptions",
     how: dict[str, Any],
     *,
     several: bool,
-) -> ExportCounts:
+) -> "ExportCounts":
+    from remora.exports.export_counts import ExportCounts
+    from remora.exports.otel.otlp_sender import headers_from
+    from remora.exports.targets import (
+        export_inspect_logs,
+        export_to_file,
+        export_to_stream,
+        send_to_receiver,
+    )
+
     output, endpoint = how["output"], how["endpoint"]
     if endpoint is not None:
         headers = headers_from(os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
@@ -137,7 +152,7 @@ def _write(
         return ExportCounts()
 
 
-def _print_summary(options: Options, form: str, how: dict[str, Any], tally: ExportCounts) -> None:
+def _print_summary(options: Options, form: str, how: dict[str, Any], tally: "ExportCounts") -> None:
     to = str(how["output"] or how["endpoint"] or "stdout")
     if options.json:
         document = {"format": form, "to": to, "streams": tally.streams, "records": tally.records}

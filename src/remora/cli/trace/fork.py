@@ -1,29 +1,22 @@
 """`trace fork`: a new agent from any turn of another one."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.bootstrap.invocation import Invocation
-from remora.bootstrap.open_project import connect_model, model_flags, open_project
-from remora.bootstrap.resume_run import connect_models, prepare_resume
-from remora.bootstrap.start_fork import ForkRequest, fork_agent
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, next_command
-from remora.cli.run.running import GOOD_STATUSES, run_to_end
-from remora.cli.views.run_view import attempt_lines
-from remora.runs.continuation.fork import ForkResult
-from remora.runs.project import Project
-from remora.runs.records.job_view import read_attempt
-from remora.runs.records.name_lookup import stream_named
-from remora.runs.records.results import job_document, read_run, run_document
 from remora.text import escape_line
+
+if TYPE_CHECKING:
+    from remora.bootstrap.invocation import Invocation
+    from remora.runs.continuation.fork import ForkResult
+    from remora.runs.project import Project
 
 
 @command(
@@ -54,6 +47,12 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     old stream stays unchanged. Without --continue nothing is run: `remora analyze --resume RUN`
     runs it later. AGENT as in `remora trace --help`.
     """
+    import asyncio
+
+    from remora.bootstrap.open_project import connect_model, model_flags, open_project
+    from remora.bootstrap.start_fork import ForkRequest, fork_agent
+    from remora.runs.records.name_lookup import stream_named
+
     caller = caller_of(options, model_flags(asked["model"]))
     project = open_project(caller)
     complete_journals_of(options, project)
@@ -76,8 +75,14 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
 
 
 def _continue(
-    options: Options, caller: Invocation, project: Project, made: ForkResult, *, trusted: bool
+    options: Options, caller: "Invocation", project: "Project", made: "ForkResult", *, trusted: bool
 ) -> int:
+    from remora.bootstrap.resume_run import connect_models, prepare_resume
+    from remora.cli.run.running import GOOD_STATUSES, run_to_end
+    from remora.cli.views.run_view import attempt_lines
+    from remora.runs.records.job_view import read_attempt
+    from remora.runs.records.results import job_document, read_run, run_document
+
     agent_id, run_id = made.job.agent_id, made.job.run_id
     only = frozenset({agent_id})
     wanted = prepare_resume(caller, project, run_id, trusted=trusted, only=only)
@@ -98,7 +103,7 @@ def _continue(
 
 
 def _lines(
-    options: Options, project: Project, made: ForkResult, files: Path | None
+    options: Options, project: "Project", made: "ForkResult", files: Path | None
 ) -> Iterator[str]:
     parent = made.parent
     where = f"line {parent['seq'] + 1} of {parent['agent_id']}"

@@ -1,14 +1,12 @@
 """`trace get` and `trace reindex`: the key-value index of the streams."""
 
 import click
-import msgspec
 
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, print_json
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_names import queries_of
 from remora.text import escape_line
-from remora.trace.index.queries import reindex as build_again
 
 
 @command(
@@ -39,6 +37,10 @@ def get(options: Options, key: str) -> int:
 @command("reindex", examples=("remora trace reindex",))
 def reindex(options: Options) -> int:
     """Rebuild the index from the streams; nothing is lost."""
+    import msgspec
+
+    from remora.trace.index.queries import reindex as build_again
+
     built = build_again(records_of(options))
     streams, turns = count(built.streams, "stream"), count(built.turns, "turn")
     text = f"indexed {streams}, {turns}, {count(built.bytes, 'byte')} in {built.seconds:.1f} s"

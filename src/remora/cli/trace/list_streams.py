@@ -2,21 +2,19 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import clip_start, count, emit, table, terminal_width
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_names import queries_of
-from remora.cli.views.job_view import status_word
-from remora.runs.records.name_lookup import run_named
-from remora.trace.read.reader import list_streams
-from remora.trace.read.store_queries import StreamMatch, StreamQuery
-from remora.trace.trace_folder import TraceFolder
+
+if TYPE_CHECKING:
+    from remora.trace.read.store_queries import StreamMatch, StreamQuery
+    from remora.trace.trace_folder import TraceFolder
 
 _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
@@ -67,6 +65,9 @@ def list_(options: Options, **asked: str | None) -> int:
 
     With --outcome, --tool, --decided-by, --since, --until or --text: the turns that match.
     """
+    from remora.trace.read.reader import list_streams
+    from remora.trace.read.store_queries import StreamMatch, StreamQuery
+
     folder = records_of(options)
     query = _query(folder, asked)
     if query == StreamQuery():
@@ -82,18 +83,23 @@ def list_(options: Options, **asked: str | None) -> int:
     return 0
 
 
-def _query(folder: TraceFolder, asked: dict[str, str | None]) -> StreamQuery:
+def _query(folder: "TraceFolder", asked: dict[str, str | None]) -> "StreamQuery":
+    from remora.runs.records.name_lookup import run_named
+    from remora.trace.read.store_queries import StreamQuery
+
     run, status = asked["run"], asked["status"]
     meant = {"run": None if run is None else run_named(folder, run)}
     return StreamQuery(**{**asked, **meant, "status": _SHOWN_AS.get(str(status), status)})
 
 
-def _document(found: StreamMatch, *, of_turns: bool) -> dict[str, Any]:
+def _document(found: "StreamMatch", *, of_turns: bool) -> dict[str, Any]:
+    import msgspec
+
     built = msgspec.structs.asdict(found.stream)
     return {**built, "matches": msgspec.to_builtins(found.turns)} if of_turns else built
 
 
-def _turns(found: Sequence[StreamMatch], *, verbose: bool) -> Iterator[str]:
+def _turns(found: "Sequence[StreamMatch]", *, verbose: bool) -> Iterator[str]:
     rows: list[list[object]] = []
     for one in sorted(found, key=lambda one: (one.stream.run_id, one.stream.node_id)):
         for turn in one.turns:
@@ -111,7 +117,12 @@ def _turns(found: Sequence[StreamMatch], *, verbose: bool) -> Iterator[str]:
     yield f"{count(len(rows), 'turn')} of {count(len(found), 'stream')}"
 
 
-def _streams(streams: list[dict[str, Any]], query: StreamQuery, *, verbose: bool) -> Iterator[str]:
+def _streams(
+    streams: list[dict[str, Any]], query: "StreamQuery", *, verbose: bool
+) -> Iterator[str]:
+    from remora.cli.views.job_view import status_word
+    from remora.trace.read.store_queries import StreamQuery
+
     if not streams:
         fits = query == StreamQuery()
         yield "no streams yet; `remora analyze` writes them" if fits else "no stream matches"

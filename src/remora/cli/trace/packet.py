@@ -1,17 +1,12 @@
 """`trace packet` and `trace diff`: a turn's packet, and the changes between two."""
 
 import click
-import msgspec
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_names import reader_of
-from remora.cli.views.packet_diff_view import change_lines
-from remora.memory.packet import packet_json
-from remora.runs.records.name_lookup import stream_named
-from remora.runs.records.packet_diff import packet_changes
 
 _TURN = click.IntRange(min=0)
 
@@ -25,6 +20,9 @@ _TURN = click.IntRange(min=0)
 @click.option("--full", is_flag=True, help="Show the packet before trimming.")
 def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
     """Print the Decision Packet as shown for turn N's decision, as JSON."""
+    from remora.memory.packet import packet_json
+    from remora.runs.records.name_lookup import stream_named
+
     folder = records_of(options)
     reader, name = reader_of(options, folder), stream_named(folder, agent)
     number = reader.last_turn(name) if turn is None else turn
@@ -49,6 +47,12 @@ def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> 
     With --json: {"agent_id", "from", "to", "changes": [{"op", "path", "before", "after"}]}; op is
     add, remove or change, path a JSON Pointer into the packet.
     """
+    import msgspec
+
+    from remora.cli.views.packet_diff_view import change_lines
+    from remora.runs.records.name_lookup import stream_named
+    from remora.runs.records.packet_diff import packet_changes
+
     folder = records_of(options)
     reader, name = reader_of(options, folder), stream_named(folder, agent)
     before, after = (reader.packet_at(name, turn, shown=not full) for turn in (first, last))

@@ -1,21 +1,20 @@
 """`trace replay`: run the scripts of recorded agents again from the record alone."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from remora.agents.replay import ScriptReplay, replay_scripts
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, print_error, terminal_width, wrap_text
 from remora.cli.app.project_context import records_of
 from remora.errors import RemoraError, UsageError
-from remora.runs.records.name_lookup import stream_named
 from remora.text import escape_line
-from remora.trace.read.reader import read_events
-from remora.trace.trace_folder import TraceFolder, stream_id
+
+if TYPE_CHECKING:
+    from remora.agents.replay import ScriptReplay
+    from remora.trace.trace_folder import TraceFolder
 
 _RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown", "yellow")}
 
@@ -30,6 +29,9 @@ def replay(options: Options, agent: str | None, *, every: bool) -> int:
     Uses no model, hub or file of yours, and writes nothing. Exit 1 if a result differs from the
     record. `unknown`: the record lacks something, with the reason.
     """
+    from remora.runs.records.name_lookup import stream_named
+    from remora.trace.trace_folder import stream_id
+
     if agent is not None and every:
         raise click.UsageError("use either AGENT or --all")
     folder = records_of(options)
@@ -51,8 +53,13 @@ def _agent(name: str, agents: Sequence[str]) -> str:
     return name
 
 
-def _replay(folder: TraceFolder, name: str) -> dict[str, Any]:
+def _replay(folder: "TraceFolder", name: str) -> dict[str, Any]:
     """Replay one agent's scripts, up to the first damage of its stream."""
+    import msgspec
+
+    from remora.agents.replay import replay_scripts
+    from remora.trace.read.reader import read_events
+
     found: list[ScriptReplay] = []
     error = ""
     try:

@@ -11,18 +11,7 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, terminal_width
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.event_lines import (
-    Columns,
-    count_events,
-    event_json,
-    json_document,
-    string_json,
-)
 from remora.cli.trace.stream_names import path_of, reader_of
-from remora.cli.views.turn_view import turn_lines
-from remora.runs.records.name_lookup import stream_named
-from remora.runs.records.turn_record import turn_document
-from remora.trace.read.reader import read_events, read_lines
 
 _TURN = click.IntRange(min=0)
 
@@ -46,6 +35,9 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
     With --turn N: the packet of turn N's decision and the tool's raw output, side by side on
     terminals of 160 or more columns.
     """
+    from remora.runs.records.name_lookup import stream_named
+    from remora.trace.read.reader import read_lines
+
     folder = records_of(options)
     name = stream_named(folder, agent)
     if raw:
@@ -54,6 +46,9 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
             found = iter(reader_of(options, folder).turn_lines(name, turn))
         _print_raw(options, name, found)
     elif turn is not None:
+        from remora.cli.views.turn_view import turn_lines
+        from remora.runs.records.turn_record import turn_document
+
         document = turn_document(reader_of(options, folder), folder.blobs, name, turn)
         emit(options, document, turn_lines(document, terminal_width()))
     elif options.json:
@@ -64,6 +59,9 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
 
 
 def _print_listing(path: Path) -> None:
+    from remora.cli.trace.event_lines import Columns
+    from remora.trace.read.reader import read_events
+
     columns = Columns(path)
     click.echo(columns.head)
     for event in read_events(path):
@@ -71,6 +69,9 @@ def _print_listing(path: Path) -> None:
 
 
 def _print_document(name: str, path: Path) -> None:
+    from remora.cli.trace.event_lines import count_events, event_json, json_document
+    from remora.trace.read.reader import read_lines
+
     count = count_events(path)
     with json_document(name, "events") as write:
         for line in islice(read_lines(path), count):  # the stream may grow meanwhile
@@ -78,6 +79,8 @@ def _print_document(name: str, path: Path) -> None:
 
 
 def _print_raw(options: Options, name: str, recorded: Iterable[bytes]) -> None:
+    from remora.cli.trace.event_lines import json_document, string_json
+
     if options.json:
         with json_document(name, "lines") as write:
             for line in recorded:

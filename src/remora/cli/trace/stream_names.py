@@ -4,21 +4,20 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remora.bootstrap.invocation import is_configured, open_config
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.errors import ConfigError, NotFound
-from remora.trace.trace_folder import TraceFolder
 
 if TYPE_CHECKING:  # each trace command needs one or none of these
     from remora.config.schema import MemoryConfig
     from remora.trace.index.packet_reader import PacketReader
     from remora.trace.read.store_queries import TraceQueries
+    from remora.trace.trace_folder import TraceFolder
     from remora.trace.verify.head_signatures import Signer
 
 
-def path_of(folder: TraceFolder, name: str) -> Path:
+def path_of(folder: "TraceFolder", name: str) -> Path:
     """Return the stream of an agent or run by its full name. Raises NotFound."""
     try:
         return folder.existing_agent(name)
@@ -26,8 +25,9 @@ def path_of(folder: TraceFolder, name: str) -> Path:
         return folder.existing_run(name)
 
 
-def queries_of(options: Options, folder: TraceFolder) -> "TraceQueries":
+def queries_of(options: Options, folder: "TraceFolder") -> "TraceQueries":
     """Return the query interface that the configuration selects."""
+    from remora.bootstrap.invocation import is_configured
     from remora.trace.index.queries import trace_queries
 
     if not is_configured(caller_of(options), folder.root):
@@ -39,8 +39,9 @@ def queries_of(options: Options, folder: TraceFolder) -> "TraceQueries":
     return trace_queries(folder, store=store, indexing=memory.trace_indexing)
 
 
-def reader_of(options: Options, folder: TraceFolder) -> "PacketReader":
+def reader_of(options: Options, folder: "TraceFolder") -> "PacketReader":
     """Return a reader that finds the packet of any turn."""
+    from remora.bootstrap.invocation import is_configured
     from remora.trace.index.packet_reader import PacketReader
 
     if not is_configured(caller_of(options), folder.root):
@@ -69,8 +70,10 @@ def signer_of(options: Options) -> "Signer | None":
     return load_signer(os.environ, config.runner.memory.signing_key_file)
 
 
-def _memory(options: Options, folder: TraceFolder) -> "MemoryConfig | None":
-    """Return None if the configuration is invalid: reading records never needs it."""
+def _memory(options: Options, folder: "TraceFolder") -> "MemoryConfig | None":
+    """Return None if the configuration is wrong: reading records never needs it."""
+    from remora.bootstrap.invocation import open_config
+
     try:
         return open_config(caller_of(options), folder.root).runner.memory
     except ConfigError as error:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,20 +12,19 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import fit_line, note
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.event_lines import Columns, event_json, json_document
 from remora.cli.trace.stream_names import path_of
 from remora.errors import NotFound, StreamDamaged
-from remora.memory.events import Event, JobEnd, JobStart, decode_event
-from remora.runs.records.name_lookup import LAST, stream_named
+from remora.ids import LAST
 from remora.text import escape_line
-from remora.trace.read.follow import StreamFollower
-from remora.trace.read.reader import read_events, stream_status, typed_payload
-from remora.trace.trace_folder import TraceFolder, stream_id
+
+if TYPE_CHECKING:
+    from remora.memory.events import Event
+    from remora.trace.trace_folder import TraceFolder
 
 _PAUSE_S = 0.2
 _INTERRUPTED = 130
 _ALL = 1 << 62
-Show = Callable[[Path, bytes, Event], object]
+Show = Callable[[Path, bytes, "Event"], object]
 
 
 @command(
@@ -53,6 +53,10 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     With -f also print new events until the writer ends; for a run, those of its running agents
     too. Ctrl-C stops it with exit code 130.
     """
+    from remora.cli.trace.event_lines import event_json, json_document
+    from remora.runs.records.name_lookup import stream_named
+    from remora.trace.read.reader import stream_status
+
     folder = records_of(options)
     name = stream_named(folder, agent)
     watched = _TailedStreams(folder, path_of(folder, name), number, follow=follow)
@@ -72,7 +76,9 @@ def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
 class _TailedStreams:
     """A stream and, when following a run, the streams of its running agents."""
 
-    def __init__(self, folder: TraceFolder, own: Path, number: int, *, follow: bool) -> None:
+    def __init__(self, folder: "TraceFolder", own: Path, number: int, *, follow: bool) -> None:
+        from remora.trace.read.follow import StreamFollower
+
         self._folder = folder
         self._own = StreamFollower(own, number)
         self._follow = follow
@@ -95,8 +101,12 @@ class _TailedStreams:
                 return
             time.sleep(_PAUSE_S)
 
-    def _notice(self, event: Event) -> None:
+    def _notice(self, event: "Event") -> None:
         """Follow the stream of a job that starts."""
+        from remora.memory.events import JobStart
+        from remora.trace.read.follow import StreamFollower
+        from remora.trace.read.reader import typed_payload
+
         job = typed_payload(event) if self._follow and event.type == JobStart.type else None
         if isinstance(job, JobStart) and job.agent_id not in self._agents:
             path = self._folder.agent_stream(job.agent_id)
@@ -107,10 +117,14 @@ class _Printer:
     """Print events in columns, with a heading when the stream changes."""
 
     def __init__(self, own: Path) -> None:
+        from remora.cli.trace.event_lines import Columns
+
         self._columns = Columns(own)
         self._last = own
 
-    def __call__(self, path: Path, _: bytes, event: Event) -> None:
+    def __call__(self, path: Path, _: bytes, event: "Event") -> None:
+        from remora.trace.trace_folder import stream_id
+
         if path != self._last:
             heading = escape_line(
                 f"{stream_id(path)}  {event.node_id.removeprefix('node:')}".rstrip()
@@ -122,6 +136,9 @@ class _Printer:
 
 def _running_agents(path: Path) -> list[str]:
     """Return the agents whose jobs have started and not ended."""
+    from remora.memory.events import JobEnd, JobStart
+    from remora.trace.read.reader import read_events, typed_payload
+
     found: dict[str, None] = {}
     for event in read_events(path):
         data = typed_payload(event) if event.type in (JobStart.type, JobEnd.type) else None
@@ -132,7 +149,9 @@ def _running_agents(path: Path) -> list[str]:
     return list(found)
 
 
-def _decode(line: bytes, path: Path) -> Event:
+def _decode(line: bytes, path: Path) -> "Event":
+    from remora.memory.events import decode_event
+
     try:
         return decode_event(line)
     except (ValueError, RecursionError) as error:

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,13 +11,11 @@ from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_error, print_json
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_names import signer_of
-from remora.cli.views.verification_view import report_lines
 from remora.errors import DiskError, StreamDamaged, UsageError
-from remora.runs.records.name_lookup import run_named, stream_named
 from remora.text import escape_line
-from remora.trace.trace_folder import stream_id
-from remora.trace.verify.anchor_file import SavedAnchor, anchor_of, parse_anchors, streams_to_anchor
-from remora.trace.verify.folder_check import verify_all
+
+if TYPE_CHECKING:
+    from remora.trace.verify.anchor_file import SavedAnchor
 
 _MAX_CHARACTERS = 100_000_000
 """Maximum characters of an anchor file: about half a million streams."""
@@ -44,6 +42,10 @@ def verify(options: Options, agent: str | None, *, every: bool, anchors: str | N
     the line. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your own
     configuration) the anchors of signed runs are checked too. See docs/reference/verify.md.
     """
+    from remora.cli.views.verification_view import report_lines
+    from remora.runs.records.name_lookup import stream_named
+    from remora.trace.verify.folder_check import verify_all
+
     if agent is not None and every:
         raise click.UsageError("use either AGENT or --all")
     folder = records_of(options)
@@ -69,6 +71,10 @@ def anchor(options: Options, run: str | None) -> int:
     --anchors` then finds a stream that was cut, rewritten or removed. With a signing key each line
     ends in its signature. Streams with invalid hashes are reported, not anchored; exit code 1.
     """
+    from remora.runs.records.name_lookup import run_named
+    from remora.trace.trace_folder import stream_id
+    from remora.trace.verify.anchor_file import anchor_of, streams_to_anchor
+
     folder = records_of(options)
     run_id = None if run is None else run_named(folder, run)
     signer = signer_of(options)
@@ -89,7 +95,9 @@ def anchor(options: Options, run: str | None) -> int:
     return 1 if damaged else 0
 
 
-def _read(name: str) -> list[SavedAnchor]:
+def _read(name: str) -> "list[SavedAnchor]":
+    from remora.trace.verify.anchor_file import parse_anchors
+
     try:
         if name == "-":
             return parse_anchors(sys.stdin.read(_MAX_CHARACTERS))

@@ -7,7 +7,6 @@ from unicodedata import east_asian_width
 
 import click
 import msgspec
-import yaml
 
 from remora.cli.app.output import count, plain_lines
 from remora.cli.views.event_summary import call_text, decision_text
@@ -39,6 +38,8 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 def _packet(document: dict[str, Any]) -> list[str]:
+    import yaml
+
     packet = {key: value for key, value in document["packet"].items() if value not in _EMPTY}
     tokens = document["prompt_tokens"]
     size = len(msgspec.json.encode(packet))

@@ -1,7 +1,6 @@
 """Addresses of a running daemon, in a small file beside its database."""
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,6 +42,8 @@ def read_addresses(path: Path) -> Addresses | None:
 
 def make_token(path: Path) -> str:
     """Write a new HTTP token to a private file, and return it. Raises DiskError."""
+    import secrets
+
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     try:
         _write(path, token.encode() + b"\n")
@@ -59,7 +60,7 @@ def remove(*paths: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
+    temporary = path.with_name(f"{path.name}-{os.urandom(4).hex()}")
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(file, "wb") as stream:

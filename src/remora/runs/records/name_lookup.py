@@ -5,12 +5,11 @@ from contextlib import suppress
 
 from remora.code.syntax.node_patterns import match_nodes, nearest
 from remora.errors import NotFound, RemoraError, UsageError
-from remora.ids import NodeKey
+from remora.ids import LAST, NodeKey
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.trace.read.reader import read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder, stream_id
 
-LAST = "last"
 _FEW = 5
 
 

@@ -19,8 +19,7 @@ from remora.runs.report.remaining_findings import findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
 from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
-from remora.workspaces.apply.line_diff import diff_hunks
-from remora.workspaces.apply.merge import split_lines
+from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.copy.changes import diff
 
 

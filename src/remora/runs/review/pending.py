@@ -1,6 +1,6 @@
 """Pending change sets in review order."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 from remora.ids import split_node_key
 from remora.runs.records.current_attempt import UNDECIDED
@@ -9,7 +9,6 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
 
 GroupBy = Literal["file", "rule", "agent"]
-ORDERS: tuple[GroupBy, ...] = get_args(GroupBy)
 
 
 def pending_changes(view: RunView, by: GroupBy) -> list[tuple[str, JobView]]:

@@ -22,6 +22,13 @@ class Hunk(msgspec.Struct, frozen=True):
     lines: tuple[bytes, ...]
 
 
+def split_lines(content: bytes) -> list[bytes]:
+    """Split into lines with their `\\n`; the last may lack it."""
+    lines = [line + b"\n" for line in content.split(b"\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
 def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
     """Return the hunks in order, with at least one unchanged line between any two.
 

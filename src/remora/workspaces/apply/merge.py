@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from remora.workspaces.apply.line_diff import Hunk, diff_hunks
+from remora.workspaces.apply.line_diff import Hunk, diff_hunks, split_lines
 
 
 class MergedText(msgspec.Struct, frozen=True):
@@ -61,13 +61,6 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
         # one side removed the last newline, the other appended to it
         conflicts.append(LineConflict(start=len(old), end=len(old) + 1, ours=ours, theirs=theirs))
     return MergeConflict(tuple(conflicts)) if conflicts else MergedText(b"".join(out))
-
-
-def split_lines(content: bytes) -> list[bytes]:
-    """Split into lines with their `\\n`; the last may lack it."""
-    lines = [line + b"\n" for line in content.split(b"\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
 
 
 _Region = tuple[int, int, list[Hunk], list[Hunk]]

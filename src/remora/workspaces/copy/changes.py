@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from remora.workspaces.apply.merge import split_lines
-from remora.workspaces.commit_files import committed_mode
+from remora.workspaces.apply.line_diff import split_lines
 
 if TYPE_CHECKING:
     from remora.workspaces.copy.snapshot import BaseSnapshot
@@ -80,17 +79,21 @@ def _mode_lines(
     """Return git's header of a file whose mode is worth showing, empty for any other."""
     if mode is None or before is after is None:
         return ""
-    now = f"100{committed_mode(mode):o}"
+    now = _git_mode(mode)
     if before is None:
         lines = [f"new file mode {now}"]
     elif after is None:
         lines = [f"deleted file mode {now}"]
     elif old_mode is not None and (mode ^ old_mode) & 0o100:
-        lines = [f"old mode 100{committed_mode(old_mode):o}", f"new mode {now}"]
+        lines = [f"old mode {_git_mode(old_mode)}", f"new mode {now}"]
     else:
         return ""
     names = f"{_quoted(f'a/{path}')} {_quoted(f'b/{path}')}"
     return "".join(f"{line}\n" for line in (f"diff --git {names}", *lines))
+
+
+def _git_mode(mode: int) -> str:
+    return "100755" if mode & 0o100 else "100644"
 
 
 def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
