@@ -212,8 +212,8 @@ def _scores(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[str, Json]
         yield "verified", {"value": _letter(right=survey.verified), "explanation": why or None}
     if attempt.verdict == "accepted" or attempt.verdict in _REFUSED:
         right = attempt.verdict == "accepted"
-        why_reviewed = attempt.feedback or attempt.verdict
-        yield "review", {"value": _letter(right=right), "explanation": why_reviewed}
+        explanation = attempt.feedback or attempt.verdict
+        yield "review", {"value": _letter(right=right), "explanation": explanation}
 
 
 def _letter(*, right: bool) -> str:
