@@ -2,7 +2,7 @@
 # Set PYTHON to choose the interpreter: make test PYTHON=/path/to/python3.12
 
 .DEFAULT_GOAL := help
-# one stamp, one virtual environment: targets run one after the other even with -j
+# one stamp, one virtual environment: run targets one after the other even with -j
 .NOTPARALLEL:
 .PHONY: help setup weights demo test test-all check docs site bench lock clean bubblewrap
 
@@ -14,7 +14,7 @@ PEERS := $(VENV)/.peers
 DOCS := $(VENV)/.docs
 RECEIVER := $(VENV)-otlp/bin/phoenix
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# by file: the tests of one share what is dear to make
+# by file: tests of one file share expensive fixtures
 TESTS := $(BIN)/python -m pytest -q -n 2 --dist loadfile
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
@@ -23,13 +23,13 @@ help: ## list the targets
 
 setup: $(STAMP) ## make .venv and install the pinned, hashed requirements
 
-# The stamp is written last, so an interrupted installation is repeated by the next call.
+# The stamp is written last, so the next call repeats an interrupted installation.
 $(STAMP): requirements/dev.txt pyproject.toml
 	@for python in "$(PYTHON)" python3 python3.13 python3.12 python3.11 python; do \
 	  [ -n "$$python" ] || continue; \
 	  if "$$python" -c "$(SUITABLE)" >/dev/null 2>&1; then found=$$python; break; fi; \
 	  if [ "$$python" = "$(PYTHON)" ]; then \
-	    echo "make: PYTHON=$$python is no Python >= 3.11 with venv and ensurepip." >&2; exit 1; fi; \
+	    echo "make: PYTHON=$$python is not a Python >= 3.11 with venv and ensurepip." >&2; exit 1; fi; \
 	done; \
 	if [ -z "$$found" ]; then \
 	  echo "make: found no Python >= 3.11 with venv and ensurepip on PATH." >&2; \
@@ -45,13 +45,13 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@touch $@
 	@echo "Done. Next: source $(BIN)/activate, then remora --help (or make demo)"
 
-# what only tests and benchmarks need, and is large, does not delay the demo
+# large packages that only tests and benchmarks need do not delay the demo
 $(INSPECT) $(PEERS) $(DOCS): $(VENV)/.%: requirements/%.txt $(STAMP)
 	@echo "Installing requirements/$*.txt (about 20 s)"
 	@$(PIP) install --require-hashes -r $<
 	@touch $@
 
-# a real receiver of OpenTelemetry spans, for one slow test; large, and in an environment of its own
+# a real OpenTelemetry receiver for one slow test; large, in a separate environment
 $(RECEIVER):
 	@echo "Installing an OpenTelemetry receiver (about 60 s, 850 MB)"
 	@$(BIN)/python -m venv $(VENV)-otlp
@@ -91,7 +91,7 @@ bench: weights $(PEERS) ## measure speed and size, as ratios of one run
 	@$(BIN)/python bench/run.py $(BENCH_ARGS)
 
 # Pins are valid for CPython 3.11 to 3.13 (markers where they differ); hashes cover every file of a
-# release. UV_INDEX_URL, where set, is used but not written down. httpx2-jsfetch runs in browsers only.
+# release. UV_INDEX_URL is used if set, but not recorded. httpx2-jsfetch runs in browsers only.
 lock: setup ## pin the newest allowed versions in requirements/*.txt
 	@set -e; tool=$$(mktemp -d); trap 'rm -rf "$$tool"' EXIT; \
 	$(BIN)/python -m venv "$$tool"; "$$tool/bin/python" -m pip install --quiet uv; \

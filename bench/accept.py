@@ -1,4 +1,4 @@
-"""What an accept of 100 files costs: compared, journaled and exchanged, beside plain writes with as many syncs."""
+"""Accept of a change set of 100 files, against plain writes with the same number of syncs."""
 
 import os
 import statistics
@@ -15,7 +15,7 @@ ROUNDS = 5
 
 
 def main() -> dict[str, float]:
-    """The ratio of one change set of 100 files to plain writes with the same number of syncs."""
+    """Return the ratio of one change set of 100 files to plain writes with the same number of syncs."""
     ours, plain, syncs = [], [], 0
     for _ in range(ROUNDS):
         seconds, syncs = _counted(_remora)
@@ -66,7 +66,7 @@ def _remora() -> float:
 
 
 def _counted(work: Callable[[], float]) -> tuple[float, int]:
-    """What it took, and how often it synced."""
+    """Return seconds and the number of syncs."""
     real, calls = os.fsync, 0
 
     def counting(file: int) -> None:
@@ -82,7 +82,7 @@ def _counted(work: Callable[[], float]) -> tuple[float, int]:
 
 
 def _plain(syncs: int) -> float:
-    """Each file written beside itself, synced, renamed over the old one; then the folder is synced.
+    """Write each file as a synced temporary file, rename it over the old one, then sync the folder.
 
     The syncs that are left over are those of copies of the same texts, as a journal needs them.
     """

@@ -1,7 +1,6 @@
-"""How right links and related tests are: against small programs, and against real tests that ran.
+"""Accuracy of links and related tests, against small programs and observed test runs.
 
-Real packages: networkx as installed, and sources of others as pip gets them. Who calls whom comes
-from `sys.setprofile` at exact call sites; which test exercises what comes from coverage's contexts.
+Real packages: networkx as installed, and sources of others as pip gets them. Calls come from `sys.setprofile` at exact call sites; related tests from coverage's contexts.
 """
 
 import ast
@@ -55,7 +54,7 @@ PACKAGES = (
 
 
 def unpack(package: Package, folder: Path) -> Path:
-    """The package's source with its tests, alone in a folder; the sdist stays in the cache."""
+    """Unpack the package's source with its tests into a folder; the sdist stays in the cache."""
     if not package.version:
         spec = find_spec(package.name)
         assert spec is not None
@@ -91,7 +90,7 @@ def unpack(package: Package, folder: Path) -> Path:
 def pytest_run(
     root: Path, package: Package, command: Sequence[str], *, plugins: Path = BENCH, **extra: str
 ) -> float:
-    """Run the package's tests; seconds of it. Some may fail: what ran is what counts."""
+    """Run the package's tests and return the seconds. Tests may fail; only what ran counts."""
     path = os.pathsep.join([*(str(root / part) for part in package.path), str(plugins)])
     begin = time.perf_counter()
     done = subprocess.run(
@@ -107,7 +106,7 @@ def pytest_run(
 
 
 def read_project(root: Path) -> MemorySnapshot:
-    """Every Python file of it."""
+    """Return all Python files of the package."""
     paths = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*.py"))]
     return MemorySnapshot({path: read_facts(path, (root / path).read_bytes()) for path in paths})
 
@@ -118,7 +117,7 @@ Group = tuple[str, int, str]
 
 @dataclass
 class Calls:
-    """Written calls of a file, by exact position, and what a run showed of them."""
+    """Calls in a file's source, by exact position, with the observed callees."""
 
     groups: dict[tuple[str, tuple[int, ...]], Group] = field(default_factory=dict)
     of_self: set[Group] = field(default_factory=set)
@@ -156,7 +155,7 @@ class _Written(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Its body belongs to it, all else to what is around."""
+        """Visit a definition: its body belongs to it, decorators and defaults to the enclosing scope."""
         self._definition(node, [*node.bases, *node.keywords])
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
@@ -181,7 +180,7 @@ class _Written(ast.NodeVisitor):
 
 
 def observe_calls(root: Path, view: MemorySnapshot, sites: Sequence[Any]) -> Calls:
-    """What a run showed, in terms of nodes."""
+    """Observed calls between nodes."""
     calls = Calls()
     by_line: dict[tuple[str, int, str], str] = {}
     for path in view.paths():
@@ -214,7 +213,7 @@ def _classes(view: MemorySnapshot) -> Iterator[str]:
 
 
 class Families:
-    """Which classes are made by which constructor, by the last names of their bases."""
+    """Classes and the constructors that make them, by the last names of their bases."""
 
     def __init__(self, view: MemorySnapshot) -> None:
         self._bases: defaultdict[str, set[str]] = defaultdict(set)
@@ -224,7 +223,7 @@ class Families:
                 self._bases[_last(key)].add(base.partition("[")[0].rpartition(".")[2])
 
     def makes(self, name: str, constructor: str) -> bool:
-        """Whether a class called `name` may be made by the class called `constructor`."""
+        """Return True if the class `constructor` may make the class `name`."""
         waiting, known = [name], set[str]()
         while waiting:
             found = waiting.pop()
@@ -237,7 +236,7 @@ class Families:
 
 
 def is_written(key: str, name: str, families: Families) -> bool:
-    """Whether a call that says `name` names the callee, a constructor by its class."""
+    """Return True if a call of `name` names the callee, a constructor by its class."""
     if _last(key) == "__init__" and name != "__init__":
         return families.makes(name, _last(key.rpartition(".")[0]))
     return _last(key) == name
@@ -249,7 +248,7 @@ def _last(key: str) -> str:
 
 @dataclass
 class Table:
-    """Right and wrong edges by tier, missed ones, and overriders of self calls, apart."""
+    """Correct, wrong and missed edges by tier; overriders of self calls separately."""
 
     right: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
@@ -266,16 +265,16 @@ class Table:
 
     @property
     def precision(self) -> float:
-        """Of the edges found at sites that ran."""
+        """Precision of the edges at sites that ran."""
         return self.right.total() / max(1, self.right.total() + self.wrong.total())
 
     @property
     def recall(self) -> float:
-        """Of the edges observed where the callee's name is written."""
+        """Recall of the observed edges whose callee is named in the source."""
         return self.right.total() / max(1, self.right.total() + self.missed)
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Return the lines to print."""
         whole = self.right.total() + self.missed
         for tier in TIERS[:3]:
             right, wrong = self.right[tier], self.wrong[tier]
@@ -288,13 +287,13 @@ class Table:
         )
         apart = self.overriders
         yield (
-            f"    overriders of a self call, apart: {apart['right']} of "
+            f"    overriders of a self call: {apart['right']} of "
             f"{apart['right'] + apart['missed']} observed ones found, {apart['unseen']} not seen to run"
         )
 
 
 def compare(view: MemorySnapshot, calls: Calls) -> Table:
-    """The linker's edges against the run's."""
+    """Compare the linker's edges with the run's."""
     linker, families = Linker(view), Families(view)
     # no run shows a call of a class without constructor, or of what runs later
     unseen = {*_classes(view), *(key for key in view.keys() if _is_later(view, key))}  # noqa: SIM118
@@ -346,7 +345,7 @@ def _table(
 
 
 def _is_own(pair: tuple[str, str]) -> bool:
-    """Whether both are of one class."""
+    """Return True if both belong to one class."""
     return pair[0].rpartition(".")[0] == pair[1].rpartition(".")[0]
 
 
@@ -355,7 +354,7 @@ def _told(pair: tuple[str, str]) -> str:
 
 
 def _is_later(view: MemorySnapshot, key: str) -> bool:
-    """Generators and coroutines run when somebody takes their values: no run shows their call."""
+    """Generators and coroutines run when their values are used: no run shows their call."""
     lowered = view.lowered(key.removeprefix("node:").rpartition(":")[0])
     qualname = key.rpartition(":")[2]
     scopes = lowered.scopes if lowered is not None else ()
@@ -363,7 +362,7 @@ def _is_later(view: MemorySnapshot, key: str) -> bool:
 
 
 def links(package: Package, folder: Path) -> Table:
-    """Suite (b) on one package."""
+    """Measure links on one package."""
     root = unpack(package, folder)
     out = folder / f"{package.name}.json"
     if not out.exists():
@@ -386,7 +385,7 @@ class Tests:
     faults: list[str] = field(default_factory=list)
 
     def add(self, node: str, found: Mapping[str, str], there: set[str]) -> None:
-        """One node: id to tier of what was found, and what ran it."""
+        """Add a node: found tests with tiers, and the tests that ran it."""
         right = found.keys() & there
         self.right, self.found = self.right + len(right), self.found + len(found)
         self.there += len(there)
@@ -399,7 +398,7 @@ class Tests:
         self.faults += [f"unrelated {node} {test}" for test in sorted(there - found.keys())[:5]]
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Return the lines to print."""
         yield (
             f"    pairs: recall {self.right / max(1, self.there):.3f} of {self.there}, "
             f"precision {self.right / max(1, self.found):.3f} of {self.found}"
@@ -414,12 +413,12 @@ class Tests:
 
 
 def mean(values: Sequence[float]) -> float:
-    """0 of none."""
+    """Return the mean; 0 for no values."""
     return sum(values) / max(1, len(values))
 
 
 def ran_by(root: Path, package: Package, data: Path) -> dict[str, set[str]]:
-    """Node to the tests in whose context a line of its body ran."""
+    """Return the tests that ran a line of each node's body."""
     if not data.exists():
         include = f"{root}/*"
         command = ["-m", "coverage", "run", f"--data-file={data}", f"--include={include}", "-m"]
@@ -442,7 +441,7 @@ def ran_by(root: Path, package: Package, data: Path) -> dict[str, set[str]]:
 
 
 def _bodies(file: Path, path: str) -> Iterator[tuple[str, Sequence[int]]]:
-    """Each function and the lines of its own statements."""
+    """Yield each function with the lines of its own statements."""
     nodes = {
         (n.line_start, n.node_name): str(n.key) for n in read_facts(path, file.read_bytes()).nodes
     }
@@ -457,7 +456,7 @@ def _bodies(file: Path, path: str) -> Iterator[tuple[str, Sequence[int]]]:
 
 
 def related(package: Package, folder: Path) -> Tests:
-    """Related tests on one package, of its functions outside of tests."""
+    """Measure related tests on one package, for functions outside its tests."""
     root = unpack(package, folder)
     truth = ran_by(root, package, folder / f"{package.name}.coverage")
     view = read_project(root)
@@ -473,7 +472,7 @@ def related(package: Package, folder: Path) -> Tests:
 
 
 def main() -> None:
-    """All tables."""
+    """Print all tables."""
     wanted = set(sys.argv[1:])
     whole = Table()
     with TemporaryDirectory() as made:

@@ -1,4 +1,4 @@
-"""What it costs to read everything out of source files, beside `ast.parse` of the same files."""
+"""Analysis of source files, against `ast.parse` of the same files."""
 
 import ast
 import gc
@@ -20,7 +20,7 @@ Source = tuple[str, bytes]
 
 
 def main() -> dict[str, float]:
-    """Processor time of `read_facts` over that of `ast.parse`, by corpus; and how it grows."""
+    """Return CPU time of `read_facts` / `ast.parse`, by corpus, and its growth."""
     found = {}
     for name, files in (("library", _library()), *((name, _package(name)) for name in CORPORA)):
         if files:
@@ -47,7 +47,7 @@ def _package(name: str) -> list[Source]:
 
 
 def _read(folder: Path, paths: Iterator[Path]) -> list[Source]:
-    """Those that parse: what `ast.parse` refuses at once says nothing."""
+    """Return the files that parse; a refused file measures nothing."""
     found = [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in sorted(paths)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -79,7 +79,7 @@ def _parse(path: str, source: bytes) -> None:
 
 
 def _without_collector(group: Sequence[Source]) -> float:
-    """As a batch is read: with the cyclic garbage collector off."""
+    """Run with the cyclic garbage collector off, as for a batch."""
     with _no_collector():
         return _seconds(read_facts, group)
 
@@ -116,7 +116,7 @@ def _generated() -> dict[str, Callable[[int], bytes]]:
 
 
 def _growth(source: Callable[[int], bytes]) -> float:
-    """Cost of a part of a large file over that of a part of a small one."""
+    """Return the cost per part of a large file / of a small file."""
     costs = []
     for size in (SMALL, LARGE):
         file = [("a.py", source(size))]

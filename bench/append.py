@@ -1,4 +1,4 @@
-"""What an append costs: encode, hash and write, beside the least that any log must do."""
+"""Append of one event, against a minimal hash-chained log."""
 
 import json
 import os
@@ -19,7 +19,7 @@ ROUNDS = 3
 
 
 def main() -> dict[str, float]:
-    """Events per second without sync, and the ratio to `json.dumps` + SHA-256 + `write`."""
+    """Return events per second without sync, and the ratio to `json.dumps` + SHA-256 + `write`."""
     ours, plain = [], []
     for _ in range(ROUNDS):
         plain.append(_baseline())
@@ -69,7 +69,7 @@ def _size() -> int:
 
 
 def _baseline() -> float:
-    """A log line with a running hash by the standard library, nothing checked."""
+    """Write log lines with a running hash by the standard library, without checks."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.open(Path(folder) / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         digest = "0" * 64

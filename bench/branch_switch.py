@@ -1,4 +1,4 @@
-"""A branch switch of 1,000 files: how long after git ends the daemon's answers are fresh again."""
+"""Time from a branch switch of 1,000 files to a fresh answer of the daemon."""
 
 import json
 import os
@@ -19,7 +19,7 @@ NODE = "switched"
 
 
 def main() -> dict[str, float]:
-    """The ratio to a cold index of the same files, both in seconds of this run."""
+    """Return the ratio to a cold index of the same files, both in seconds of this run."""
     places = [place for name, place in corpora().items() if name != "stdlib"]
     with project(*places) as root, tempfile.TemporaryDirectory(prefix="rb-") as folder:
         paths = _two_branches(root)
@@ -40,7 +40,7 @@ def _git(root: Path, *words: str) -> None:
 
 
 def _two_branches(root: Path) -> list[str]:
-    """The paths in which the branches `one` and `two` differ: in the latter each has a function more."""
+    """Return the paths that differ between branches `one` and `two`: `two` has one more function in each."""
     _git(root, "init", "-q", "-b", "one")
     _git(root, "add", "-A")
     _git(root, "commit", "-q", "-m", "one")
@@ -55,7 +55,7 @@ def _two_branches(root: Path) -> list[str]:
 
 
 def _switched(root: Path, line: Line, key: str, number: int) -> float:
-    """Seconds from the end of git to a fresh answer that knows the last file."""
+    """Return seconds from the end of git to a fresh answer with the last file."""
     _git(root, "checkout", "-q", "one" if number % 2 else "two")
     began = time.perf_counter()
     question = json.dumps({"type": "get_context", "nodes": [key]}).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""A pytest plugin that records every call site of a project that ran, and what it called.
+"""Pytest plugin that records the callees of every executed call site of a project.
 
 Loaded as `-p call_sites` with CALL_SITES_ROOT and CALL_SITES_OUT; exact positions need Python 3.11.
 With CALL_SITES_COVERAGE set it names coverage's contexts after the tests instead.
@@ -28,7 +28,7 @@ class Sites:
         self._seen: set[Site] = set()
 
     def profile(self, frame: FrameType, event: str, _: Any) -> None:
-        """What `sys.setprofile` calls."""
+        """Record a call; callback of `sys.setprofile`."""
         if event == "call":
             caller = frame.f_back
             callee = id(frame.f_code) if self._is_ours(frame.f_code) else 0
@@ -72,11 +72,11 @@ def _position(code: CodeType, lasti: int) -> tuple[int | None, ...] | None:
 
 
 class ByTest:
-    """Tells coverage which test runs."""
+    """Coverage context that names the running test."""
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
-        """One context for each test."""
+        """Use one context per test."""
         import coverage
 
         current = coverage.Coverage.current()
@@ -88,7 +88,7 @@ class ByTest:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin."""
+    """Start recording."""
     if os.environ.get("CALL_SITES_COVERAGE"):
         config.pluginmanager.register(ByTest(), "by_test")
         return
@@ -96,10 +96,10 @@ def pytest_configure(config: pytest.Config) -> None:
     out = Path(os.environ["CALL_SITES_OUT"])
 
     class End:
-        """Writes what was seen."""
+        """Writes the recorded calls."""
 
         def pytest_unconfigure(self) -> None:
-            """Once."""
+            """Write the recorded calls once."""
             sys.setprofile(None)
             threading.setprofile(None)
             out.write_text(json.dumps(sites.document()), encoding="utf-8")

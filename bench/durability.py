@@ -1,4 +1,4 @@
-"""What it costs that events survive a power cut, beside LangGraph's saver and eventsourcing."""
+"""Durable appends, against LangGraph's saver and eventsourcing."""
 
 import json
 import operator
@@ -28,7 +28,7 @@ IDENTITY = Identity("20260101-000000-abcdef", "lint-0123456789ab", "lint", "node
 
 
 def main() -> dict[str, float]:
-    """Events per second. Disks are moody: ratios are medians of those within one round."""
+    """Return events per second. Disk speed varies, so ratios are medians over rounds."""
     rates: dict[str, list[float]] = {name: [] for name in ARMS}
     for number in range(ROUNDS):
         names = list(ARMS)[:: -1 if number % 2 else 1]
@@ -61,7 +61,7 @@ def _sizes() -> dict[str, float]:
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """On a disk: where /tmp is memory, a sync costs nothing and says nothing."""
+    """Return a folder on disk: in a memory file system a sync measures nothing."""
     place = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=place) as folder:
         yield Path(folder)
@@ -73,7 +73,7 @@ def _event(number: int) -> dict[str, Any]:
 
 
 def _ours(folder: Path, count: int, durability: Durability) -> tuple[float, int]:
-    """Seconds, and bytes of the stream."""
+    """Return seconds, and bytes of the stream."""
     path = folder / "stream.jsonl"
     blobs = ObjectStore(folder / "blobs")
     events = [_recorded(number) for number in range(min(count, 1_000))]
@@ -105,7 +105,7 @@ def _bytes_each(count: int) -> float:
 
 
 def _eventsourcing() -> float:
-    """Its recorder alone, without aggregates or mapping: the least that it does for an event."""
+    """Run eventsourcing's recorder alone, without aggregates or mapping: its minimum per event."""
     from eventsourcing.persistence import StoredEvent
     from eventsourcing.sqlite import SQLiteAggregateRecorder, SQLiteDatastore
 
@@ -124,13 +124,13 @@ def _eventsourcing() -> float:
 
 
 def _langgraph() -> float:
-    """A state that holds only the newest event: the least that it does for a step."""
+    """Run LangGraph with only the newest event in its state: its minimum per step."""
     with _folder() as folder:
         return EVENTS / _puts(folder, EVENTS, keep=1)
 
 
 def _langgraph_bytes_each(count: int) -> float:
-    """A state that holds what happened so far, as an agent's messages do."""
+    """Return bytes per put with a growing state, like an agent's messages."""
     with _folder() as folder:
         _puts(folder, count, keep=count)
         return sum(path.stat().st_size for path in folder.iterdir()) / count

@@ -1,4 +1,4 @@
-"""The daemon from outside: answers against a bare echo, and how soon a saved file is known.
+"""Hub daemon: answers against a bare echo, time from a save to a fresh row, memory.
 
 Ratios and milliseconds of one run, on a copy of an installed package; memory on the standard
 library.
@@ -54,7 +54,7 @@ for changes in watchfiles.watch(sys.argv[1]):
 
 
 class Line:
-    """A connection over which one line at a time goes and comes."""
+    """Connection for one request line and answer at a time."""
 
     def __init__(self, path: Path | str) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
@@ -63,7 +63,7 @@ class Line:
         self.file = self.socket.makefile("rb")
 
     def ask(self, line: bytes) -> tuple[float, bytes]:
-        """Milliseconds, and the answer."""
+        """Return milliseconds and the answer."""
         began = time.perf_counter()
         self.socket.sendall(line)
         answer = self.file.readline()
@@ -72,7 +72,7 @@ class Line:
 
 @contextmanager
 def hub(folder: Path, root: Path, **more: str) -> Iterator[dict[str, Any]]:
-    """A daemon of its own, that has read all files."""
+    """Run a separate daemon that has read all files."""
     environ = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -98,7 +98,7 @@ def hub(folder: Path, root: Path, **more: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def process(source: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
-    """A script that has said that it is ready."""
+    """Run a script and wait until it prints `ready`."""
     command = [sys.executable, "-c", source, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
@@ -110,7 +110,7 @@ def process(source: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def answers(folder: Path, status: dict[str, Any], keys: list[str]) -> dict[str, float]:
-    """`get_context` and `callers` beside an echo of as many bytes."""
+    """Measure `get_context` and `callers` against an echo of the same size."""
     line = Line(status["socket"])
     contexts = [_line("get_context", nodes=[key]) for key in keys]
     callers = [_line("callers", node=key) for key in keys]
@@ -129,14 +129,14 @@ def answers(folder: Path, status: dict[str, Any], keys: list[str]) -> dict[str, 
     beyond = [statistics.median(called) - socket_ms, _p(called, 0.99) - _p(bare, 0.99)]
     print(f"get_context / echo, p50              {ratio:6.2f} x   (aim <= 2.5)")
     print(
-        f"  first time asked, p50              {statistics.median(ms for ms, _ in first):6.2f} ms"
+        f"  first question, p50                {statistics.median(ms for ms, _ in first):6.2f} ms"
     )
     print(f"callers beyond the echo, p50 / p99   {beyond[0]:6.2f} / {beyond[1]:.2f} ms (0.1 / 5)")
     return {"get_context_over_echo": ratio, "callers_p50": beyond[0], "callers_p99": beyond[1]}
 
 
 def saves(root: Path, status: dict[str, Any]) -> dict[str, float]:
-    """From a save to the fresh row for a reader of the database; beside watchfiles' defaults."""
+    """Measure from a save to the fresh row for a database reader, against watchfiles' defaults."""
     path = root / "bench_saved.py"
     reader = sqlite3.connect(f"file:{status['db']}?mode=ro", uri=True, isolation_level=None)
     taken, heard = [], []
@@ -160,7 +160,7 @@ def saves(root: Path, status: dict[str, Any]) -> dict[str, float]:
     row, default = _p(taken, 0.95), _p(heard, 0.95)
     print(f"save to fresh row, p95               {row:6.1f} ms  (aim <= 25)")
     print(f"  p50                                {statistics.median(taken):6.1f} ms")
-    print(f"  watchfiles' defaults only hear of it {default:4.1f} ms: {default / row:.1f} x (>= 4)")
+    print(f"  event from watchfiles' defaults      {default:4.1f} ms: {default / row:.1f} x (>= 4)")
     return {"save_to_row_p95_ms": row, "watchfiles_over_hub": default / row}
 
 
@@ -188,7 +188,7 @@ def memory(folder: Path) -> dict[str, float]:
 
 
 def _resident(pid: int) -> list[float]:
-    """Of a process and of its children, in MB."""
+    """Return resident memory of a process and of its children, in MB."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     found = []
     for each in (pid, *children):
@@ -201,7 +201,7 @@ def _resident(pid: int) -> list[float]:
 
 
 def main() -> dict[str, float]:
-    """All of it."""
+    """Run all measurements."""
     with tempfile.TemporaryDirectory(prefix="rb-", ignore_cleanup_errors=True) as place:
         folder, root = Path(place), Path(place) / "project"
         package = Path(asyncio.__file__).parents[1] / "email"

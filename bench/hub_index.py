@@ -1,4 +1,4 @@
-"""What an index costs beside bare `ast.parse` of the same files, from cold, warm, and for one edit."""
+"""Hub index: cold, warm and after one edit, against `ast.parse` of the same files."""
 
 import ast
 import gc
@@ -31,7 +31,7 @@ PER_FILE = 50
 
 
 def main() -> dict[str, float]:
-    """Ratios of CPU seconds of one process; what is compared takes turns, slice by slice."""
+    """Return ratios of CPU seconds of one process; the compared tasks alternate in slices."""
     figures: dict[str, float] = {}
     for name, place in corpora().items():
         figures |= _corpus(name, place)
@@ -42,7 +42,7 @@ def main() -> dict[str, float]:
 
 
 def corpora() -> dict[str, Path]:
-    """Large code that is installed here."""
+    """Return large installed packages."""
     found = {"stdlib": Path(sysconfig.get_paths()["stdlib"])}
     for package in ("inspect_ai", "networkx"):
         spec = importlib.util.find_spec(package)
@@ -53,7 +53,7 @@ def corpora() -> dict[str, Path]:
 
 @contextmanager
 def project(*places: Path, most: int | None = None) -> Iterator[Path]:
-    """A folder with copies of the Python files beneath these, old enough to be believed."""
+    """Copy the Python files below these folders, with modification times old enough to be trusted."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "root"
         files = [
@@ -71,7 +71,7 @@ def project(*places: Path, most: int | None = None) -> Iterator[Path]:
 
 @contextmanager
 def opened(root: Path) -> Iterator[tuple[HubStore, Indexer]]:
-    """The store of a project and its indexer."""
+    """Open the store of a project and its indexer."""
     db = root.parent / "cache" / "hub.db"
     with HubStore.open(db, root=root, clock=_now) as store:
         yield store, Indexer(root, store, Members(root), clock=_now)
@@ -121,7 +121,7 @@ def _parse(sources: list[bytes]) -> float:
 
 
 def _edit(places: dict[str, Path]) -> dict[str, float]:
-    """A function is added to one file of 885."""
+    """Measure adding a function to one file of 885."""
     own = [place for name, place in places.items() if name != "stdlib"]
     with project(*own, most=EDITED_FILES) as root, opened(root) as (_, indexer):
         paths = indexer.look().changed
@@ -144,7 +144,7 @@ def _edit(places: dict[str, Path]) -> dict[str, float]:
 
 
 def _growth() -> dict[str, float]:
-    """Cost per file of 50,000 generated functions beside that of 5,000."""
+    """Return the cost per file of 50,000 generated functions / of 5,000."""
     small, large = _generated(5_000), _generated(50_000)
     ratio = large / small
     print(f"cost per file, 50,000 functions / 5,000 {ratio:4.2f} x   (aim <= 1.2)")
@@ -183,7 +183,7 @@ def _module(number: int, count: int) -> str:
 
 
 def _memory(place: Path) -> dict[str, float]:
-    """What a process holds that has indexed the standard library and told 200 nodes' callers."""
+    """Measure the memory of a process that indexed the standard library and answered callers of 200 nodes."""
     done = subprocess.run(
         [sys.executable, __file__, "--memory", str(place)],
         check=True,

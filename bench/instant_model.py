@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server, a process of its own, that answers every request at once with a valid call."""
+"""OpenAI-compatible server process that answers every request at once with a valid call."""
 
 import json
 import os
@@ -18,7 +18,7 @@ _JSON = json.JSONDecoder()
 
 @contextmanager
 def instant_model() -> Iterator[str]:
-    """The address of a server that lives as long as the block."""
+    """Run the server during the block and yield its address."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin
@@ -30,7 +30,7 @@ def instant_model() -> Iterator[str]:
 
 
 def called(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The first of the offered actions that can be completed; to submit where there is none."""
+    """Return the first offered action that can be completed, else a submission."""
     tools = {tool["function"]["name"]: tool["function"]["parameters"] for tool in body["tools"]}
     text = body["messages"][-1]["content"]
     _, _, offered = text.rpartition("\nActions:\n")
@@ -44,7 +44,7 @@ def called(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _args(text: str) -> dict[str, Any]:
-    """`name=JSON, name=JSON) - reason` as a dict."""
+    """Parse `name=JSON, name=JSON) - reason` to a dict."""
     args: dict[str, Any] = {}
     at = 0
     while found := re.compile(r"(?:, )?(\w+)=").match(text, at):
@@ -55,7 +55,7 @@ def _args(text: str) -> dict[str, Any]:
 def _completed(
     args: dict[str, Any], parameters: dict[str, Any], line: str
 ) -> dict[str, Any] | None:
-    """With the sentence that the action suggests for a docstring; no code is invented."""
+    """Complete a call with the sentence that the action suggests for a docstring; code is not invented."""
     missing = [name for name in parameters.get("required", []) if name not in args]
     suggested = _SUGGESTED.search(line)
     for name in missing:
@@ -90,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing on our stderr."""
+        """Print nothing on stderr."""
 
 
 def _answer(body: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What isolation costs: the same commands at each level, side by side, as ratios to limits only."""
+"""Isolation: the same commands at each level, as ratios to level 0."""
 
 import sys
 import time
@@ -34,10 +34,10 @@ def test_longer():
 
 
 def main() -> dict[str, float]:
-    """Ratios of the shortest times to level 0, by what is run and at which level; and the cost of trying."""
+    """Return ratios of the shortest times to level 0, by command and level, and print the probe's time."""
     begun = time.perf_counter()
     best = best_level()
-    print(f"the best level here is L{best}; to find out took {time.perf_counter() - begun:.3f} s")
+    print(f"best level: L{best}; probe took {time.perf_counter() - begun:.3f} s")
     levels = [level for level in range(1, 4) if not level_problem(level)]
     ratios: dict[str, float] = {}
     with TemporaryDirectory() as made:
@@ -65,7 +65,7 @@ def _command(folder: Path, argv: Sequence[str], read: tuple[Path, ...]) -> Comma
 
 
 def _seconds(command: Command, levels: Sequence[int]) -> dict[int, float]:
-    """The shortest time of each level, of runs in turn: others use this machine too."""
+    """Return the shortest time per level; levels alternate, because the machine may be shared."""
     taken: dict[int, list[float]] = {level: [] for level in levels}
     for _ in range(RUNS):
         for level in levels:

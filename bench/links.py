@@ -1,4 +1,4 @@
-"""What it takes to tell who calls a node, beside decoding one file; right after an edit and later."""
+"""Callers of a node, against decoding one file: right after an edit and later."""
 
 import random
 import statistics
@@ -15,7 +15,7 @@ ASKED = 200
 
 
 def main() -> dict[str, float]:
-    """Ratios of CPU seconds: milliseconds stand beside them to be read, not to be compared."""
+    """Return ratios of CPU seconds; the printed milliseconds are for information only."""
     figures: dict[str, float] = {}
     for name, place in corpora().items():
         with project(place) as root, opened(root) as (store, indexer):

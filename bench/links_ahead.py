@@ -1,6 +1,6 @@
-"""Links that are found before they are asked for: what a question costs then, and what they cost.
+"""Links computed ahead: their cost, and the cost of a question with them.
 
-Over the socket of a daemon on an installed package, beside an echo; and rounds in this process.
+Over the socket of a daemon on an installed package, against an echo; rounds run in this process.
 """
 
 import json
@@ -27,7 +27,7 @@ EDITED = ("added", b"\n\ndef added():\n    return 1\n"), ("body", b"\n    return
 
 
 def main() -> dict[str, float]:
-    """All of it."""
+    """Run all measurements."""
     place = corpora().get("networkx", corpora()["stdlib"])
     with project(place) as root:
         figures = _rounds(root)
@@ -40,7 +40,7 @@ def main() -> dict[str, float]:
 
 
 def _rounds(root: Path) -> dict[str, float]:
-    """CPU of a first round, and of one after an edit of a file that many use, and few."""
+    """Measure CPU of a first round, and of rounds after edits of a widely and a rarely used file."""
     with opened(root) as (store, indexer):
         paths = indexer.look().changed
         began = time.process_time()
@@ -85,7 +85,7 @@ def _size(store: HubStore) -> int:
 
 
 def _asked(folder: Path, root: Path, status: dict[str, Any]) -> dict[str, float]:
-    """Callers of nodes that nobody asked about before, when the links are there."""
+    """Measure first questions about callers with stored links."""
     line = Line(status["socket"])
     with closing(sqlite3.connect(f"file:{status['db']}?mode=ro", uri=True)) as reader:
         linked = "SELECT count(*) FROM meta WHERE name = 'links_of'"
@@ -109,8 +109,8 @@ def _asked(folder: Path, root: Path, status: dict[str, Any]) -> dict[str, float]
     p50, p99 = (_p(called, part) - _p(bare, part) for part in (0.5, 0.99))
     took = line.ask(json.dumps({"type": "get_node", "node": hottest}).encode() + b"\n")[0]
     print(f"linked {waited:.0f} s after it was ready")
-    print(f"callers, first asked, beyond the echo, p50 / p99 {p50:6.2f} / {p99:.2f} ms (0.1 / 5)")
-    print(f"the node that most call, first asked {took:6.0f} ms   ({hottest})")
+    print(f"callers, first question, over the echo, p50 / p99 {p50:6.2f} / {p99:.2f} ms (0.1 / 5)")
+    print(f"the most called node, first question {took:6.0f} ms   ({hottest})")
     alone = _without_daemon(root, status, hottest)
     return {"callers_first_p50": p50, "callers_first_p99": p99, "hottest_ms": took, **alone}
 

@@ -1,4 +1,4 @@
-"""The most memory that it takes to list, verify and show a stream of 1 GB, plain and sealed."""
+"""Peak memory to list, verify and show a stream of 1 GB, plain and sealed."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ main()
 
 
 def main() -> dict[str, float]:
-    """Peak resident memory in MB of each command over each kind of stream."""
+    """Return peak resident memory in MB of each command over each kind of stream."""
     found: dict[str, float] = {}
     for kind, size in (("3 KB lines", 3_000), ("60 MB lines", 60_000_000)):
         with tempfile.TemporaryDirectory() as root:
@@ -45,7 +45,7 @@ def main() -> dict[str, float]:
             print(f"sealing: {before / 1e6:,.0f} MB in {seconds:.1f} s, to {after / before:.1%}")
             _measure(found, f"{kind}, sealed", Path(root))
     worst = max(found, key=lambda name: found[name])
-    print(f"the most: {found[worst]:.0f} MB ({worst}); to be less than {MOST_MB}")
+    print(f"maximum: {found[worst]:.0f} MB ({worst})   (aim < {MOST_MB})")
     return {"worst_mb": found[worst]}
 
 

@@ -1,4 +1,4 @@
-"""What observation costs: a package's own tests with our plugin, as a ratio to the same without."""
+"""Observation: a package's own tests with our plugin, against the same tests without."""
 
 import shutil
 import statistics
@@ -14,7 +14,7 @@ RUNS = 3
 
 
 def main() -> dict[str, float]:
-    """Ratios of medians, by package."""
+    """Return ratios of medians, by package."""
     ratios = {}
     with TemporaryDirectory() as made:
         folder = Path(made).resolve()

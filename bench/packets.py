@@ -1,4 +1,4 @@
-"""What a decision costs in tokens: as lines, as JSON, and as the raw history it stands for."""
+"""Tokens of a decision: as lines, as JSON, and as the raw history."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ SHOP = Path(__file__).parent.parent / "examples" / "shop"
 
 
 class Silent:
-    """A watcher that does not look."""
+    """An observer that does nothing."""
 
     def planned(self, run_id: str, plan: object) -> None:
         """Nothing."""
@@ -45,7 +45,7 @@ class Silent:
 
 
 def main() -> dict[str, float]:
-    """Runs the lint agent on one module with the embedded model, then counts its requests."""
+    """Run the lint agent on one module with the embedded model, then counts its requests."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "shop"
         shutil.copytree(SHOP, root)

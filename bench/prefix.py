@@ -1,4 +1,4 @@
-"""How many tokens the embedded model evaluates after the first turn: the prefix cache at work."""
+"""Prefix cache: tokens that the embedded model evaluates after the first turn."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ TURNS = 8
 
 
 def main() -> dict[str, float]:
-    """Evaluated tokens from turn 2 on, as a share of the packet's own tokens."""
+    """Return evaluated tokens from turn 2 on, as a share of the packet's own tokens."""
     cache = UserFolders.from_environ(os.environ).cache
     model = open_model(ModelConfig(), cache=Path(cache), api_key=None)
     own, evaluated, whole = asyncio.run(_turns(model))
@@ -32,7 +32,7 @@ def main() -> dict[str, float]:
 
 
 async def _turns(model: Model) -> tuple[int, int, int]:
-    """Tokens of the packets, tokens evaluated, tokens of the whole requests, after turn 1."""
+    """Return tokens of the packets, evaluated tokens and tokens of the whole requests, after turn 1."""
     tools = load_agent(LINT.folder, BUILT_IN, builtin=True).schemas
     own = evaluated = whole = 0
     packet = _first()

@@ -1,4 +1,4 @@
-"""What a projection step costs late in a stream, and typed decoding beside `json.loads`."""
+"""Projection step late in a stream, and typed decoding against `json.loads`."""
 
 import json
 import time
@@ -26,7 +26,7 @@ NODE = "node:src/shop/cart.py:Cart.total"
 
 
 def main() -> dict[str, float]:
-    """Cost of one `apply` at event 100,000 over that at 1,000; decoding rates over `json.loads`."""
+    """Return the cost of one `apply` at event 100,000 over that at 1,000; decoding rates over `json.loads`."""
     step = _late_over_early()
     decode, whole = _decode_over_json()
     print(f"apply at event {LATE:,} / at {EARLY:,}   {step:5.2f} x   (aim <= 1.2)")
@@ -80,7 +80,7 @@ def _packets_at(*places: int) -> Iterator[DecisionPacket]:
 
 
 def _deltas() -> Iterator[PacketDelta]:
-    """Five events a turn, as an agent writes them; every turn learns something of another file."""
+    """Yield five events a turn, as an agent writes them; every turn adds a fact about another file."""
     memory = ContextManager({"goal": "Fix lint findings", "node_id": NODE})
     turn = 0
     while True:
@@ -108,7 +108,7 @@ def _finding(number: int) -> dict[str, Any]:
 
 
 def _lines() -> Iterator[bytes]:
-    """The lines of such a stream, with the data that each type of event holds."""
+    """Return the lines of such a stream, with the data of each event type."""
     packet = DecisionPacket(goal="Fix lint findings", node_id=NODE)
     for seq, delta in enumerate(_deltas()):
         packet = apply(packet, delta)

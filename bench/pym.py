@@ -1,4 +1,4 @@
-"""What a run of a `.pym` script costs when its worker is warm, as a part of a bare Python start."""
+"""Warm run of a `.pym` script, against a bare Python start."""
 
 import statistics
 import subprocess
@@ -29,7 +29,7 @@ def read_text(path: str) -> str: ...
 
 
 def main() -> dict[str, float]:
-    """Ratios of medians: a run with one host call, and a load with its checks, to `python -c pass`."""
+    """Return ratios of medians: a run with one host call, and a load with its checks, to `python -c pass`."""
     clock = datetime(2026, 1, 1, tzinfo=UTC)
     with tempfile.TemporaryDirectory() as made:
         tree = Path(made)

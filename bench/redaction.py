@@ -1,7 +1,7 @@
-"""What redaction costs: ordinary code and tool output, the worst hostile text, short strings.
+"""Redaction of code, tool output, hostile text and short strings.
 
-Beside it the same patterns by the standard library's `re`, each over the whole text. The
-processor's time is counted: it is all that redaction takes.
+For comparison, the same patterns with the standard library's `re`, each over the whole text. CPU
+time is measured.
 """
 
 import inspect
@@ -29,7 +29,7 @@ HOSTILE = {
 
 
 def main() -> dict[str, float]:
-    """Megabytes per second on ordinary text, seconds per megabyte on the worst, ratios to `re`."""
+    """Return megabytes per second on ordinary text, seconds per megabyte on the worst, ratios to `re`."""
     redactor = Redactor(b"k" * 32, environ={"SHOP_TOKEN": "zebra-17-quux"})
     code, output = _code(), _output()
     findings = json.loads(output)
@@ -69,7 +69,7 @@ def _code() -> str:
 
 
 def _output() -> str:
-    """What a linter says about 4,000 places, as JSON."""
+    """Return a linter's output for 4,000 places, as JSON."""
     return json.dumps(
         [
             {
@@ -86,7 +86,7 @@ def _output() -> str:
 
 
 def _rate(work: Callable[[], object], size: float, rounds: int = ROUNDS) -> float:
-    """Millions of `size` per second."""
+    """Return millions of `size` per second."""
     times = []
     for _ in range(rounds):
         start = time.process_time()
@@ -111,7 +111,7 @@ _PLAIN = [re.compile(rule.pattern.encode()) for rule in BUILTIN]
 
 
 def _plain(text: str) -> int:
-    """The patterns alone: what they find is only counted."""
+    """Count the matches of the patterns alone."""
     data = text.encode()
     return sum(1 for pattern in _PLAIN for _ in pattern.finditer(data))
 

@@ -1,4 +1,4 @@
-"""The packet of any turn of a long stream, with the index and without, and what the index costs."""
+"""Packet of any turn of a long stream, with and without the index; cost of the index."""
 
 import random
 import statistics
@@ -90,7 +90,7 @@ def _cold(folder: TraceFolder, turn: int) -> float:
 
 
 def _update(folder: TraceFolder, writer: JsonlEventEmitter, last: int) -> float:
-    """What a question takes after one more turn was written."""
+    """Measure a question after one more turn was written."""
     queries, memory = trace_queries(folder), ContextManager({"goal": "go on"})
     packet, taken = packet_at(read_events(writer.path), last), []
     for turn in range(last + 1, last + 1 + UPDATES):
@@ -121,7 +121,7 @@ def _write(folder: TraceFolder) -> JsonlEventEmitter:
 def _turn(
     writer: JsonlEventEmitter, packet: DecisionPacket, memory: ContextManager, turn: int
 ) -> DecisionPacket:
-    """A turn as an agent writes it: the packet is rendered, sent, decided on and learned from."""
+    """Write a turn as an agent does: the packet is rendered, sent, decided on and learned from."""
 
     def append(payload: Any, delta: PacketDelta | None = None) -> None:
         nonlocal packet

@@ -1,4 +1,4 @@
-"""All benchmarks, one after another; names as arguments choose some of them."""
+"""Run all benchmarks in order, or those named as arguments."""
 
 import importlib
 import sys

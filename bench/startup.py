@@ -33,7 +33,8 @@ _READ = {
 }
 _WITH = "(with remora.yaml)"
 _CONFIG = "runner: {max_turns: 9}\n"
-_COMPLETION = {"_REMORA_COMPLETE": "bash_complete", "COMP_WORDS": "remora show "}
+_COMPLETIONS = {"completion": "remora show ", "node_completion": "remora hub get app"}
+"""By name: the line before the cursor."""
 _CODE = '"""A module."""\nimport os\n\n\ndef first():\n    """One."""\n    return 1\n'
 
 
@@ -54,7 +55,7 @@ def main() -> dict[str, float]:
         print(f"remora {text:<40} / python -c pass  {ratio:6.2f} x   (aim <= {aim})")
     named = {name: found[words] for name, words in (_FRONT | _READ).items()}
     named |= {f"{name}_configured": found[*words, _WITH] for name, words in _READ.items()}
-    named["completion"] = found["completion",]
+    named |= {name: found[name,] for name in _COMPLETIONS}
     named["analyze_help"] = found["analyze", "--help"]
     named["dearest_help"] = max(r for words, r in found.items() if words[-1] == "--help")
     return {f"{name}_over_bare_python": ratio for name, ratio in named.items()}
@@ -71,7 +72,8 @@ def _measured(root: Path) -> dict[tuple[str, ...], float]:
         measure((), [sys.executable, "-c", "pass"])
         for args in (*_FRONT.values(), *_READ.values(), *_helps()):
             measure(args, [_REMORA, *args])
-        measure(("completion",), [_REMORA], **_COMPLETION)
+        for name, line in _COMPLETIONS.items():
+            measure((name,), [_REMORA], _REMORA_COMPLETE="bash_complete", COMP_WORDS=line)
         config.write_text(_CONFIG)
         for args in _READ.values():
             measure((*args, _WITH), [_REMORA, *args])

@@ -1,4 +1,4 @@
-"""How fast a stream is verified, beside parsing each line and writing it again."""
+"""Verification of a stream, against parsing and writing each line."""
 
 import json
 import tempfile
@@ -48,7 +48,7 @@ TOOLS = (ToolSchema(name="apply_fix", parameters={"properties": {"line": {"type"
 
 
 def main() -> dict[str, float]:
-    """MB/s of processor time: the chain alone, everything, and the baseline."""
+    """Return MB per CPU second: the chain alone, everything, and the baseline."""
     with tempfile.TemporaryDirectory() as place:
         path = _stream(Path(place))
         megabytes = path.stat().st_size / 1e6
@@ -73,7 +73,7 @@ def main() -> dict[str, float]:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    """Of this process: what else runs on the machine does not count."""
+    """Return CPU seconds of this process."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -110,7 +110,7 @@ def _all(path: Path) -> None:
 
 
 def _stream(place: Path) -> Path:
-    """What an agent writes that asks a model each turn."""
+    """Write the stream of an agent that asks a model each turn."""
     folder = TraceFolder(place)
     folder.create()
     memory = ContextManager({"goal": "Fix lint findings", "node_id": NODE})
@@ -126,7 +126,7 @@ def _stream(place: Path) -> Path:
 
 
 def _turn(memory: ContextManager, turn: int) -> Iterator[tuple[Payload, PacketDelta | None]]:
-    """One turn, each event's delta applied before the next event is made, as a runner does."""
+    """Write one turn; each event's delta is applied before the next event, as in a run."""
 
     def said(
         payload: Payload, delta: PacketDelta | None = None

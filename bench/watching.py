@@ -1,4 +1,4 @@
-"""From a save to knowing of it, beside watchfiles' defaults; and what a sweep costs beside bare stats."""
+"""Time from a save to its event, against watchfiles' defaults; cost of a sweep, against bare stats."""
 
 import os
 import select
@@ -22,7 +22,7 @@ ROUNDS = 15
 
 
 def main() -> dict[str, float]:
-    """Milliseconds at the 95th percentile and ratios, all in one tree in one run."""
+    """Return milliseconds at the 95th percentile and ratios, all in one tree in one run."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve() / "project"
         _plant(root)
@@ -64,7 +64,7 @@ def _p95(save: Callable[[Path], float], root: Path) -> float:
 
 
 def _save(path: Path) -> None:
-    """As most editors do: a new file that takes the place of the old one."""
+    """Save as most editors do: write a new file and rename it over the old one."""
     temporary = path.with_suffix(".tmp")
     temporary.write_text(f"x = {time.monotonic_ns()}\n")
     temporary.replace(path)
@@ -108,7 +108,7 @@ def _p95_of_watchfiles(root: Path) -> float:
 
 
 def _bare(top: str) -> int:
-    """The least that any sweep does."""
+    """Do the minimum of any sweep."""
     found, waiting = 0, [top]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -132,7 +132,7 @@ def _median(work: Callable[[], object]) -> float:
 
 
 def _in_turns(one: Callable[[], object], other: Callable[[], object]) -> tuple[float, float]:
-    """Processor time of each: others use the machine too, and both do nothing but compute."""
+    """Return CPU time of each; they alternate."""
     pairs = [
         (_seconds(one, time.process_time), _seconds(other, time.process_time))
         for _ in range(ROUNDS)

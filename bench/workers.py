@@ -1,4 +1,4 @@
-"""`remora analyze` of a real package with 1, 2 and 4 workers, on a model that answers at once."""
+"""`remora analyze` of a real package with 1, 2 and 4 workers, with an instant model."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ pythonpath = ["src"]
 
 
 class Spent:
-    """What a command took: by the clock, and of all processors together."""
+    """Wall time and CPU time of a command."""
 
     def __init__(self, command: list[str], root: Path, environ: dict[str, str]) -> None:
         begun = time.perf_counter()
@@ -52,7 +52,7 @@ class Spent:
 
 
 def main() -> dict[str, float]:
-    """Ratios of the shortest times: one worker to four."""
+    """Return ratios of the shortest times: one worker to four."""
     ratios: dict[str, float] = {}
     with _project() as (root, environ), instant_model() as address:
         environ |= {
@@ -74,7 +74,7 @@ def main() -> dict[str, float]:
 def _best(
     root: Path, environ: dict[str, str], operations: tuple[str, ...], most: int
 ) -> dict[int, Spent]:
-    """The shortest of each, in turn, so that a busy moment hits all; what is first warms up."""
+    """Return the shortest of each; they alternate, so a busy moment affects all, after a warm-up."""
     best: dict[int, Spent] = {}
     words = ["--quiet", "--unsafe-fixes", f"--max-nodes={most}"]
     words += [f"--operation={operation}" for operation in operations]
@@ -90,7 +90,7 @@ def _best(
 
 @contextmanager
 def _project() -> Iterator[tuple[Path, dict[str, str]]]:
-    """A copy of the package under version control, and a home of its own."""
+    """Return a copy of the package under version control, with its own home folder."""
     spec = find_spec(PACKAGE)
     assert spec
     assert spec.submodule_search_locations

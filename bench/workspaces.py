@@ -1,4 +1,4 @@
-"""Private copies at 1,000 to 10,000 files: opening one, a look, a reset, beside copying all files."""
+"""Private copies of 1,000 to 10,000 files: open, scan and reset, against copying all files."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ _A_TICK_S = 0.1
 
 
 def main() -> dict[str, float]:
-    """Ratios at the largest size: what a job pays for its copy, and for a look, to a copy anew."""
+    """Return ratios at the largest size: cost of a job's copy and of a scan, to a new copy."""
     ratios: dict[str, float] = {}
     for size in SIZES:
         with TemporaryDirectory() as made:
@@ -31,26 +31,26 @@ def main() -> dict[str, float]:
             begun = time.perf_counter()
             base = _base(folder, size)
             frozen = time.perf_counter() - begun
-            anew, plain = _anew(base, folder)
+            new_copy, plain = _new_copy(base, folder)
             print(
-                f"{size:6,} files: base {frozen * 1000:6.0f} ms, a copy anew {anew * 1000:6.0f} ms,"
+                f"{size:6,} files: base {frozen * 1000:6.0f} ms, a new copy {new_copy * 1000:6.0f} ms,"
             )
-            print(f"    which is {anew / plain:.1f} x a plain copy of files")
-            ratios = _slots(SlotDriver(base, folder / "slots"), anew)
+            print(f"    which is {new_copy / plain:.1f} x a plain copy of files")
+            ratios = _slots(SlotDriver(base, folder / "slots"), new_copy)
             problem = overlay_problem(folder)
             if problem:
                 print(f"  no layers here: {problem}")
             else:
-                ratios |= _layers(make_driver(OVERLAY, base, folder), (anew, plain))
+                ratios |= _layers(make_driver(OVERLAY, base, folder), (new_copy, plain))
     return ratios
 
 
-def _anew(base: BaseSnapshot, folder: Path) -> tuple[float, float]:
-    """The shortest times of a copy that was not there before, and of the least that makes one."""
+def _new_copy(base: BaseSnapshot, folder: Path) -> tuple[float, float]:
+    """Return the shortest times of a new copy and of a plain copy of the files."""
     ours, plain = [], []
     for number in range(COPIES):
         begun = time.perf_counter()
-        with SlotDriver(base, folder / f"anew-{number}").open():
+        with SlotDriver(base, folder / f"new-{number}").open():
             ours.append(time.perf_counter() - begun)
         begun = time.perf_counter()
         shutil.copytree(base.folder, folder / f"plain-{number}")
@@ -59,7 +59,7 @@ def _anew(base: BaseSnapshot, folder: Path) -> tuple[float, float]:
 
 
 def _base(folder: Path, size: int) -> BaseSnapshot:
-    """Frozen, of files of 2,800 bytes, 50 in a folder."""
+    """Make a frozen base of files of 2,800 bytes, 50 in a folder."""
     paths = [f"pkg{number // 50}/m{number}.py" for number in range(size)]
     for path in paths:
         (folder / "root" / path).parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ def _base(folder: Path, size: int) -> BaseSnapshot:
     return take_base(folder / "root", files, folder / "base")
 
 
-def _slots(driver: SlotDriver, anew: float) -> dict[str, float]:
+def _slots(driver: SlotDriver, new_copy: float) -> dict[str, float]:
     with driver.open() as workspace:
         time.sleep(_A_TICK_S)  # a status so young proves nothing: the first look would hash again
         workspace.snapshot()
@@ -81,9 +81,9 @@ def _slots(driver: SlotDriver, anew: float) -> dict[str, float]:
             pass
 
     again = _shortest(opened, lambda: _work(workspace))
-    _told(
+    _print_ratios(
         "slot",
-        anew,
+        new_copy,
         {
             "reset after a job": reset,
             "opened again, whole": again,
@@ -92,16 +92,16 @@ def _slots(driver: SlotDriver, anew: float) -> dict[str, float]:
         },
     )
     return {
-        "reset_to_copy_anew": reset / anew,
-        "open_to_copy_anew": again / anew,
-        "look_to_copy_anew": look / anew,
+        "reset_to_copy_anew": reset / new_copy,
+        "open_to_copy_anew": again / new_copy,
+        "look_to_copy_anew": look / new_copy,
         "look_to_stat": look / floor,
     }
 
 
 def _layers(driver: WorkspaceDriver, copies: tuple[float, float]) -> dict[str, float]:
-    """`copies` are a copy anew, by us and as plainly as can be."""
-    anew, plain = copies
+    """Measure layers; `copies` are the times of a new copy, ours and plain."""
+    new_copy, plain = copies
 
     def opened() -> None:
         with driver.open():
@@ -118,9 +118,9 @@ def _layers(driver: WorkspaceDriver, copies: tuple[float, float]) -> dict[str, f
             look = _shortest(workspace.snapshot)
             workspace.reset()
             reset = _shortest(workspace.reset, lambda: _work(workspace))
-    _told(
+    _print_ratios(
         "overlay",
-        anew,
+        new_copy,
         {
             "first of a run": first,
             "opened and closed": create,
@@ -130,20 +130,20 @@ def _layers(driver: WorkspaceDriver, copies: tuple[float, float]) -> dict[str, f
     )
     print(f"    opened and closed: 1/{plain / create:.0f} of a plain copy of files")
     return {
-        "create_to_copy_anew": create / anew,
+        "create_to_copy_anew": create / new_copy,
         "create_to_plain_copy": create / plain,
-        "layer_look_to_copy_anew": look / anew,
+        "layer_look_to_copy_anew": look / new_copy,
     }
 
 
-def _told(driver: str, anew: float, taken: dict[str, float]) -> None:
+def _print_ratios(driver: str, new_copy: float, taken: dict[str, float]) -> None:
     print(f"  {driver}")
     for name, seconds in taken.items():
-        print(f"    {name:22} {seconds * 1000:7.2f} ms   1/{anew / seconds:.0f} of a copy anew")
+        print(f"    {name:22} {seconds * 1000:7.2f} ms   1/{new_copy / seconds:.0f} of a new copy")
 
 
 def _work(workspace: Workspace) -> None:
-    """What a job leaves: some changed files, a new one, a cache."""
+    """Leave what a job leaves: some changed files, a new one, a cache."""
     for number in range(CHANGED):
         (workspace.tree / f"pkg0/m{number}.py").write_text("changed = 1\n")
     (workspace.tree / "pkg0/new.py").write_text("new = 1\n")
@@ -152,7 +152,7 @@ def _work(workspace: Workspace) -> None:
 
 
 def _stat_all(tree: str) -> None:
-    """The least that can be done to see whether any file changed."""
+    """Stat all files: the minimum to detect a change."""
     waiting = [tree]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -164,7 +164,7 @@ def _stat_all(tree: str) -> None:
 
 
 def _shortest(work: Callable[[], object], before: Callable[[], object] = lambda: None) -> float:
-    """Others use this machine too."""
+    """Return the shortest time, because the machine may be shared."""
     taken = []
     for _ in range(ROUNDS):
         before()

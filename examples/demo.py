@@ -1,4 +1,4 @@
-"""Three agents in one run on a copy of the example shop, with the embedded model, and proof of it."""
+"""Demo: three agents in one run on a copy of the example shop, with the embedded model."""
 
 import argparse
 import json
@@ -17,12 +17,12 @@ REMORA = [sys.executable, "-m", "remora"]
 RUFF = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format=json", "--exit-zero"]
 OPERATIONS = ("-o", "lint", "-o", "docstring", "-o", "test")
 WIDTH = 100
-# what runs the shop's tests is this environment: the demo installs nothing of its own
+# the shop's tests run in this environment: the demo installs nothing
 ENVIRON = {**os.environ, "VIRTUAL_ENV": sys.prefix, "COLUMNS": str(WIDTH)}
 
 
 def main() -> None:
-    """Runs every step for real; any step that fails ends the demo with its exit code."""
+    """Run all steps; a failing step ends the demo with its exit code."""
     selection = chosen()
     shop = copy_shop()
     before = findings(shop)
@@ -95,7 +95,7 @@ def tell_plan(shop: Path, selection: tuple[str, ...]) -> None:
 
 
 def copy_shop() -> Path:
-    """A fresh copy under version control, so that the base is a commit."""
+    """Make a fresh copy under version control, so that the base is a commit."""
     shutil.rmtree(PLACE, ignore_errors=True)
     shop = PLACE / "shop"
     shutil.copytree(HERE / "shop", shop)
@@ -120,7 +120,7 @@ def after_ruff(*options: str) -> list[dict[str, Any]]:
 
 
 def own_tests(shop: Path) -> None:
-    """The shop's tests, run by pytest itself, as its developers would."""
+    """Run the shop's tests with pytest."""
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     done = subprocess.run(
         [sys.executable, "-B", *words], cwd=shop, capture_output=True, text=True, check=False
@@ -152,7 +152,7 @@ def run_remora(shop: Path, *words: str, allowed: tuple[int, ...] = (0, 1)) -> No
 
 
 def _run_in_columns(command: list[str], shop: Path) -> int:
-    """Its lines as they come; a file has no width that it could keep to by itself."""
+    """Print a command's lines as they arrive, wrapped."""
     piped = subprocess.PIPE
     with subprocess.Popen(
         command, cwd=shop, env=ENVIRON, stdout=piped, stderr=subprocess.STDOUT, text=True
@@ -177,7 +177,7 @@ def document(shop: Path, *words: str) -> Any:
 
 
 def show_packet(shop: Path, report: dict[str, Any]) -> None:
-    """The request with the most raw output behind it, beside the tokens of that output."""
+    """Print the request that summarizes most raw output, and the tokens of that output."""
     asked = [job for job in report["jobs"] if job["asked"]]
     if not asked:
         print("no decision had a choice: no model was asked")
@@ -205,7 +205,7 @@ def show_packet(shop: Path, report: dict[str, Any]) -> None:
 
 
 def tokens(*texts: str) -> list[int]:
-    """Counted by the model's own tokenizer."""
+    """Count tokens with the model's own tokenizer."""
     from remora.config.schema import ModelConfig
     from remora.config.user_folders import UserFolders
     from remora.models.provider import open_model
@@ -235,7 +235,7 @@ def show_decisions(report: dict[str, Any]) -> None:
 
 
 def show_diff(shop: Path, report: dict[str, Any], operation: str) -> None:
-    """The longest change set of an agent, by its name."""
+    """Return the longest change set of an agent, by its name."""
     waiting = [
         job["agent_id"]
         for job in report["jobs"]

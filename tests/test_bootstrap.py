@@ -61,7 +61,7 @@ class TestTheLimitOfARequest:
         assert (asking.renderer, asking.limit) == ("history/1", 8192 - ANSWER_TOKENS)
 
 
-def test_a_model_is_asked_as_it_can_answer() -> None:
+def test_a_model_is_asked_by_its_best_strategy() -> None:
     assert asked(ScriptedModel([])).strategy == "rank"
     assert asked(ScriptedModel([]), model__decoding="grammar").strategy == "grammar"
     gemma = asked(ScriptedModel([]), model__renderer="functiongemma")

@@ -43,7 +43,7 @@ def test_the_code_is_the_name_in_snake_case(name: str, code: str) -> None:
     assert getattr(errors, name)("m").code == code
 
 
-def test_what_happened_and_what_to_do() -> None:
+def test_errors_have_a_message_and_a_hint() -> None:
     error = ScriptError("a.pym:3: wrong", kind="typing", line=3, hint="mend it")
     assert (str(error), error.message, error.hint) == (
         "a.pym:3: wrong",

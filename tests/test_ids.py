@@ -16,12 +16,12 @@ def test_an_agents_id_is_made_of_run_node_and_attempt() -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "0", "20260131-093000-1f2e3d", "a.b_c-d", "a" * 64])
-def test_what_may_be_an_id(name: str) -> None:
+def test_valid_ids(name: str) -> None:
     assert is_id(name)
 
 
 @pytest.mark.parametrize("name", ["", "A", ".a", "-a", "_a", "a/b", "..", "a\n", "ä", "a" * 65])
-def test_what_may_not(name: str) -> None:
+def test_invalid_ids(name: str) -> None:
     assert not is_id(name)
 
 

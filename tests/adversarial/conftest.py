@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adversarial.world import World
+from tests.adversarial.attack_targets import World
 
 collect_ignore = ["attacks"]  # they are run inside, by what is tested
 

@@ -18,8 +18,8 @@ import pytest
 from remora.files.project_files import project_files
 from remora.workspaces.copy.driver_choice import make_driver
 from remora.workspaces.copy.snapshot import take_base
-from tests.adversarial.world import ATTACKS, World
-from tests.held import need
+from tests.adversarial.attack_targets import ATTACKS, World
+from tests.isolation_levels import need
 from tests.workspaces.conftest import skip_without
 
 NAMES = sorted(path.stem for path in ATTACKS.glob("*.py") if path.stem != "inside")
@@ -122,7 +122,7 @@ def terminal() -> Iterator[tuple[int, int]]:
     os.close(slave)
 
 
-def test_nobody_types_into_the_terminal(
+def test_tests_cannot_type_into_the_terminal(
     world: World, level: int, terminal: tuple[int, int]
 ) -> None:
     master, slave = terminal

@@ -88,7 +88,7 @@ def test_a_script_reaches_nothing_but_the_copy(
 
 
 @pytest.mark.parametrize("path", ["new.txt", "folder/new.txt"])
-def test_it_changes_the_copy_and_not_the_project(
+def test_an_own_agent_changes_the_copy_and_not_the_project(
     poor: Remora, project: Path, tmp_path: Path, path: str
 ) -> None:
     (tmp_path / "outside").mkdir()
@@ -99,7 +99,7 @@ def test_it_changes_the_copy_and_not_the_project(
     assert not list((tmp_path / "outside").iterdir())
 
 
-def test_nobody_runs_it_who_does_not_name_it(poor: Remora, project: Path) -> None:
+def test_an_own_agent_runs_only_when_named(poor: Remora, project: Path) -> None:
     own(project)
     planned = poor("analyze", "--dry-run", "--json", cwd=project).document
     assert {job["operation"] for job in planned["jobs"]} <= {"lint", "docstring"}
@@ -150,7 +150,7 @@ def test_a_definition_is_bounded(tmp_path: Path, yaml: str, words: str) -> None:
     assert set(load_agents(tmp_path, BUILT_IN, ["lint"])) == {"lint"}
 
 
-def test_of_a_thousand_agents_few_are_read_and_built_in_ones_work(tmp_path: Path) -> None:
+def test_many_own_agents_are_limited_and_built_in_ones_work(tmp_path: Path) -> None:
     plain = YAML.replace("GRANTS", "")
     for number in range(1000):
         folder = tmp_path / ".remora" / "agents" / f"a{number:03}"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from remora.sandbox.supervisor_client import bubblewrap_path
-from tests.adversarial.poor import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
+from tests.adversarial.limited_machines import NO_LANDLOCK, NO_PROC, NO_USERS, ORDINARY
 from tests.workspaces.conftest import skip_without
 
 BEST_OF_ALL = 3 if bubblewrap_path() else 2
@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
         pytest.param((*NO_USERS, *NO_LANDLOCK), 0, id="neither"),
     ],
 )
-def test_doctor_tells_what_a_machine_gives_and_how_to_get_more(
+def test_doctor_shows_the_isolation_level_and_how_to_raise_it(
     folder: Path, machine: Sequence[str], level: int
 ) -> None:
     isolation = remora(machine, folder, "doctor").document["isolation"]
@@ -123,9 +123,7 @@ def test_with_consent_it_runs_as_isolated_as_can_be(
 @pytest.mark.parametrize(
     "words", [("analyze", "--dry-run"), ("hub", "observe", "--allow-unsandboxed", "--", "pytest")]
 )
-def test_what_is_required_and_not_given_stops_everything(
-    folder: Path, words: tuple[str, ...]
-) -> None:
+def test_a_missing_required_level_stops_everything(folder: Path, words: tuple[str, ...]) -> None:
     wanted = {"REMORA_WORKSPACE__REQUIRE_ISOLATION": "2"}
     refused = remora(NO_USERS, folder, *words, environ=wanted)
     assert refused.code == 2
@@ -156,6 +154,6 @@ def test_layers_are_used_where_they_work_and_nothing_else_in_their_place(
     assert remora(machine, folder, "analyze", "--dry-run").code == 0, "slots always do"
 
 
-def test_what_is_required_and_given_stops_nothing(folder: Path) -> None:
+def test_an_available_required_level_stops_nothing(folder: Path) -> None:
     wanted = {"REMORA_WORKSPACE__REQUIRE_ISOLATION": "2"}
     assert remora((), folder, "analyze", "--dry-run", environ=wanted).code == 0

@@ -110,7 +110,7 @@ class TestRanges:
         assert found["text"].count("\n") == MAX_LINES - 1
 
     @pytest.mark.parametrize("ref", ["turn:9", "", "turn:", "turn:-1", "turn:²"])
-    def test_what_is_not_there(self, ref: str, two: RawOutputs) -> None:
+    def test_missing_files(self, ref: str, two: RawOutputs) -> None:
         with pytest.raises(HostError, match="there is turn:2, turn:3"):
             recall(ref, [1, 2], two)
 

@@ -65,7 +65,7 @@ def test_it_is_given_the_findings_of_the_changed_python_files() -> None:
 @pytest.mark.parametrize(
     "value", ["False", "None", "1", "''", "' '", "[]", "{'ok': True}", "[True]"]
 )
-def test_any_other_value_is_no_pass(value: str) -> None:
+def test_any_other_value_is_not_a_pass(value: str) -> None:
     assert "expected true, or a text that describes the fault" in said(f"{value}\n")
 
 
@@ -82,11 +82,11 @@ def test_any_other_value_is_no_pass(value: str) -> None:
         ("'x' * 5_000_000\n", "the result is"),
     ],
 )  # fmt: skip
-def test_what_fails_is_no_pass(source: str, words: str) -> None:
+def test_a_failing_check_script_is_not_a_pass(source: str, words: str) -> None:
     assert words in said(source)
 
 
-def test_what_is_not_text_cannot_be_shown_to_it_and_is_no_pass() -> None:
+def test_what_is_not_text_cannot_be_shown_to_it_and_is_not_a_pass() -> None:
     assert said(FILES + "True\n", after=b"# -*- coding: latin-1 -*-\nx = '\xff'\n") == (
         "own.pym: a file is not UTF-8 text"
     )

@@ -83,7 +83,7 @@ action = {"tool": "act", "args": {"x": odd}, "reason": "\\x00\\u2028"}
     assert packet.excerpt.lines == (1, 1)
 
 
-def test_what_the_sandbox_does_not_hand_out_is_marked(theatre: Theatre) -> None:
+def test_values_beyond_the_sandbox_are_marked(theatre: Theatre) -> None:
     script = "x = 1\nfor _ in range(2_000):\n    x = [x]\n{'deep': x, 'n': 1}"
     played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))
     assert result(played).outcome == "success"
@@ -97,7 +97,7 @@ def test_what_the_sandbox_does_not_hand_out_is_marked(theatre: Theatre) -> None:
     assert value == {"$repr": "<nested beyond 1100 levels>"}
 
 
-def test_an_error_of_any_kind_is_told(theatre: Theatre) -> None:
+def test_an_error_of_any_kind_is_reported(theatre: Theatre) -> None:
     for error in ("odd", "10**5000", "b'\\xff'", "deep", "float('nan')"):
         script = f"{ODD}{{'error': {error}}}"
         played = theatre.play(Play(agent=theatre.tool(script), answers=[ACT, SUBMIT]))

@@ -33,7 +33,7 @@ def test_a_call_with_a_placeholder_is_not_carried_out(theatre: Theatre) -> None:
     assert played.result.status == "no_change"
 
 
-def test_one_that_the_file_held_before_may_stand_in_a_call(theatre: Theatre) -> None:
+def test_a_placeholder_from_the_file_may_be_in_a_call(theatre: Theatre) -> None:
     agent = theatre.tool(WRITES, grants=["write_new_file"])
     source = f"def f():\n    return '{MARK}'\n"
     answers = [call(f"x = '{MARK}'"), SUBMIT]

@@ -34,7 +34,7 @@ def holding(event: Event, data: Mapping[str, Any]) -> Event:
     return msgspec.structs.replace(event, data=msgspec.Raw(json.dumps(data).encode()))
 
 
-def test_each_kind_of_script_comes_to_the_same_again(theatre: Theatre) -> None:
+def test_every_kind_of_script_replays_to_the_same_result(theatre: Theatre) -> None:
     played = everything(theatre)
 
     found = again(played)
@@ -93,7 +93,7 @@ CHANGES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_is_recorded_otherwise_is_told(theatre: Theatre, change: str) -> None:
+def test_what_is_recorded_otherwise_is_reported(theatre: Theatre, change: str) -> None:
     kind = change.split(maxsplit=1)[0]
     played = everything(theatre)
     types = {"context": "context_update", "verify": "submit_result"}
@@ -108,7 +108,7 @@ def test_what_is_recorded_otherwise_is_told(theatre: Theatre, change: str) -> No
     assert kind in {one.kind for one in found if one.same is False}
 
 
-def test_a_stream_of_before_is_no_fault(theatre: Theatre) -> None:
+def test_a_stream_of_before_is_not_a_fault(theatre: Theatre) -> None:
     played = everything(theatre)
     newer = ("script_sha256", "clock", "seed", "inputs", "output_sha256", "summarized")
 
@@ -131,7 +131,7 @@ def test_a_stream_of_before_is_no_fault(theatre: Theatre) -> None:
     assert all(one.same for one in found if one.kind in ("tool", "summarizer"))
 
 
-def test_a_script_that_is_gone_from_objects_is_unknown(theatre: Theatre) -> None:
+def test_a_script_missing_from_objects_is_unknown(theatre: Theatre) -> None:
     played = everything(theatre)
     digest = sha256(script_text(ACT)).hexdigest()
     (played.folder.objects.folder / digest[:2] / digest).unlink()
@@ -143,7 +143,7 @@ def test_a_script_that_is_gone_from_objects_is_unknown(theatre: Theatre) -> None
 
 
 @pytest.mark.parametrize("text", [FIRST, TOLD, OWN])
-def test_verify_misses_a_script_that_is_gone(theatre: Theatre, text: str) -> None:
+def test_verify_misses_a_missing_script(theatre: Theatre, text: str) -> None:
     played = everything(theatre)
     digest = sha256(script_text(text)).hexdigest()
     assert verify_problems(played.folder) == []

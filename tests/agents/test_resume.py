@@ -141,7 +141,7 @@ def test_cut_after_every_event_it_ends_the_same(theatre: Theatre, ending: str) -
     assert whole.result.stop_reason == ending
 
 
-def test_where_the_node_stood_is_known_though_its_file_does_not_parse(theatre: Theatre) -> None:
+def test_the_nodes_last_location_is_known_if_its_file_does_not_parse(theatre: Theatre) -> None:
     def answer(request: Request) -> str:
         shown = "\n".join(message.content for message in request.messages or ())
         if "saw it" in shown:

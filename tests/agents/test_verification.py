@@ -59,7 +59,7 @@ class TestFewerFindings:
         after = BEFORE.replace(b"    x = 1\n", b"")
         assert said("fewer_findings", submission(after, found=([finding(5)], []))) == ""
 
-    def test_as_many_are_not_fewer(self) -> None:
+    def test_an_equal_number_of_findings_is_not_fewer(self) -> None:
         found = ([finding(5)], [finding(5)])
         detail = said("fewer_findings", submission(BEFORE, found=found))
         assert detail == "1 findings on the node before, 1 after"
@@ -183,7 +183,7 @@ class TestOwnLinesOnly:
 class TestDocstrings:
     ADDED = BEFORE.replace(b"    x = 1\n", b'    """Eff."""\n    x = 1\n')
 
-    def test_nothing_but_the_docstring_of_the_node(self) -> None:
+    def test_only_the_nodes_docstring_may_change(self) -> None:
         assert said("docstrings_only", submission(self.ADDED)) == ""
         for changed in (
             self.ADDED.replace(b"return 1", b"return 3"),
@@ -197,7 +197,7 @@ class TestDocstrings:
         detail = said("docstrings_only", submission(self.ADDED, others=others))
         assert detail.startswith("b.py: not the file of")
 
-    def test_it_is_there_and_says_what_the_code_has(self) -> None:
+    def test_the_docstring_exists_and_matches_the_code(self) -> None:
         assert said("documented", submission(self.ADDED)) == ""
         assert said("documented", submission(BEFORE)) == "f has no docstring"
         old = self.ADDED.replace(b'Eff."""', b'Eff.\n\n    :param gone: Was.\n    """')

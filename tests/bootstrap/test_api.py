@@ -61,6 +61,18 @@ def test_a_verdict_and_another_try(project: Path) -> None:
     assert forked.job.attempt == 3
 
 
+def test_outside_git_a_folder_is_what_to_analyze_not_the_project(project: Path) -> None:
+    (project / "src").mkdir()
+    (project / "src" / "b.py").write_text(SOURCE)
+    assert {job.path for job in remora.plan("src", operations=["lint"]).jobs} == {"src/b.py"}
+    result = remora.analyze("src", operations=["lint"])
+    assert result.project.root == project
+    assert remora.accept(every=True).accepted == ["node:src/b.py:__module__"]
+    assert remora.report().run_id == result.run_id
+    assert remora.revert().reverted == ["node:src/b.py:__module__"]
+    assert not (project / "src" / ".agentfs").exists()
+
+
 def test_errors_are_typed(project: Path) -> None:
     with pytest.raises(NotFound, match="no run"):
         remora.accept(every=True)

@@ -14,7 +14,7 @@ import pytest
 
 from remora.config.user_folders import UserFolders
 from remora.models.embedded import weights
-from tests.warm import warm
+from tests.forked_process import warm
 
 MODULE = '''"""Reads settings."""
 import os

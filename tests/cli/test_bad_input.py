@@ -47,7 +47,7 @@ def test_a_broken_configuration_says_what_to_do(
 
 
 @pytest.mark.parametrize("kind", ["folder", "link to itself", "link to nothing", "link outside"])
-def test_a_configuration_that_is_no_file_of_the_project_is_refused(
+def test_a_configuration_that_is_not_a_file_of_the_project_is_refused(
     poor: Remora, project: Path, kind: str
 ) -> None:
     path = project / "remora.yaml"
@@ -136,7 +136,7 @@ def test_an_unknown_name_exits_with_1_and_a_hint(ran: Ran, args: tuple[str, ...]
     assert done.error["hint"]
 
 
-def test_the_nearest_node_is_told(ran: Ran) -> None:
+def test_the_nearest_node_is_reported(ran: Ran) -> None:
     assert "src/settings.py:read" in ran("diff", "last", "raed", "--json").error["hint"]
 
 
@@ -175,7 +175,7 @@ def test_files_that_cannot_be_read_are_reported_and_skipped(poor: Remora, tmp_pa
     assert [job["node_id"] for job in done.document["jobs"]] == ["node:fine.py:__module__"]
 
 
-def test_an_empty_project_is_no_error(poor: Remora, tmp_path: Path) -> None:
+def test_an_empty_project_is_not_an_error(poor: Remora, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     done = poor("analyze", cwd=empty)
@@ -184,7 +184,7 @@ def test_an_empty_project_is_no_error(poor: Remora, tmp_path: Path) -> None:
     assert poor("analyze", "--json", cwd=empty).document["jobs"] == []
 
 
-def test_nothing_that_can_be_read_is_told_with_why(poor: Remora, tmp_path: Path) -> None:
+def test_no_readable_file_is_reported_with_the_reason(poor: Remora, tmp_path: Path) -> None:
     broken = write(tmp_path / "broken", {"bad.py": "def f(:\n"})
     done = poor("analyze", cwd=broken)
     assert done.code == 0
@@ -192,7 +192,7 @@ def test_nothing_that_can_be_read_is_told_with_why(poor: Remora, tmp_path: Path)
     assert "bad.py could not be read: line 1: " in done.out
 
 
-def test_all_that_is_excluded_is_told_as_such(poor: Remora, project: Path) -> None:
+def test_excluded_paths_are_reported(poor: Remora, project: Path) -> None:
     write(project, {"remora.yaml": "exclude: ['src/']\n"})
     done = poor("analyze", cwd=project)
     assert done.code == 0
@@ -259,8 +259,56 @@ def test_without_weights_rules_decide_and_the_command_that_fetches_them_is_named
     )
     assert required.code == 3
     assert "remora model pull" in required.error["hint"]
-    assert poor("model", "status", "--json", cwd=project).code == 3
-    assert poor("doctor", "--json", cwd=project).code == 1
+
+
+def test_without_weights_a_model_is_optional_but_a_server_that_is_named_is_not(
+    poor: Remora, project: Path
+) -> None:
+    status = poor("model", "status", "--json", cwd=project)
+    assert status.code == 0
+    assert status.document["weights"]["ok"] is False
+    shown = " ".join(poor("model", "status", cwd=project).out.split())
+    assert "no model: only rules decide" in shown
+    assert "optional: run `remora model pull`" in shown
+    doctor = poor("doctor", "--json", cwd=project)
+    found = {check["name"]: check for check in doctor.document["checks"]}
+    assert (doctor.code, doctor.document["ok"]) == (0, True)
+    for name in ("weights", "model"):
+        assert (found[name]["ok"], found[name]["needed"]) == (False, False)
+        assert found[name]["hint"].startswith("optional: run `remora model pull`")
+    assert "NO " not in poor("doctor", cwd=project).out
+
+    named = replace(poor, environ={"REMORA_MODEL__BASE_URL": "http://127.0.0.1:9/v1"})
+    assert named("model", "status", "--json", cwd=project).code == 3
+    doctor = named("doctor", "--json", cwd=project)
+    found = {check["name"]: check for check in doctor.document["checks"]}
+    assert doctor.code == 1
+    assert (found["model"]["ok"], found["model"]["needed"]) == (False, True)
+    assert found["weights"]["needed"] is False
+    embedded = replace(poor, environ={"REMORA_MODEL__PROVIDER": "embedded"})
+    assert embedded("model", "status", cwd=project).code == 3
+    assert embedded("doctor", cwd=project).code == 1
+    without = replace(poor, environ={"REMORA_MODEL": "none"})("model", "status", cwd=project)
+    assert (without.code, "only rules decide" in without.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("setting", "estimate"),
+    [
+        ({}, "with rules alone"),
+        ({"REMORA_MODEL__NAME": "none"}, "with rules alone"),
+        ({"REMORA_MODEL__PROVIDER": "embedded"}, "with the embedded model"),
+        ({"REMORA_MODEL__BASE_URL": "http://127.0.0.1:9/v1"}, "depends on the model server"),
+    ],
+)
+def test_the_estimate_names_who_decides(
+    poor: Remora, tmp_path: Path, setting: dict[str, str], estimate: str
+) -> None:
+    source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(201))
+    many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
+    done = replace(poor, environ=setting)("analyze", "-o", "lint", "--json", cwd=many)
+    assert done.code == 2
+    assert estimate in done.error["message"]
 
 
 def test_damaged_weights_are_not_used(poor: Remora, project: Path) -> None:
@@ -274,7 +322,7 @@ def test_damaged_weights_are_not_used(poor: Remora, project: Path) -> None:
     assert status.document["weights"]["ok"] is False
 
 
-def test_a_server_that_is_not_there_is_never_replaced(remora: Remora, project: Path) -> None:
+def test_a_missing_server_is_never_replaced(remora: Remora, project: Path) -> None:
     done = remora("analyze", "--model", "http://127.0.0.1:9/v1", "--json", cwd=project)
     assert done.code == 3
     assert done.error["code"] == "model_error"
@@ -288,7 +336,7 @@ def test_many_jobs_are_not_run_unasked(poor: Remora, tmp_path: Path) -> None:
     done = poor(*lint, "--json", cwd=many)
     assert done.code == 2
     assert "201 jobs" in done.error["message"]
-    assert "minutes" in done.error["message"]
+    assert "about 40 seconds with rules alone" in done.error["message"]
     assert "--yes" in done.error["hint"]
     assert len(poor(*lint, "--dry-run", "--json", cwd=many).document["jobs"]) == 201
     # with --yes it gets as far as the model, which this user does not have

@@ -72,7 +72,7 @@ def jobs_of(done: Done) -> dict[str, dict[str, Any]]:
     return {job["node_id"].rpartition(":")[2]: job for job in done.document["jobs"]}
 
 
-def test_show_tells_it_beside_the_others(damaged: Ran) -> None:
+def test_show_lists_a_damaged_job_beside_the_others(damaged: Ran) -> None:
     done = damaged("show", "last", "--json")
     assert done.code == 1
     jobs = jobs_of(done)
@@ -99,7 +99,7 @@ def test_diff_shows_the_others(damaged: Ran) -> None:
     assert (one.code, one.out) == (1, "")
 
 
-def test_nothing_of_it_can_be_accepted_and_all_of_the_others_can(damaged: Ran) -> None:
+def test_a_damaged_job_is_not_accepted_and_others_are(damaged: Ran) -> None:
     named = damaged("accept", "last", "one", "--json")
     assert (named.code, named.error["code"]) == (1, "stream_damaged")
     assert "trace verify" in named.error["message"]
@@ -122,7 +122,7 @@ def test_the_other_can_be_rejected_and_retried(damaged: Ran) -> None:
     assert retried.code == 0, retried.err
 
 
-def test_what_only_its_hash_gives_away_bars_no_other_change_set(two: Ran) -> None:
+def test_a_stream_with_a_wrong_hash_blocks_no_other_change_set(two: Ran) -> None:
     path = stream_of(two, "one")
     path.write_bytes(path.read_bytes().replace(b'"path":"one.py"', b'"path":"two.py"'))
     assert two("show", "last").code == 0  # hashes are looked at by `verify`, and before a write

@@ -74,6 +74,6 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
     subprocess.run([sys.executable, "-c", "import books"], cwd=shelf / "src", check=True)
 
 
-def test_it_is_built_in(remora: Remora, project: Path) -> None:
+def test_docstring_is_built_in(remora: Remora, project: Path) -> None:
     assert "docstring" in remora("agents", "list", cwd=project).out
     assert "write_docstring" in remora("agents", "show", "docstring", cwd=project).out

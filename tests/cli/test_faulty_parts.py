@@ -1,4 +1,4 @@
-"""Tools and models that misbehave: a recorded error, a clear end, never a changed file."""
+"""Misbehaving tools and models cause a recorded error, a clear end and no changed file."""
 
 import json
 import threading
@@ -122,7 +122,7 @@ def read_with(remora: Remora, project: Path, address: str) -> Done:
     return patient(*line, cwd=project)
 
 
-def test_an_answer_that_is_no_call_fails_the_job(
+def test_an_answer_that_is_not_a_call_fails_the_job(
     poor: Remora, project: Path, server: tuple[str, type[Answers]]
 ) -> None:
     address, answers = server
@@ -195,7 +195,7 @@ def test_a_server_that_answers_but_does_not_read_all_was_there(
     assert done.code == 1  # 3 is for a model that is not there at all
 
 
-def test_a_server_that_is_gone_after_its_first_answer_was_there_too(
+def test_a_server_that_stops_after_its_first_answer_counts_as_reached(
     poor: Remora, project: Path, server: tuple[str, type[Answers]]
 ) -> None:
     address, answers = server

@@ -132,7 +132,7 @@ def test_help_behind_another_option_loads_click_but_nothing_heavier() -> None:
     assert HEAVY & modules_of("--json", "--help") == {"click"}
 
 
-def test_it_is_the_page_that_click_would_print() -> None:
+def test_front_page_is_the_page_that_click_would_print() -> None:
     root = TopGroup()
     assert root.get_help(click.Context(root)) == front_page().rstrip("\n")
 
@@ -185,7 +185,7 @@ def test_the_version_is_that_of_the_package(args: tuple[str, ...], told: str) ->
         (("trace", "zzz"), "no command 'zzz'"),
     ],
 )
-def test_a_command_that_is_not_there_names_the_nearest(args: tuple[str, ...], told: str) -> None:
+def test_a_missing_command_names_the_nearest(args: tuple[str, ...], told: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "remora", *args], capture_output=True, text=True, check=False
     )

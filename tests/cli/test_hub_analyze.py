@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Remora, lint_project, user, write
 from tests.runs.conftest import Desk
-from tests.runs.test_facts import EDITED, LOAD, meddled
+from tests.runs.test_hub_facts import EDITED, LOAD, meddled
 
 READ = "node:src/settings.py:read"
 MODULE = "node:src/settings.py:__module__"
@@ -93,7 +93,7 @@ def test_the_packets_are_the_same_but_for_facts_of_the_hub(sides: tuple[Side, Si
     assert plain(one.packets(READ)[0]) == plain(other.packets(READ)[0])
 
 
-def test_the_streams_stand_without_the_hub(sides: tuple[Side, Side]) -> None:
+def test_streams_verify_without_the_hub(sides: tuple[Side, Side]) -> None:
     assert sides[0]("hub", "status")["running"] is False
     assert sides[0]("trace", "verify", "--all")["ok"] is True
 
@@ -105,7 +105,7 @@ def test_a_hub_that_is_asked_for_must_run(remora: Remora, project: Path) -> None
     assert "remora hub start" in done.error["hint"]
 
 
-def test_what_is_stale_is_said_and_done_again(tmp_path: Path, models: Path) -> None:
+def test_stale_changes_are_reported_and_retried(tmp_path: Path, models: Path) -> None:
     desk = Desk(tmp_path)
     (desk.home / ".cache/remora").mkdir(parents=True, mode=0o700)
     (desk.home / ".cache/remora/models").symlink_to(models)

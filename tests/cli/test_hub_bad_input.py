@@ -63,7 +63,7 @@ def test_scripts_of_the_tree_cost_their_own_values_only(poor: Remora, shop: Path
 
 
 @pytest.mark.slow
-def test_a_file_of_thousands_of_levels_is_told_and_the_others_answer(
+def test_a_file_of_thousands_of_levels_is_reported_and_the_others_answer(
     poor: Remora, shop: Path
 ) -> None:
     deep = {
@@ -114,7 +114,7 @@ sys.meta_path.insert(0, Breaks())
 
 @pytest.mark.slow
 @pytest.mark.parametrize("foreground", [(), ("--foreground",)])
-def test_a_broken_package_is_told_with_what_mends_it(
+def test_a_broken_package_is_reported_with_the_repair_command(
     poor: Remora, shop: Path, tmp_path: Path, foreground: tuple[str, ...]
 ) -> None:
     home = tmp_path / "venv"

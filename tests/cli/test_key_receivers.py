@@ -69,7 +69,7 @@ def test_a_projects_address_gets_no_key(
 
 
 @pytest.mark.parametrize("words", [("doctor",), ("model", "status")], ids=" ".join)
-def test_one_line_says_why(
+def test_one_line_explains_why_the_key_is_not_sent(
     poor: Remora, project: Path, listener: Listener, words: tuple[str, ...]
 ) -> None:
     of_project(project, listener)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Remora, write
-from tests.held import need
+from tests.isolation_levels import need
 
 SUM = 'def plus(a):\n    """One more."""\n    return a + 1\n'
 
@@ -47,7 +47,9 @@ def check(remora: Remora, root: Path, name: str) -> Any:
     return found
 
 
-def test_doctor_tells_it_and_whose_need_it_is(remora: Remora, bare: Path) -> None:
+def test_doctor_names_the_missing_pytest_and_the_operation_that_needs_it(
+    remora: Remora, bare: Path
+) -> None:
     told = check(remora, bare, "tests")
     assert not told["ok"]
     assert not told["needed"]  # lint and docstring do without

@@ -133,9 +133,7 @@ class TestNew:
             "    # total = order.total()\n", ""
         )
 
-    def test_what_the_turns_did_not_suffice_for_is_left(
-        self, remora: Remora, project: Path
-    ) -> None:
+    def test_findings_beyond_the_turn_limit_remain(self, remora: Remora, project: Path) -> None:
         remora("agents", "new", "tidy", cwd=project)
         twice = COMMENTED.replace("    return", "    tax = 7\n    # tax = 9\n    return")
         write(project, {"src/price.py": twice})
@@ -169,7 +167,7 @@ class TestNew:
         script.write_text(script.read_text().replace("if lines and", "if not lines and"))
         assert tested().returncode == 1
 
-    def test_it_says_what_to_do_next_from_wherever_it_is_run(
+    def test_agents_new_prints_the_next_command_for_any_folder(
         self, poor: Remora, project: Path, tmp_path: Path
     ) -> None:
         said = poor("agents", "new", "tidy", cwd=project).out
@@ -209,7 +207,7 @@ class TestNew:
             (("x" * 52,), "is not a valid agent name"),
         ],
     )
-    def test_what_cannot_be_or_is_taken_is_refused(
+    def test_invalid_and_existing_names_are_refused(
         self, poor: Remora, project: Path, args: tuple[str, ...], word: str
     ) -> None:
         poor("agents", "new", "there", cwd=project)
@@ -274,7 +272,7 @@ class TestValidate:
             ("packet_extension: {type: objec}", {}, "8:19: packet_extension: expected a JSON"),
         ],
     )  # fmt: skip
-    def test_a_fault_is_told_at_its_place(
+    def test_a_fault_is_reported_at_its_place(
         self, poor: Remora, project: Path, more: str, scripts: dict[str, str], said: str
     ) -> None:
         folder = own(project, {"act.pym": "1\n", **scripts, "agent.yaml": f"{YAML}{more}\n"})
@@ -283,11 +281,11 @@ class TestValidate:
         assert done.document["agents"][0]["error"].startswith(f"{folder}/agent.yaml:{said}")
         assert poor("analyze", "-o", "own", cwd=project).code == 2
 
-    def test_a_name_that_none_has_is_told_with_the_nearest_and_all(
+    def test_a_name_that_none_has_is_reported_with_the_nearest_and_all(
         self, poor: Remora, project: Path
     ) -> None:
         own(project, {"act.pym": "1\n", "agent.yaml": YAML})
-        hint = "did you mean own? there is docstring, lint, own, test"
+        hint = "did you mean own? agents: docstring, lint, own, test"
         done = poor("agents", "validate", "owm", cwd=project)
         assert done.code == 2
         assert "no agent 'owm'" in done.err
@@ -306,7 +304,7 @@ class TestValidate:
         assert done.code == 0
         assert [one["name"] for one in done.document["agents"]] == ["lint", "own", "own", "own"]
 
-    def test_a_folder_without_a_definition_is_told_so(self, poor: Remora, project: Path) -> None:
+    def test_a_folder_without_a_definition_is_reported(self, poor: Remora, project: Path) -> None:
         own(project, {"act.pym": "1\n"}, "half")
         done = poor("agents", "validate", "half", "--json", cwd=project)
         assert done.code == 2
@@ -320,7 +318,9 @@ class TestValidate:
             "agent.yaml:8:17: s.pym:1: a summarizer needs" in (done.document["agents"][0]["error"])
         )
 
-    def test_all_faults_of_all_scripts_are_told_at_once(self, poor: Remora, project: Path) -> None:
+    def test_all_faults_of_all_scripts_are_reported_at_once(
+        self, poor: Remora, project: Path
+    ) -> None:
         scripts = {"act.pym": "x: int = 'a'\ny: int = 'b'\n", "s.pym": "x = (\n"}
         own(project, {**scripts, "agent.yaml": YAML + "verify: [s.pym]\n"})
         done = poor("agents", "validate", "own", "--json", cwd=project)
@@ -351,7 +351,7 @@ class TestValidate:
         ]
 
 
-def test_list_shows_own_agents_and_goes_on_past_a_wrong_one(poor: Remora, project: Path) -> None:
+def test_list_shows_own_agents_and_continues_past_a_wrong_one(poor: Remora, project: Path) -> None:
     own(project, {"act.pym": "1\n", "agent.yaml": YAML})
     own(project, {"agent.yaml": "name: [\n"}, "wrong")
     done = poor("agents", "list", "--json", cwd=project)

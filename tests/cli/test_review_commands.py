@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Done, Remora, git, tree
-from tests.cli.four import Four
+from tests.cli.four_changes import Four
 from tests.cli.test_terminal import on_terminal
 
 
@@ -46,7 +46,7 @@ class TestAccept:
         assert "change sets " not in seen[seen.index("accepted 4 change sets") :]
 
     @pytest.mark.parametrize("quiet", ["--json", "--quiet"])
-    def test_who_wants_no_words_is_shown_nothing(self, desk: Desk, quiet: str) -> None:
+    def test_quiet_prints_nothing(self, desk: Desk, quiet: str) -> None:
         assert "4/4" not in on_terminal(desk.remora, desk.root, "accept", "last", "--all", quiet)
 
     def test_a_pipe_is_shown_nothing(self, desk: Desk) -> None:
@@ -56,7 +56,7 @@ class TestAccept:
         done = desk("accept", "last", "--rule", "F401", "--json")
         assert (done.code, len(done.document["accepted"])) == (0, 4)
 
-    def test_what_is_left_alone_is_told(self, desk: Desk) -> None:
+    def test_what_is_left_alone_is_reported(self, desk: Desk) -> None:
         done = desk("accept", "last", "--all", "--if", "verified,docstring-only")
         assert done.code == 0
         assert "no such change set is pending" in done.out
@@ -87,7 +87,7 @@ class TestAccept:
         error = desk("accept", "last", "--all", "--git-branch", branch, "--json").error
         assert "is checked out" in error["message"]
 
-    def test_a_commit_that_waits_for_git_keeps_nobody_from_looking(self, desk: Desk) -> None:
+    def test_a_commit_that_waits_for_git_does_not_block_readers(self, desk: Desk) -> None:
         """It was killed before the commit, and the repository is gone since."""
         (place,) = (desk.remora.home / "state" / "remora" / "roots").iterdir()
         run_id = desk("runs", "--json").document["runs"][0]["run_id"]
@@ -111,9 +111,10 @@ class TestAccept:
         (desk.root / ".git").rename(desk.root.parent / "git")
         shown = desk("show", "last")
         assert shown.code == 0
-        assert "still pending" in shown.err
+        assert "its commit cannot be made yet" in shown.err
+        assert "the next command tries again" in shown.err
         (desk.root.parent / "git").rename(desk.root / ".git")
-        assert "is now completed" in desk("show", "last").err
+        assert "its commit is made now" in desk("show", "last").err
         assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "lint: a.py:load"
 
 
@@ -127,7 +128,7 @@ class TestRevert:
         assert tree(desk.root) == before
         assert "reverted" in desk("show", "last").out
 
-    def test_a_conflict_is_told_and_writes_nothing(self, desk: Desk) -> None:
+    def test_a_conflict_is_reported_and_writes_nothing(self, desk: Desk) -> None:
         desk("accept", "last", "a.py:load")
         (desk.root / "a.py").write_text("x = 1\n")
         done = desk("revert", "last")
@@ -135,7 +136,7 @@ class TestRevert:
         assert "1 conflict, not reverted:" in done.out
         assert (desk.root / "a.py").read_text() == "x = 1\n"
 
-    def test_a_run_of_somebody_else_is_refused(self, desk: Desk) -> None:
+    def test_a_run_of_another_user_is_refused(self, desk: Desk) -> None:
         desk("accept", "last", "--all")
         shutil.rmtree(desk.remora.home / "state")
         assert desk("revert", "last", "--json").code == 2
@@ -160,12 +161,12 @@ class TestReport:
     def test_raw_is_asked_for(self, desk: Desk) -> None:
         assert desk("report", "last", "--raw").out == desk("report", "last").out  # nothing secret
 
-    def test_an_unknown_run_is_told(self, desk: Desk) -> None:
+    def test_an_unknown_run_is_reported(self, desk: Desk) -> None:
         assert desk("report", "nope", "--json").code == 1
 
 
 class TestClean:
-    def test_without_a_yes_nothing_goes(self, desk: Desk) -> None:
+    def test_clean_without_yes_removes_nothing(self, desk: Desk) -> None:
         slots = next((desk.remora.home / "cache" / "remora" / "roots").glob("*/slots"))
         done = desk("clean")
         assert done.code == 2

@@ -174,7 +174,7 @@ def test_the_run_met_every_secret(spilt: Spilt) -> None:
     assert any(path.is_file() for path in blobs)
 
 
-def test_nothing_that_is_kept_holds_one(spilt: Spilt) -> None:
+def test_no_stored_file_contains_a_secret(spilt: Spilt) -> None:
     spilt("trace", "list", "--json")
     assert {
         name: found for name, content in records(spilt.root) if (found := spilt.readable(content))
@@ -195,14 +195,14 @@ LOOKS = [
 
 
 @pytest.mark.parametrize("words", LOOKS, ids=" ".join)
-def test_nothing_that_is_printed_holds_one(spilt: Spilt, words: tuple[str, ...]) -> None:
+def test_no_output_contains_a_secret(spilt: Spilt, words: tuple[str, ...]) -> None:
     done = spilt(*words)
     assert done.code in (0, 1), done.err
     assert done.out.strip() or words[-1] == "preference"  # nobody preferred anything
     assert spilt.readable((done.out + done.err).encode()) == []
 
 
-def test_nothing_that_is_printed_of_a_stream_holds_one(spilt: Spilt) -> None:
+def test_no_trace_output_contains_a_secret(spilt: Spilt) -> None:
     streams = spilt("trace", "list", "--json").document["streams"]
     assert len(streams) >= 2
     for stream in streams:

@@ -65,7 +65,7 @@ def test_a_stream_is_opened_once(command: str, remora: Remora, project: Path) ->
     assert set(found.values()) == {1}
 
 
-def test_the_first_line_tells_which_run_is_the_last(remora: Remora, project: Path) -> None:
+def test_the_first_line_shows_which_run_is_the_last(remora: Remora, project: Path) -> None:
     """The name `last` costs one look at the first line of each run."""
     found = opens(remora, project, "show", "last")
     assert {name: count for name, count in found.items() if count > 2} == {}

@@ -1,4 +1,4 @@
-"""On a terminal: colours unless they are not wanted, and a display that lives while a run goes."""
+"""Terminal output: colours unless disabled, and a live display during a run."""
 
 import os
 import pty
@@ -54,7 +54,7 @@ def test_a_pipe_gets_no_colours(ran: Ran) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_is_seen_while_it_goes(remora: Remora, project: Path) -> None:
+def test_a_run_shows_live_progress(remora: Remora, project: Path) -> None:
     seen = on_terminal(remora, project, "analyze")
     begun, rest = re.split(r"run \d{8}-\d{6}-[0-9a-f]{6}, model ", seen)
     display, summary = rest.split("src/settings.py\r\n")
@@ -69,7 +69,7 @@ def test_a_run_is_seen_while_it_goes(remora: Remora, project: Path) -> None:
     assert summary.rstrip().splitlines()[-1].strip().startswith("remora accept")
 
 
-def test_how_to_go_on_with_a_stopped_run_is_said_once(remora: Remora, project: Path) -> None:
+def test_how_to_continue_with_a_stopped_run_is_said_once(remora: Remora, project: Path) -> None:
     seen = on_terminal(remora, project, "analyze", "--max-time", "0.3", code=130)
     assert "your files are unchanged" in seen
     assert seen.count("remora analyze --resume") == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Remora, git, tree, write
-from tests.held import need
+from tests.isolation_levels import need
 
 SIZES = '''"""Sizes."""
 
@@ -98,7 +98,7 @@ def test_the_way_through(remora: Remora, sizes: Path) -> None:
     )
 
 
-def test_what_tests_know_needs_none(remora: Remora, sizes: Path) -> None:
+def test_tested_functions_need_no_test(remora: Remora, sizes: Path) -> None:
     planned = with_environment(remora)("analyze", "-o", "test", "--dry-run", "--json", cwd=sizes)
     assert {job["node_id"] for job in planned.document["jobs"]} >= {
         "node:sizes.py:parse_size",
@@ -113,6 +113,6 @@ def test_without_an_environment_it_says_what_to_do(remora: Remora, sizes: Path) 
     assert "no .venv" in done.error["message"]
 
 
-def test_it_is_built_in(remora: Remora, project: Path) -> None:
+def test_test_operation_is_built_in(remora: Remora, project: Path) -> None:
     assert "test" in remora("agents", "list", cwd=project).out
     assert "write_test" in remora("agents", "show", "test", cwd=project).out

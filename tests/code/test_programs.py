@@ -40,7 +40,7 @@ def is_unseen(program: Program, key: str) -> bool:
     return key.startswith("ext:") or f"class {short}" in program.files[path]
 
 
-def test_there_are_enough_programs() -> None:
+def test_at_least_the_expected_number_of_programs_exists() -> None:
     assert len(PROGRAMS) >= 130
     assert len({program.feature for program in PROGRAMS}) >= 18
     names = [name(program) for program in PROGRAMS]

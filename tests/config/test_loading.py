@@ -392,14 +392,14 @@ def test_the_layer_of_each_value(files: Files) -> None:
     assert config.layer_of("python") is None
 
 
-def test_an_api_key_that_is_no_text_is_not_shown(tmp_path: Path) -> None:
+def test_an_api_key_that_is_not_text_is_not_shown(tmp_path: Path) -> None:
     user_file = tmp_path / "config.yaml"
     user_file.write_text("model: {api_key: 123456}")
     with pytest.raises(ConfigError, match=r"config\.yaml:1:18: model\.api_key: expected text$"):
         api_keys({}, user_file)
 
 
-def test_the_users_api_key_is_no_part_of_the_config(files: Files) -> None:
+def test_the_users_api_key_is_not_part_of_the_config(files: Files) -> None:
     config = files.load(user="model: {api_key: hidden, name: x}")
     assert config.model.name == "x"
     assert "hidden" not in repr(config) + config.model_dump_json()

@@ -19,7 +19,7 @@ def write(tmp_path: Path, table: str) -> Path:
     return root
 
 
-def test_it_sets_what_it_says(tmp_path: Path) -> None:
+def test_pyproject_settings_apply(tmp_path: Path) -> None:
     root = write(tmp_path, '[tool.remora]\nexclude = ["a/"]\n[tool.remora.runner]\nmax_turns = 5\n')
     config, places = open_with_places(caller(tmp_path), root)
     assert config.runner.max_turns == 5

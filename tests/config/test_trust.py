@@ -36,7 +36,9 @@ def load(folder: Path, project: str, user: str = "", **environ: str) -> Config:
         ("escalation: {api_key: x}", "1:23", "escalation.api_key"),
     ],
 )
-def test_what_only_the_user_may_set(tmp_path: Path, text: str, place: str, key: str) -> None:
+def test_only_the_user_can_set_trusted_settings(
+    tmp_path: Path, text: str, place: str, key: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text)
     assert caught.value.message.startswith(f"{tmp_path}/remora.yaml:{place}: {key}: a project")
@@ -94,7 +96,7 @@ def test_a_project_can_only_raise_the_isolation(
     assert changed.workspace.require_isolation == 0
 
 
-def test_an_isolation_that_is_no_number_is_no_way_around(tmp_path: Path) -> None:
+def test_an_invalid_isolation_level_is_refused(tmp_path: Path) -> None:
     for value in ("true", "'0'", "-1"):
         with pytest.raises(ConfigError, match="require_isolation: expected"):
             load(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked_process import warm
 from tests.runs.conftest import Desk
-from tests.warm import warm
 
-CHILD = Path(__file__).parent / "child.py"
+CHILD = Path(__file__).parent / "analyze_child.py"
 
 
 def start(desk: Desk, what: str, steps: int, *more: str) -> subprocess.Popen[str]:

@@ -11,7 +11,7 @@ import pytest
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.review import accept
 from tests.crash.conftest import run
-from tests.crash.test_surroundings import mounted
+from tests.crash.test_disks_and_writers import mounted
 from tests.runs.conftest import RULES, Desk, Kept
 
 OLD = 'def load():\n    """Read."""\n    import re\n\n    return 1\n'

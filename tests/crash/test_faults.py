@@ -16,7 +16,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.crash.faults import CALLS, IDENTITY, MUTANTS
-from tests.warm import warm
+from tests.forked_process import warm
 
 FAULTS = Path(__file__).parent / "faults.py"
 SYNCS = ("fdatasync", "fsync")

@@ -20,7 +20,7 @@ def layered(desk: Desk, tmp_path: Path) -> Desk:
 
 
 @pytest.mark.parametrize("events", [14, 45])
-def test_another_process_goes_on(layered: Desk, events: int) -> None:
+def test_another_process_continues(layered: Desk, events: int) -> None:
     before = layered.tree()
     status, (run_id,) = run(layered, "analyze", events)
     assert status == -9

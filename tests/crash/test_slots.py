@@ -10,8 +10,8 @@ from remora.files.project_files import project_files
 from remora.workspaces.copy.slot import SlotDriver
 from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 from tests.crash.conftest import run
+from tests.forked_process import warm
 from tests.runs.conftest import SHOP, Desk
-from tests.warm import warm
 
 CHILD = Path(__file__).parent / "slot_child.py"
 PARTS = 12

@@ -14,7 +14,7 @@ from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
 from tests.crash.appending import IDENTITY
-from tests.warm import warm
+from tests.forked_process import warm
 
 APPENDING = Path(__file__).parent / "appending.py"
 MANY = 50
@@ -142,6 +142,6 @@ def test_many_kills(mode: str, tmp_path: Path) -> None:
     check(Rounds(tmp_path, mode).play(MANY), mode)
 
 
-def test_who_acknowledges_before_writing_is_caught(tmp_path: Path) -> None:
+def test_acknowledging_before_writing_is_detected(tmp_path: Path) -> None:
     rounds = Rounds(tmp_path, "single", mutant="acknowledges first")
     assert any(rounds.play_one(number).lost for number in range(MANY))  # one in three is, or so

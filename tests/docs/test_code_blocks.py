@@ -22,7 +22,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.change_set_files import job_diff
 from remora.runs.records.results import read_run
 from remora.trace.stream.line_builder import utc_now
-from tests.quiet import Quiet
+from tests.no_observer import Quiet
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PRINTS = "def f(a):\n    print(a)\n    b = a + 1\n    print(b)\n    return b\n"
@@ -100,7 +100,7 @@ def test_the_client_of_the_library_page(
     assert Server.packets[1]["recent_actions"][0]["summary"] == "result is None"
 
 
-def test_the_program_of_the_hub_page_tells_of_a_node(
+def test_the_program_of_the_hub_page_reports_a_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "src/shop").mkdir(parents=True)

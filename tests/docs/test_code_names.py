@@ -34,13 +34,13 @@ def mentioned(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
-def test_what_a_page_names_exists(page: Path) -> None:
+def test_names_on_a_page_exist(page: Path) -> None:
     names = mentioned(page.read_text(encoding="utf-8"))
     names = {name for name in names if not name.startswith(("hub.db.", "operations.NAME."))}
     assert sorted(name for name in names if not exists(name)) == []
 
 
-def test_a_name_that_is_gone_is_found() -> None:
+def test_a_missing_name_is_found() -> None:
     found = mentioned("`hub/rungs/` `memory.budget.gone_name` `memory.budget.fit` `tests/a.py`")
     assert sorted(found) == ["hub/rungs/", "memory.budget.fit", "memory.budget.gone_name"]
     assert [name for name in sorted(found) if exists(name)] == ["memory.budget.fit"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked_process import warm
 from tests.quality.test_readme import commands
-from tests.warm import warm
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = runpy.run_path(str(DOCS / "generate.py"))["PAGES"]

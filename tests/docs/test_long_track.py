@@ -84,7 +84,7 @@ def test_old_streams_pass(
     assert verifier(laid_out(streams, tmp_path)) == ""
 
 
-def test_sealed_streams_are_not_passed_over(
+def test_sealed_streams_are_not_skipped(
     folder: TraceFolder, verifier: Callable[[TraceFolder], str]
 ) -> None:
     plain = [folder.agent_stream(AGENT), folder.run_stream(RUN)]
@@ -173,7 +173,9 @@ def test_any_flipped_byte_fails(folder: TraceFolder) -> None:
     assert len(verify(path)[0]) == content.count(b"\n") + 1
 
 
-def test_a_torn_tail_is_told(folder: TraceFolder, verifier: Callable[[TraceFolder], str]) -> None:
+def test_a_torn_tail_is_reported(
+    folder: TraceFolder, verifier: Callable[[TraceFolder], str]
+) -> None:
     with folder.run_stream(RUN).open("ab") as file:
         file.write(b'{"v":1,')
     assert verifier(folder).endswith("is not what was recorded")

@@ -60,7 +60,7 @@ def test_the_replay_runs_and_prints_what_it_says(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.strip() == said
 
 
-def test_every_host_function_stands_there_with_its_parameters_and_its_time() -> None:
+def test_every_host_function_is_listed_with_parameters_and_time_limit() -> None:
     rows = {name: (words, most) for name, words, most in _ROW.findall(PAGE)}
 
     assert set(rows) == set(BUILT_IN.host_functions)
@@ -73,7 +73,7 @@ def test_every_host_function_stands_there_with_its_parameters_and_its_time() -> 
 
 
 @pytest.mark.parametrize(("kind", "source"), _KIND.findall(PAGE))
-def test_each_example_of_a_kind_is_of_that_kind(tmp_path: Path, kind: str, source: str) -> None:
+def test_each_error_kind_example_has_that_kind(tmp_path: Path, kind: str, source: str) -> None:
     declared = "from remora.pym import external\n@external\ndef read_text(path: str) -> str: ...\n"
     text = declared + source if "read_text" in source else source
     try:
@@ -94,22 +94,22 @@ def test_every_kind_has_a_row() -> None:
     assert {kind for kind, _ in _KIND.findall(PAGE)} == kinds - {"crashed"}
 
 
-def test_the_limits_are_those_of_the_program() -> None:
+def test_limits_match_the_program() -> None:
     limits = Limits()
     told = [
-        f"| computing | {limits.duration_s:g} s,",
-        f"| in all | {limits.wall_s:g} s,",
+        f"| computing time | {limits.duration_s:g} s,",
+        f"| total time | {limits.wall_s:g} s,",
         f"| memory | {limits.memory_mb} MiB |",
         f"| frames | {limits.recursion};",
         f"| host calls | {limits.host_calls} |",
         f"all calls together | {limits.carried_bytes // 2**20} MiB |",
-        f"| printed | {limits.print_bytes // 1024} KiB |",
+        f"| printed output | {limits.print_bytes // 1024} KiB |",
         f"answer | {limits.result_bytes // 2**20} MiB |",
     ]
     assert not [line for line in told if line not in PAGE]
 
 
-def test_every_key_of_the_contract_stands_there() -> None:
-    told = PAGE.partition("## What it gives back")[2].partition("## What stops it")[0]
+def test_every_contract_key_is_listed() -> None:
+    told = PAGE.partition("## Result")[2].partition("## Errors and limits")[0]
 
     assert not [key for key in ToolResult.__struct_fields__ if not re.search(rf"[`\"]{key}", told)]

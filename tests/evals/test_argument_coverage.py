@@ -112,7 +112,7 @@ def test_a_value_that_is_a_whole_fact_is_found_and_never_across_two(
     assert all(shown.origin_of(f"{one}\x00{other}{n}") is None for n in range(2))
 
 
-def test_what_has_no_memory_shows_only_what_was_said() -> None:
+def test_without_memory_values_are_given_or_candidates() -> None:
     shown = VisibleText(PACKET, [])
     assert [shown.origin_of(v) for v in ("parse", "99", "ord-7731")] == [
         "given",

@@ -116,7 +116,7 @@ class TestSummarizers:
         with pytest.raises(ConfigError):
             evaluated(played, specific)
 
-    def test_of_an_agent_that_is_gone_the_default_speaks_and_that_is_said(
+    def test_a_missing_agent_uses_the_default_summarizer_and_is_reported(
         self, theatre: Theatre
     ) -> None:
         agent = theatre.agent(self.YAML, act=ORDERS, says=self.SAYS % 20)

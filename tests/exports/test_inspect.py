@@ -89,7 +89,7 @@ def test_a_sample_is_the_agents_story(played: TraceFolder, tmp_path: Path) -> No
     assert sample.scores["verified"].explanation == "parses"
 
 
-def test_its_events_are_the_streams(played: TraceFolder, tmp_path: Path) -> None:
+def test_inspect_events_are_the_streams(played: TraceFolder, tmp_path: Path) -> None:
     path = tmp_path / "one.eval"
     log_of(played, path, only(bundle_of_agent(played, "lint-a")))
     (sample,) = read(path).samples
@@ -118,7 +118,7 @@ def test_the_golden_run(golden: TraceFolder, tmp_path: Path) -> None:
     assert logs[2].samples[0].messages[0].content.startswith("<start_of_turn>developer")
 
 
-def test_an_interrupted_run_is_told_as_such(folder: TraceFolder, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_reported(folder: TraceFolder, tmp_path: Path) -> None:
     run = Run(folder)
     run.began("lint-a")
     attempt = Attempt(folder, "lint-a")
@@ -166,7 +166,9 @@ def test_inspects_own_command_reads_it(played: TraceFolder, tmp_path: Path) -> N
     assert '"lint-c"' in done.stdout
 
 
-def test_a_run_that_was_killed_before_it_began_is_told(played: TraceFolder, tmp_path: Path) -> None:
+def test_a_run_that_was_killed_before_it_began_is_reported(
+    played: TraceFolder, tmp_path: Path
+) -> None:
     played.run_stream("run-0").touch()
     path = tmp_path / "run.eval"
     with pytest.raises(StreamDamaged, match="run-0 cannot be an Inspect log"):

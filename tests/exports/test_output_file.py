@@ -29,7 +29,7 @@ def test_only_its_owner_reads_it(place: Path, mask: int) -> None:
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
 
 
-def test_what_was_there_stays_until_all_is_written(place: Path) -> None:
+def test_the_old_file_stays_until_the_new_one_is_complete(place: Path) -> None:
     place.write_bytes(b"before")
 
     def interrupted() -> None:
@@ -69,7 +69,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_folder_and_a_place_that_is_not_there(tmp_path: Path) -> None:
+def test_a_folder_and_a_missing_place(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"), replace_when_done(tmp_path):
         pass
     with pytest.raises(UsageError, match="is a folder"), temporary_beside(tmp_path):
@@ -81,7 +81,7 @@ def test_a_folder_and_a_place_that_is_not_there(tmp_path: Path) -> None:
         pass
 
 
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_reported() -> None:
     with pytest.raises(DiskError, match="/dev/full"), replace_when_done(Path("/dev/full")) as file:
         file.writelines([b"row\n"] * 10_000)
 

@@ -61,11 +61,11 @@ def test_a_damaged_sealed_stream_is_found(played: TraceFolder) -> None:
     assert len(tally.damaged) == 1
 
 
-def test_agents_stand_in_the_order_in_which_they_began(played: TraceFolder) -> None:
+def test_agents_are_in_the_order_in_which_they_began(played: TraceFolder) -> None:
     assert bundle_of_run(played, "run-1").agents == ("lint-b", "lint-a")
 
 
-def test_a_run_that_is_gone_leaves_its_agents(played: TraceFolder) -> None:
+def test_a_missing_run_leaves_its_agents(played: TraceFolder) -> None:
     """It expired, or was recorded elsewhere: the agents tell their own story, without verdicts."""
     played.run_stream("run-1").unlink()
     groups = [group for group in all_bundles(played) if isinstance(group, RunBundle)]
@@ -76,7 +76,7 @@ def test_a_run_that_is_gone_leaves_its_agents(played: TraceFolder) -> None:
     assert bundle_of_agent(played, "lint-a").path is None
 
 
-def test_an_agent_that_is_gone_leaves_its_run(played: TraceFolder) -> None:
+def test_a_missing_agent_leaves_its_run(played: TraceFolder) -> None:
     played.agent_stream("lint-b").unlink()
     assert bundle_of_run(played, "run-1").agents == ("lint-a",)
     with pytest.raises(NotFound):
@@ -104,7 +104,7 @@ def test_a_stream_whose_first_line_was_torn_is_exported(folder: TraceFolder) -> 
     assert found.head == Head(count=last.seq + 1, hash=last.hash)
 
 
-def test_a_live_writers_unfinished_line_is_no_damage(folder: TraceFolder) -> None:
+def test_a_live_writers_unfinished_line_is_not_damage(folder: TraceFolder) -> None:
     attempt = Attempt(folder, "lint-a")
     attempt.choose("A")
     with folder.agent_stream("lint-a").open("ab") as file:
@@ -140,7 +140,7 @@ def test_an_agent_start_that_is_none_is_damage(folder: TraceFolder) -> None:
     assert (written, len(tally.damaged)) == ([], 1)
 
 
-def test_what_is_no_agents_stream(folder: TraceFolder) -> None:
+def test_what_is_not_an_agents_stream(folder: TraceFolder) -> None:
     run = Run(folder)
     run.close()
     folder.run_stream("run-1").rename(folder.agent_stream("lint-a"))
@@ -148,7 +148,7 @@ def test_what_is_no_agents_stream(folder: TraceFolder) -> None:
         summarize_stream(folder.agent_stream("lint-a"), folder.blobs)
 
 
-def test_a_missing_blob_is_told(folder: TraceFolder, played: TraceFolder) -> None:
+def test_a_missing_blob_is_reported(folder: TraceFolder, played: TraceFolder) -> None:
     attempt = Attempt(folder, "lint-z", goal="goal " * 30_000)
     attempt.choose("A")
     attempt.end()
@@ -194,7 +194,7 @@ def _told(folder: TraceFolder) -> Any:
     return export_chunks(folder, lambda: all_bundles(folder), wish, ExportCounts())
 
 
-def test_a_damaged_stream_of_no_run_is_passed_over(folder: TraceFolder) -> None:
+def test_a_damaged_stream_of_no_run_is_skipped(folder: TraceFolder) -> None:
     attempt = Attempt(folder, "lint-a")
     attempt.choose("A")
     attempt.end()

@@ -98,13 +98,13 @@ def test_a_terminal_obeys_nothing(text: str) -> None:
     assert len(lines[3:]) == 1 + text.count("\n"), "its own line ends, and no others"
 
 
-def test_one_agent_is_told_as_the_transcript_command_tells_it(played: TraceFolder) -> None:
+def test_one_agent_exports_as_the_transcript_command_prints(played: TraceFolder) -> None:
     group = bundle_of_agent(played, "lint-a")
     expected = list(transcript(read_events(played.agent_stream("lint-a"))))
     assert told(played, only(group)).splitlines() == expected
 
 
-def test_a_run_tells_its_own_story_first(played: TraceFolder) -> None:
+def test_a_runs_own_events_come_first(played: TraceFolder) -> None:
     text = told(played)
     assert text.startswith("==== run run-1 ====\n\nrun of 1 jobs on c0ffee")
     assert "rejected: lint-a (by cli)\nfeedback:\n    too *bold*\n" in text
@@ -137,7 +137,7 @@ def test_a_long_answer_is_whole_and_a_long_output_is_not(folder: TraceFolder) ->
     assert "xxx" * 300 not in text
 
 
-def test_of_several_a_damaged_one_is_passed_over(played: TraceFolder) -> None:
+def test_of_several_a_damaged_one_is_skipped(played: TraceFolder) -> None:
     attempt = Attempt(played, "lint-z")
     attempt.choose("A")
     attempt.end()

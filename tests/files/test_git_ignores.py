@@ -77,7 +77,7 @@ def test_without_git_there_is_an_error(
         asked.ignored(["a.py"])
 
 
-def test_who_is_silent_is_not_waited_for(
+def test_a_silent_git_is_not_waited_for(
     root: Path, asked: GitIgnores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.files.git_ignores._SILENT_SECONDS", 0.2)

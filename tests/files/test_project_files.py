@@ -92,7 +92,7 @@ class TestGit:
             "src/gone.py": "behind a symbolic link",
         }
 
-    def test_what_tools_put_there_is_left_out_unless_it_is_tracked(self, repository: Path) -> None:
+    def test_tool_caches_are_left_out_unless_tracked(self, repository: Path) -> None:
         put(repository, "env/pyvenv.cfg", "env/lib/x.py", "src/node_modules/gyp/y.py")
         put(repository, "fixture/pyvenv.cfg", "fixture/tracked.py", "fixture/new.py")
         git(repository, "add", "fixture/pyvenv.cfg", "fixture/tracked.py")
@@ -218,6 +218,22 @@ class TestFindRoot:
         put(tmp_path, "remora.yaml", "src/x.py")
         assert find_root(tmp_path / "src") == tmp_path / "src"
         assert find_root(tmp_path / "src/x.py") == tmp_path / "src"
+
+    def test_without_git_a_target_in_the_current_folder_belongs_to_its_project(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put(tmp_path, "remora.yaml", "plain/src/x.py")
+        plain = tmp_path / "plain"
+        assert find_root(plain / "src", within=plain) == plain
+        assert find_root(plain / "src/x.py", within=plain) == plain
+        assert find_root(plain / "src", within=plain / "src") == plain / "src"
+        put(plain, "src/pyproject.toml")
+        assert find_root(plain / "src/x.py", within=plain) == plain / "src"
+        put(plain, "remora.yaml")
+        assert find_root(plain / "src/x.py", within=plain) == plain
+        assert find_root(tmp_path, within=plain) == tmp_path, "a target elsewhere"
+        monkeypatch.setenv("HOME", str(plain))
+        assert find_root(plain / "src", within=plain) == plain / "src", "never all of a home"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_a_stamp_proves_something_if_the_clock_has_ticked_since(
         assert reader.read("folder/a.py") == (b"x = 1\r\n", stamp if proves else None, "")
 
 
-def test_what_is_no_file_beneath_the_root_is_not_read(tmp_path: Path) -> None:
+def test_what_is_not_a_file_below_the_root_is_not_read(tmp_path: Path) -> None:
     root = tmp_path / "root"
     (root / "folder.py").mkdir(parents=True)
     (tmp_path / "secret.py").write_text("secret")

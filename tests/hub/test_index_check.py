@@ -16,7 +16,7 @@ from remora.hub.index_check import verify
 from remora.hub.members.members import Members
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
-from tests.hub.linked import link
+from tests.hub.precomputed_links import link
 
 NAMES = ["alpha", "beta", "gamma", "delta"]
 FOLDERS = ["", "pkg/", "pkg/inner/", "tests/", "odd %é/"]
@@ -199,7 +199,7 @@ def small(tmp_path: Path) -> Iterator[tuple[Path, HubStore]]:
         yield root, store
 
 
-def test_what_is_stored_as_it_is_differs_in_nothing(small: tuple[Path, HubStore]) -> None:
+def test_a_correct_index_has_no_differences(small: tuple[Path, HubStore]) -> None:
     root, store = small
 
     assert verify(root, Members(root), store.view()) == (True, 4, ())
@@ -217,7 +217,7 @@ def test_what_is_stored_as_it_is_differs_in_nothing(small: tuple[Path, HubStore]
         ("DELETE FROM file_facts WHERE file = 2", "b.py:__module__", "lowered"),
     ],
 )
-def test_each_fact_that_is_stored_wrong_is_told(
+def test_each_fact_that_is_stored_wrong_is_reported(
     small: tuple[Path, HubStore], sql: str, key: str, field: str
 ) -> None:
     root, store = small
@@ -242,7 +242,7 @@ def test_each_fact_that_is_stored_wrong_is_told(
         ),
     ],
 )
-def test_a_link_that_was_found_ahead_and_is_wrong_is_told(
+def test_a_link_that_was_found_ahead_and_is_wrong_is_reported(
     small: tuple[Path, HubStore], sql: str, key: str, field: str
 ) -> None:
     root, store = small
@@ -265,7 +265,7 @@ def test_links_of_another_state_are_not_looked_at(small: tuple[Path, HubStore]) 
     assert verify(root, Members(root), store.view()).ok
 
 
-def test_a_file_that_changed_since_is_told(small: tuple[Path, HubStore]) -> None:
+def test_a_file_that_changed_since_is_reported(small: tuple[Path, HubStore]) -> None:
     root, store = small
     (root / "a.py").write_text("def f():\n    return 2\n")
 

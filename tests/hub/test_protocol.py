@@ -64,7 +64,7 @@ def test_each_type_is_read_as_it_was_written(kind: str) -> None:
 
 
 @given(identity=JSON)
-def test_the_id_comes_back_whatever_it_is(identity: Any) -> None:
+def test_the_id_comes_back_for_any_value(identity: Any) -> None:
     request = decode_request(json.dumps({"id": identity, "type": "health"}).encode())
     assert json.loads(answer_line(request, 3, {})) == {
         "id": identity,
@@ -108,7 +108,7 @@ def test_without_an_id_it_is_null() -> None:
         (b'{"id": ' + b"[" * 9000 + b"]" * 9000 + b', "type": "health"}', "bad_request", None),
     ],
 )
-def test_a_line_that_is_no_request_is_told_what_is_wrong(
+def test_a_line_that_is_not_a_request_is_reported_what_is_wrong(
     line: bytes, code: str, identity: Any
 ) -> None:
     said = refused(line)

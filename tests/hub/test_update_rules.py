@@ -188,7 +188,7 @@ def test_a_moved_file_of_which_nothing_is_known_is_a_new_one() -> None:
     assert engine.actions(moved, None) == (RenameFile("a.py", "b.py"), *engine.actions(new, None))
 
 
-def test_what_could_only_be_saved_of_a_broken_file_is_found_anew_once_it_is_whole() -> None:
+def test_what_could_only_be_saved_of_a_broken_file_is_recomputed_once_it_is_whole() -> None:
     broken = Known(file_hash="1", partial=True, nodes=read_facts("cart.py", CART.encode()).nodes)
     change = FileChange(kind="modified", path="cart.py", now=prints(CART))
     assert RulesEngine().actions(change, fingerprints(broken)) == TABLE[0].actions

@@ -169,7 +169,7 @@ def test_without_the_program_a_package_reads_it_or_it_says_what_it_could_not_rea
 
 
 @pytest.mark.parametrize("wrong", [{"hash": "0" * 64}, {"seq": 2}, {"seq": 99}, {"seq": -3}])
-def test_a_fork_goes_on_from_its_parents_line(folder: TraceFolder, wrong: dict[str, Any]) -> None:
+def test_a_fork_continues_from_its_parents_line(folder: TraceFolder, wrong: dict[str, Any]) -> None:
     _, agent = play_run(folder)
     digest = folder.objects.put(b"moved on")
     change = Change(path="src/a.py", before=None, after=digest, mode=0o644)
@@ -301,7 +301,9 @@ def deltas(draw: st.DrawFn) -> PacketDelta:
 
 @settings(max_examples=25)
 @given(turns=st.lists(st.tuples(deltas(), st.integers(0, 90)), min_size=1, max_size=15))
-def test_both_fold_and_trim_alike(turns: list[tuple[PacketDelta, int]]) -> None:
+def test_the_independent_checker_folds_and_trims_alike(
+    turns: list[tuple[PacketDelta, int]],
+) -> None:
     with tempfile.TemporaryDirectory() as root:
         folder = TraceFolder(Path(root))
         folder.create()

@@ -121,14 +121,14 @@ def size(packet: DecisionPacket) -> int:
 
 
 class TestFit:
-    def test_what_fits_is_not_touched(self) -> None:
+    def test_a_packet_within_the_limit_is_not_trimmed(self) -> None:
         found = fit(RICH, size(RICH), size)
         assert (found.packet, found.trim, found.tokens, found.fits) == (RICH, 0, size(RICH), True)
 
     def test_one_token_too_many_takes_steps(self) -> None:
         assert fit(RICH, size(RICH) - 1, size).trim > 0
 
-    def test_what_cannot_fit_says_so(self) -> None:
+    def test_a_packet_that_cannot_fit_is_marked(self) -> None:
         found = fit(RICH, 1, size)
         assert not found.fits
         assert found.trim == len(STEPS)

@@ -222,7 +222,7 @@ def test_so_is_one_that_is_stored_as_a_list_of_containers() -> None:
 
 
 @pytest.mark.parametrize("convert", [to_packet_value, encode_value])
-def test_a_container_beside_itself_is_no_cycle(convert: Any) -> None:
+def test_a_container_beside_itself_is_not_a_cycle(convert: Any) -> None:
     shared = ["x"]
     assert convert([shared, shared]) == [["x"], ["x"]]
 

@@ -267,7 +267,7 @@ class TestOutcome:
         assert memory.packet.last_error == "half of it"
         assert memory.packet.recent_actions[0].outcome == "partial"
 
-    def test_a_failed_tool_nobody_knows_leaves_no_facts(self) -> None:
+    def test_an_unknown_failed_tool_leaves_no_facts(self) -> None:
         memory = fresh()
         memory.apply_event(result(raw_output={"error": "boom", "path": "x"}))
         assert memory.packet.knowledge == {}
@@ -295,7 +295,7 @@ class TestWhoSpeaksForAResult:
         memory.apply_event(result(raw_output="x", knowledge_delta={}))
         assert memory.packet.knowledge == {}
 
-    def test_then_its_summarizer(self) -> None:
+    def test_the_tools_summarizer_comes_second(self) -> None:
         memory = fresh()
         memory.register_summarizer("t", Loud())
         memory.apply_event(result(raw_output="x"))
@@ -379,7 +379,7 @@ class TestExcerpt:
 
 
 class TestLimit:
-    def test_what_counts_is_the_canonical_json_of_the_context(self) -> None:
+    def test_context_size_is_measured_as_canonical_json(self) -> None:
         counted: list[str] = []
 
         def counter(text: str) -> int:

@@ -98,7 +98,7 @@ def test_nor_below_as_many_levels_as_you_like(levels: int) -> None:
 
 
 @given(values)
-def test_what_is_stored_is_flat_enough_for_every_reader(value: Any) -> None:
+def test_stored_values_have_bounded_nesting(value: Any) -> None:
     stored = encode_value(nested(value, 500))
     assert max(depth for depth, _ in leaves_of(stored)) < MAX_DEPTH + 8
 
@@ -142,7 +142,7 @@ def test_it_is_a_copy(value: Any) -> None:
         {"$other": 1},
     ],
 )
-def test_what_is_no_form_of_ours_stays_as_it_is(foreign: Any) -> None:
+def test_what_is_not_a_form_of_ours_stays_as_it_is(foreign: Any) -> None:
     assert decode_value({"x": [foreign]}) == {"x": [foreign]}
 
 
@@ -185,7 +185,7 @@ def test_a_typed_field_is_read_though_its_text_had_to_be_marked(
     assert recorded[field] == getattr(said, field)  # nothing of it is lost
 
 
-def test_what_is_no_such_form_still_does_not_fit() -> None:
+def test_what_is_not_such_a_form_still_does_not_fit() -> None:
     event = NullEventEmitter(Identity("run-1")).emit(AgentError(kind="k"), turn=0)
     for wrong in (b'{"kind":{"$bytes":"AA=="}}', b'{"kind":{"$text":"?"}}', b'{"kind":{"x":1}}'):
         with pytest.raises(msgspec.ValidationError, match=r"`str`.*\$\.kind"):

@@ -54,7 +54,7 @@ def test_the_line_is_the_same_either_way(value: Any) -> None:
     assert fast == slow
 
 
-def test_what_agents_write_every_day_is_stored_as_it_is() -> None:
+def test_ordinary_values_are_stored_unchanged() -> None:
     """Else nothing would be gained."""
     change = Change(path="a.py", before=None, after="0" * 64, mode=0o644)
     result = ToolResulted(
@@ -66,7 +66,7 @@ def test_what_agents_write_every_day_is_stored_as_it_is() -> None:
     assert is_stored_unchanged(result)
 
 
-def test_what_is_nested_without_end_is_left_to_others() -> None:
+def test_cyclic_values_are_not_inspected() -> None:
     around: list[Any] = []
     around.append(around)
     assert not is_stored_unchanged(around)

@@ -104,7 +104,7 @@ def test_null_is_a_value_and_an_absent_key_is_none() -> None:
     assert fold(msgspec.convert({"turn": 4}, PacketDelta), start=FULL).last_error == "e"
 
 
-def test_an_extension_that_was_null_from_the_start_is_removed_by_nobody_else() -> None:
+def test_an_initial_null_extension_is_kept() -> None:
     start = DecisionPacket(extensions={"x": None})
     assert fold(PacketDelta(extensions={"y": 1}), start=start).extensions == {"x": None, "y": 1}
 
@@ -126,7 +126,7 @@ class TestActions:
         packet = fold(did({"a": first}), did({"a": second}))
         assert [a.count for a in packet.recent_actions] == [1, 1]
 
-    def test_the_order_of_arguments_is_no_difference(self) -> None:
+    def test_the_order_of_arguments_is_not_a_difference(self) -> None:
         packet = fold(did({"a": 1, "b": {"c": 1, "d": 2}}), did({"b": {"d": 2, "c": 1}, "a": 1}))
         assert [a.count for a in packet.recent_actions] == [2]
 

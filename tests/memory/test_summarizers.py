@@ -70,7 +70,7 @@ class TestDefaultSummarizer:
         assert self.tool.summarize(result) == summary
 
     @pytest.mark.parametrize("result", ["text", 3, None, 1.5, b"x", object()])
-    def test_what_has_no_structure_has_no_facts(self, result: Any) -> None:
+    def test_unstructured_output_has_no_facts(self, result: Any) -> None:
         assert self.tool.extract_knowledge(result) == {}
 
     @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ class TestDefaultSummarizer:
     ) -> None:
         assert self.tool.extract_knowledge(result) == {"look": grouped}
 
-    def test_a_long_group_goes_on_in_the_next_entry_under_its_path(self) -> None:
+    def test_a_long_group_continues_in_the_next_entry_under_its_path(self) -> None:
         names = [f"name_{n:03}" for n in range(100)]
         facts = self.tool.extract_knowledge({"path=odd": names})
         assert list(facts) == ["look", "look.2"]

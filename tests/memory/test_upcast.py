@@ -199,7 +199,7 @@ class TestANewerVersion:
             line(2, "turn_start", 1, {"novel": 1}, {"state_summary": "s"}, v=VERSION + 1),
         ]
 
-    def test_unknown_types_and_keys_are_passed_over_and_stay_in_the_lines(
+    def test_unknown_types_and_keys_are_skipped_and_stay_in_the_lines(
         self, folder: TraceFolder
     ) -> None:
         path = written(folder, self.newer())
@@ -228,7 +228,7 @@ class TestANewerVersion:
             assert kinds(folder) == expected
 
     @pytest.mark.parametrize("rules", [{"fold": "fold/2"}, {"trim": "trim/2"}])
-    def test_by_whose_rules_it_was_folded_is_told_and_no_packet_is_made(
+    def test_by_whose_rules_it_was_folded_is_reported_and_no_packet_is_made(
         self, rules: dict[str, str], folder: TraceFolder
     ) -> None:
         first = line(0, "agent_start", 0, {"packet": packet_json(PACKET), **rules})

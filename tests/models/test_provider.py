@@ -63,7 +63,7 @@ def test_a_real_server_is_asked_what_it_is(llama: RunningServer, tmp_path: Path)
     assert sum(map(math.exp, answer.scores.values())) == pytest.approx(1)
 
 
-def test_what_is_recorded_of_a_model_holds_no_secret(llama: RunningServer, tmp_path: Path) -> None:
+def test_model_records_contain_no_secret(llama: RunningServer, tmp_path: Path) -> None:
     model = open_model(configured(llama.address), cache=tmp_path, api_key=llama.key)
     recorded = json.dumps(model.describe())
     asyncio.run(model.aclose())
@@ -220,7 +220,7 @@ def test_status_of_a_real_server(llama: RunningServer, tmp_path: Path) -> None:
     assert msgspec.json.decode(msgspec.json.encode(found.document)) == found.document
 
 
-def test_status_of_a_server_that_is_not_there(tmp_path: Path) -> None:
+def test_status_of_a_missing_server(tmp_path: Path) -> None:
     found = check_model(configured("http://127.0.0.1:1"), cache=tmp_path, api_key=None)
     assert found.document["base_url"] == "http://127.0.0.1:1/v1"
     assert found.document["reachable"] is False

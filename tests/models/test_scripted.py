@@ -29,7 +29,7 @@ def test_a_function_of_the_request_may_answer() -> None:
     assert asyncio.run(model.ask(REQUEST)).text == "rank"
 
 
-def test_its_usage_never_looks_truncated() -> None:
+def test_scripted_usage_never_looks_truncated() -> None:
     model = ScriptedModel(["x"])
     answer = asyncio.run(model.ask(REQUEST))
     counted = model.counter.count_messages(REQUEST.messages or ())

@@ -64,7 +64,9 @@ def ran(tmp_path: Path, operation: Operation) -> tuple[Project, str]:
     return open_project(caller), prepared.run_id
 
 
-def test_it_plans_runs_verifies_counts_and_is_accepted(ran: tuple[Project, str]) -> None:
+def test_fourth_operation_plans_runs_verifies_counts_and_is_accepted(
+    ran: tuple[Project, str],
+) -> None:
     project, run_id = ran
     view = read_run(project, run_id)
     assert [(job.node_id, job.status) for job in view.jobs] == [

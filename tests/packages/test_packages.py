@@ -22,7 +22,7 @@ from remora.runs.review.review import accept
 from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
-from tests.quiet import Quiet
+from tests.no_observer import Quiet
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 WISH = RunRequest(operations=("lint",), unsafe_fixes=True, max_nodes=12)

@@ -55,7 +55,7 @@ def test_a_file_that_was_looked_at_takes_no_more_time(tmp_path: Path) -> None:
     assert all(script is found[0][0] for script, _ in found)
 
 
-def test_a_file_that_is_not_there_is_an_error_of_its_own(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error_of_its_own(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         ScriptChecks().examine(tmp_path / "gone.pym")
 

@@ -73,7 +73,7 @@ def test_a_value_that_holds_itself_is_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [b"x", object(), {(1,): 2}, [1j]])
-def test_what_json_lacks_is_refused_by_its_type(value: Any) -> None:
+def test_types_that_json_lacks_are_refused(value: Any) -> None:
     with pytest.raises(NotJsonError, match="of type"):
         to_json_value(value, limit=LIMIT)
 

@@ -161,7 +161,7 @@ def test_annotations_become_json_schema(annotation: str, schema: dict[str, objec
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(source: str, kind: str, line: int, says: str) -> None:
+def test_load_errors_name_their_line(source: str, kind: str, line: int, says: str) -> None:
     error = refused(source)
 
     assert (error.kind, error.line) == (kind, line)
@@ -236,14 +236,16 @@ def test_editors_find_words_that_do_nothing() -> None:
     assert Input("x", default=3) == 3
 
 
-def test_a_pipe_is_no_file_and_nobody_waits_for_it(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pym")
     with pytest.raises(NotFound, match="is not a regular file"):
         examine(tmp_path / "pipe.pym")
 
 
 @pytest.mark.parametrize("source", ["x" * 300_000, "x = 1" + " + 1" * 60_000])
-def test_what_is_wrong_with_no_one_line_is_told_at_the_first(tmp_path: Path, source: str) -> None:
+def test_what_is_wrong_with_no_one_line_is_reported_at_the_first(
+    tmp_path: Path, source: str
+) -> None:
     (tmp_path / "s.pym").write_text(source)
     script, errors = examine(tmp_path / "s.pym")
     assert script is None

@@ -118,5 +118,5 @@ def test_anything_else_is_refused_by_its_kind(value: Any, says: str) -> None:
         kept(value, limit=LIMIT)
 
 
-def test_what_is_no_number_stays_so() -> None:
+def test_what_is_not_a_number_stays_so() -> None:
     assert math.isnan(kept([math.nan], limit=LIMIT)[0])

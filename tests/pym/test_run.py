@@ -1,4 +1,4 @@
-"""Running: values in, value out, every call of the host on record."""
+"""Script runs: inputs, result and recorded host calls."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -123,7 +123,7 @@ def test_an_external_may_be_stored_and_passed_on() -> None:
     assert run(source, externals={"f": lambda a: a + 1}).value == [3, 3]
 
 
-def test_what_fails_in_the_host_raises_in_the_script() -> None:
+def test_host_errors_raise_in_the_script() -> None:
     def fails() -> int:
         raise HostError("a.py: no such\nfile")
 
@@ -138,7 +138,7 @@ def test_what_fails_in_the_host_raises_in_the_script() -> None:
     assert made.host_calls[0].error == "RuntimeError: a.py: no such file"
 
 
-def test_what_fails_and_is_not_caught_is_an_error_with_its_line() -> None:
+def test_uncaught_errors_name_their_line() -> None:
     def fails() -> int:
         raise KeyError("gone")
 

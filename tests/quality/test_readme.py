@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.warm import warm
+from tests.forked_process import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?ms)^```bash\n(.*?)^```")
@@ -27,7 +27,7 @@ def make_targets() -> set[str]:
 README = commands((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
-def test_the_two_commands_of_a_newcomer_stand_there() -> None:
+def test_the_readme_has_make_demo_and_make_test() -> None:
     assert {"make demo", "make test"} <= set(README)
 
 

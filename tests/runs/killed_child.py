@@ -23,7 +23,7 @@ from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.trace.stream.line_builder import utc_now
-from tests.quiet import Quiet
+from tests.no_observer import Quiet
 from tests.runs.conftest import eager, renamed
 
 RUN = "run-1"

@@ -67,7 +67,7 @@ class TestCommits:
         modes = shop.git("ls-tree", "-r", "fixes").splitlines()
         assert [line.split()[0] for line in modes] == ["100644", "100755", "100644", "100644"]
 
-    def test_it_goes_on_where_it_contains_head(self, shop: Desk) -> None:
+    def test_it_continues_where_it_contains_head(self, shop: Desk) -> None:
         onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
         onto(shop, wanted=ChangeSetChoice(nodes=["pkg/b.py:load"]))
         assert shop.git("rev-list", "--count", "main..fixes") == "2"
@@ -150,7 +150,7 @@ class TestRepositories:
         ("setting", "value"),
         [("core.fileMode", "false"), ("core.autocrlf", "input"), ("core.autocrlf", "true")],
     )
-    def test_what_is_configured_holds(self, desk: Desk, setting: str, value: str) -> None:
+    def test_git_configuration_applies(self, desk: Desk, setting: str, value: str) -> None:
         self.repository(desk).git("config", setting, value)
         (desk.root / "pkg" / "a.py").chmod(0o755)
         ends = "\r\n" if value == "true" else "\n"
@@ -208,7 +208,7 @@ class TestRepositories:
             ("*.py filter=unknown", ""),
         ],
     )
-    def test_what_git_would_alter_is_left_to_git(
+    def test_files_with_git_filters_are_conflicts(
         self, desk: Desk, attributes: str, why: str
     ) -> None:
         """A filter is a command; none is run."""
@@ -269,20 +269,20 @@ class TestRefused:
         shop.git("commit", "-q", "--allow-empty", "-m", "on")
         assert "does not contain" in self.refused(shop)
 
-    def test_a_name_beneath_another_branch(self, shop: Desk) -> None:
+    def test_a_name_below_another_branch(self, shop: Desk) -> None:
         shop.git("branch", "fixes")
         assert "cannot be written" in self.refused(shop, "fixes/lint")
 
     @pytest.mark.parametrize("name", ["", "-d", "a..b", "a b", "HEAD~1", "refs/../x"])
-    def test_what_is_no_name(self, shop: Desk, name: str) -> None:
+    def test_what_is_not_a_name(self, shop: Desk, name: str) -> None:
         assert "not a valid branch name" in self.refused(shop, name)
 
-    def test_a_branch_that_stands_for_another(self, shop: Desk) -> None:
+    def test_a_symbolic_branch_is_refused(self, shop: Desk) -> None:
         shop.git("branch", "other")
         shop.git("symbolic-ref", "refs/heads/fixes", "refs/heads/other")
         assert "symbolic ref" in self.refused(shop)
 
-    def test_nobody_to_commit_as(self, shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_git_identity(self, shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(shop.home))
         for key in ("user.name", "user.email"):
             shop.git("config", "--unset", key)
@@ -322,7 +322,9 @@ class TestKilled:
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "review_event"))
-        assert complete_branch(shop.project).endswith("is now undone")
+        assert complete_branch(shop.project).endswith(
+            "`accept --git-branch fixes` was interrupted before it was recorded: nothing was committed; accept again"
+        )
         assert (self.subjects(shop), shop.payloads(shop.newest, Review)) == ([], [])
 
     @pytest.mark.parametrize("act", ["commit_tree", "move_branch"])
@@ -331,7 +333,9 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branch_journal, act))
         assert self.subjects(shop) == []
-        assert complete_branch(shop.project).endswith("is now completed")
+        assert complete_branch(shop.project) == (
+            "`accept --git-branch fixes` was interrupted; its commit is made now"
+        )
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
         assert trailer(shop.newest, shop.view(shop.newest).head) in shop.git("log", "-1", "fixes")
 
@@ -339,15 +343,20 @@ class TestKilled:
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "remove_pending"))
-        assert complete_branch(shop.project).endswith("is now completed")
+        assert complete_branch(shop.project) == (
+            "`accept --git-branch fixes` was interrupted; its commit is made now"
+        )
         assert complete_branch(shop.project) == ""
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
 
-    def test_a_branch_that_went_on_meanwhile_is_left(
+    def test_a_branch_that_continued_meanwhile_is_left(
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.killed_at(shop, monkeypatch, (branch_journal, "move_branch"))
         shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
-        assert complete_branch(shop.project).endswith("is now conflict")
+        assert complete_branch(shop.project) == (
+            "`accept --git-branch fixes` was interrupted, and the branch moved meanwhile: nothing was "
+            "committed, and pkg/a.py:load is a conflict; accept it again"
+        )
         assert shop.git("log", "-1", "--format=%s", "fixes") == "mine"
         assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"

@@ -27,7 +27,7 @@ def change_sets(desk: Desk, run_id: str) -> Mapping[str, Any]:
     return {job.node_id: (job.status, job.change_set) for job in jobs}
 
 
-def test_both_come_to_the_same(layered: Desk, tmp_path: Path) -> None:
+def test_both_drivers_give_the_same_results(layered: Desk, tmp_path: Path) -> None:
     plain = Desk(tmp_path / "plain")
     plain.write(SHOP)
     plain.commit()

@@ -12,9 +12,9 @@ import pytest
 from remora.config.user_folders import UserFolders
 from remora.models.embedded import weights
 from remora.trace.verify.folder_check import verify_all
+from tests.forked_process import warm
 from tests.runs.conftest import CHOICE, RULES, TEN_TURNS, UNUSED, Desk
 from tests.runs.killed_child import RUN
-from tests.warm import warm
 
 CHILD = Path(__file__).parent / "killed_child.py"
 NEVER = 10**9

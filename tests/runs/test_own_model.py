@@ -11,7 +11,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
-from tests.quiet import Quiet
+from tests.no_observer import Quiet
 
 AGENT = """\
 name: wordy

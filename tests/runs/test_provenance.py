@@ -77,7 +77,7 @@ class TestRun:
         self.refused(other, run_id, "its record is not in the state folder")
         assert len(accept(other.project, run_id, [], every=True, trusted=True).accepted) == 2
 
-    def test_somebody_elses_is_not(self, shop: Desk) -> None:
+    def test_another_installations_run_is_not_trusted(self, shop: Desk) -> None:
         run_id = shop.newest
         shutil.rmtree(shop.home)
         shop.home.mkdir()
@@ -111,7 +111,7 @@ class TestRun:
         )
         self.refused(shop, run_id, "or damaged")
 
-    def test_one_that_was_rewritten_by_somebody_who_knows_how_is_not(self, shop: Desk) -> None:
+    def test_one_that_was_rewritten_by_a_user_who_knows_how_is_not(self, shop: Desk) -> None:
         run_id = shop.newest
         forge(
             shop.project.trace.run_stream(run_id), b'"status":"submitted"', b'"status":"no_change"'

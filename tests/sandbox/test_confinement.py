@@ -29,13 +29,13 @@ def test_the_folder_can_always_be_read(here: Path) -> None:
     assert below(here, resolve_paths(Confinement(), folder).read) == {"a"}
 
 
-def test_nothing_is_there_twice(here: Path) -> None:
+def test_duplicate_paths_are_removed(here: Path) -> None:
     a, inner, b = made(here, "a", "a/inner", "ab")
     paths = resolve_paths(Confinement(read=(inner, a, b, a)), a)
     assert below(here, paths.read) == {"a", "ab"}
 
 
-def test_what_can_be_written_can_be_read(here: Path) -> None:
+def test_writable_paths_are_readable(here: Path) -> None:
     a, inner, b, in_b = made(here, "a", "a/inner", "b", "b/inner")
     paths = resolve_paths(Confinement(read=(inner, in_b), write=(a,), scratch=(b,)), a)
     assert below(here, paths.read) == set()
@@ -48,7 +48,7 @@ def test_a_part_of_what_is_read_can_be_written(here: Path) -> None:
     assert (below(here, paths.read), below(here, paths.write)) == ({"a"}, {"a/inner"})
 
 
-def test_what_is_not_there_allows_nothing(here: Path) -> None:
+def test_missing_paths_grant_nothing(here: Path) -> None:
     paths = resolve_paths(Confinement(read=(here / "none",), write=(here / "gone",)), here)
     assert below(here, paths.read) == set()
     assert paths.write == ()
@@ -115,9 +115,7 @@ class TestInterpreter:
             "venv/bin/python", "venv/bin", "venv/lib", "venv/pyvenv.cfg", "opt/bin", "opt/lib",
         }  # fmt: skip
 
-    def test_what_is_installed_from_elsewhere_only_for_those_we_trust(
-        self, here: Path, venv: Path
-    ) -> None:
+    def test_external_packages_are_readable_only_with_trust(self, here: Path, venv: Path) -> None:
         python = venv / "bin" / "python"
         assert here / "elsewhere" not in interpreter_paths(python, trusted=False)
         assert here / "elsewhere" in interpreter_paths(python, trusted=True)

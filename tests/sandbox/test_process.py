@@ -20,7 +20,7 @@ from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
-from tests.held import ALL, MARK, need, survivors, wait_until_gone
+from tests.isolation_levels import ALL, MARK, need, survivors, wait_until_gone
 
 READ = interpreter_paths(Path(sys.executable), trusted=True)
 
@@ -171,7 +171,7 @@ def test_a_time_out_ends_the_whole_tree(tmp_path: Path, level: int, mark: str) -
     assert survivors(mark) == []
 
 
-def test_what_a_command_leaves_running_ends_with_it(tmp_path: Path, level: int, mark: str) -> None:
+def test_background_processes_end_with_the_command(tmp_path: Path, level: int, mark: str) -> None:
     result = python(TREE, tmp_path, level, mark=mark)
     assert (len(pids(tmp_path)), result.timed_out, result.returncode) == (4, False, 0)
     assert survivors(mark) == []
@@ -233,18 +233,18 @@ def home_of(pid: int) -> str:
 
 
 @pytest.mark.parametrize("argv", [["no-such-command"], ["/usr"], ["/usr/bin/none"]])
-def test_what_cannot_be_started_says_so(tmp_path: Path, level: int, argv: list[str]) -> None:
+def test_an_unstartable_command_is_reported(tmp_path: Path, level: int, argv: list[str]) -> None:
     with pytest.raises(HostError, match="cannot start"):
         run_command(command(*argv, cwd=tmp_path, seconds=5), level=level)
 
 
 @pytest.mark.parametrize("argv", [[], ["a\0b"]])
-def test_what_is_no_command_is_refused(tmp_path: Path, argv: list[str]) -> None:
+def test_what_is_not_a_command_is_refused(tmp_path: Path, argv: list[str]) -> None:
     with pytest.raises(HostError, match="not a command"):
         run_command(command(*argv, cwd=tmp_path), level=0)
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, level: int) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path, level: int) -> None:
     with pytest.raises(HostError, match="cannot start a process in"):
         run_command(command("true", cwd=tmp_path / "none"), level=level)
 

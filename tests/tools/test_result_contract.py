@@ -103,7 +103,7 @@ def test_a_wrongly_typed_key_breaks_the_contract(wrong: dict[str, Any]) -> None:
     assert "\n" not in made.error
 
 
-def test_a_key_that_is_no_text_breaks_the_contract() -> None:
+def test_a_key_that_is_not_text_breaks_the_contract() -> None:
     made = as_result({"result": 1, "summary": "s", ("a\nb",): 1})
 
     assert made.error is not None
@@ -117,7 +117,7 @@ def test_null_is_as_good_as_absent() -> None:
 
 
 @given(json_values)
-def test_it_never_raises_and_summaries_stay_short(value: Any) -> None:
+def test_contract_never_raises_and_summaries_stay_short(value: Any) -> None:
     made = as_result(value)
 
     assert made.outcome in ("success", "error", "partial")

@@ -93,7 +93,7 @@ def test_a_failing_host_function_raises_in_the_script(tmp_path: Path) -> None:
     assert "`..`" in made.result.result
 
 
-def test_its_schema_is_what_a_model_is_told(tmp_path: Path) -> None:
+def test_a_tools_schema_is_shown_to_the_model(tmp_path: Path) -> None:
     schema = tool('"""Adds.\n\nMore."""\n' + WORDS + 'n: int = Input("n")\nn\n').schema
 
     assert (schema.name, schema.description) == ("t", "Adds.")

@@ -172,7 +172,7 @@ class TestOnDisk:
         assert read_text_lines(folder.blobs, path.name, 2, 2)[0] == ["as version 0.1 wrote it"]
 
     @pytest.mark.parametrize("place", [5, 500, -30, -1])
-    def test_one_that_was_damaged_is_not_given_out(self, place: int, folder: TraceFolder) -> None:
+    def test_one_that_was_damaged_is_not_returned(self, place: int, folder: TraceFolder) -> None:
         text = b"".join(b"line %d\n" % (n * n) for n in range(20_000))
         path = stored(folder, folder.blobs.put(text))
         made = bytearray(path.read_bytes())
@@ -214,6 +214,6 @@ class TestLines:
         digest = folder.blobs.put(("𝄞" * 3_000_000 + "\nshort").encode())
         assert read_text_lines(folder.blobs, digest, 1, 2) == (["𝄞" * LINE_LIMIT, "short"], 2)
 
-    def test_a_blob_that_is_gone(self, folder: TraceFolder) -> None:
+    def test_a_missing_blob(self, folder: TraceFolder) -> None:
         with pytest.raises(NotFound):
             read_text_lines(folder.blobs, "0" * 64, 1, 1)

@@ -68,7 +68,7 @@ def test_a_link_in_its_place_is_refused_and_nothing_is_written_behind_it(
     assert list(elsewhere.iterdir()) == []
 
 
-def test_a_root_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
+def test_a_missing_root_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="nowhere"):
         TraceFolder(tmp_path / "nowhere").create()
 

@@ -31,7 +31,7 @@ def file_of(root: Path, name: str) -> Path:
     return root / ".git/objects" / name[:2] / name[2:]
 
 
-def test_they_come_in_order_and_whole(root: Path, names: list[str]) -> None:
+def test_commit_files_come_in_order_and_whole(root: Path, names: list[str]) -> None:
     assert tuple(read_blobs(root, [*names, names[0]])) == (*CONTENTS, CONTENTS[0])
 
 
@@ -58,7 +58,7 @@ def test_one_that_never_ends_is_named(
     assert "git fsck" in raised.value.hint
 
 
-def test_a_git_that_ends_is_told(root: Path, names: list[str]) -> None:
+def test_a_git_that_ends_is_reported(root: Path, names: list[str]) -> None:
     (root / ".git/HEAD").write_text("nonsense")
     with pytest.raises(OutsideError, match="git"):
         list(read_blobs(root, names))

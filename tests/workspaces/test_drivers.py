@@ -129,7 +129,7 @@ def test_set_files_restores_a_turn(driver: WorkspaceDriver) -> None:
             workspace.set_files({"../out": (b"x", 0o644)})
 
 
-def test_a_folder_that_is_made_anew_holds_nothing_of_the_base(driver: WorkspaceDriver) -> None:
+def test_a_folder_that_is_rebuilt_holds_nothing_of_the_base(driver: WorkspaceDriver) -> None:
     with driver.open() as workspace:
         shutil.rmtree(workspace.tree / "pkg")
         (workspace.tree / "pkg/deep").mkdir(parents=True)
@@ -176,7 +176,7 @@ def test_a_folder_for_a_file_and_a_file_for_a_folder(
         assert set(tree(workspace.tree)) == set(base.files)
 
 
-def test_what_was_taken_back_is_no_change(driver: WorkspaceDriver) -> None:
+def test_what_was_taken_back_is_not_a_change(driver: WorkspaceDriver) -> None:
     with driver.open() as workspace:
         file = workspace.tree / "pkg/a.py"
         file.write_bytes(b"other\n")
@@ -310,7 +310,7 @@ def test_nothing_is_left_when_it_is_closed(name: str, base: BaseSnapshot, tmp_pa
         assert not any((tmp_path / "cache").rglob("*/*")), "nothing on the disk"
 
 
-def test_a_folder_that_is_deeper_than_the_stack_is_no_hindrance(
+def test_a_folder_that_is_deeper_than_the_stack_is_not_a_hindrance(
     driver: WorkspaceDriver, base: BaseSnapshot
 ) -> None:
     with driver.open() as workspace:

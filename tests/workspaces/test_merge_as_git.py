@@ -40,9 +40,7 @@ def apart(lines: list[bytes]) -> bytes:
 
 @SLOW
 @given(texts, some.data())
-def test_what_git_merges_is_the_same_text_or_a_conflict(
-    base: list[bytes], data: some.DataObject
-) -> None:
+def test_a_git_merge_is_equal_or_a_conflict_here(base: list[bytes], data: some.DataObject) -> None:
     sides = [joined(edited(base, data)) for _ in range(2)]
     merged = merge3(joined(base), *sides)
     expected = by_git(joined(base), *sides)
@@ -89,7 +87,9 @@ def replaced(base: list[bytes], data: some.DataObject) -> list[bytes]:
         (b"a\nb\n", b"a\n1\nb\n", b"a\n2\nb\n"),
     ],
 )
-def test_what_overlaps_conflicts_in_both(base: bytes, ours: bytes, theirs: bytes) -> None:
+def test_overlapping_changes_conflict_in_git_and_here(
+    base: bytes, ours: bytes, theirs: bytes
+) -> None:
     assert by_git(base, ours, theirs) is None
     assert not isinstance(merge3(base, ours, theirs), MergedText)
 

@@ -15,6 +15,8 @@ from remora.trace.read.reader import decode_part
 
 RECALL = "recall"
 SUBMIT = "submit_result"
+NEEDS_MODEL = "rules alone cannot decide the next step, and there is no model to ask"
+"""The summary of a submission that is made because no candidate is complete."""
 BUILTIN = frozenset({RECALL, SUBMIT})
 """Tools that write nothing."""
 MAX_LINES = 60

@@ -2,14 +2,19 @@
 projects."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from remora.bootstrap.hub_index_writer import open_store
 from remora.bootstrap.invocation import Invocation
 from remora.errors import DiskError
-from remora.hub.process.hub_paths import hub_paths
+from remora.hub.observe.spool import collect, leave, spool_folder
+from remora.hub.observed_links import Observation
+from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.store.orphans import is_idle, orphaned_databases
+from remora.hub.store.reader import open_snapshot
 from remora.runs.project import Project
 from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
 from remora.runs.retention.orphaned_copies import orphaned_caches
@@ -17,11 +22,15 @@ from remora.sandbox.child.rmtree import remove_tree
 
 
 def cleanable(
-    caller: Invocation, project: Project, now: datetime
+    caller: Invocation, project: Project, now: datetime, *, observed: bool = False
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """Return what can be removed, with how, and the runs that still need their files, with why."""
+    """Return what can be removed, with how, and the runs that still need what is theirs, with why.
+
+    With `observed` also what `hub observe` measured in this project.
+    """
     acts, kept = find_removable(project, now)
-    return [*acts, *_copies(caller, now), *_hubs(caller, project)], kept
+    hubs = [*_orphaned_hubs(caller), *_own_hub(caller, project, observed=observed)]
+    return [*acts, *_copies(caller, now), *hubs], kept
 
 
 def _copies(caller: Invocation, now: datetime) -> Iterator[Removal]:
@@ -36,18 +45,67 @@ def is_hub_in_use(caller: Invocation, project: Project) -> bool:
     return db.exists() and not is_idle(db)
 
 
-def _hubs(caller: Invocation, project: Project) -> Iterator[Removal]:
-    """Yield the project's Hub database, which has source text; the next Hub query rebuilds it."""
-    own = hub_paths(caller.folders, project.root).db
-    places = [*orphaned_databases(caller.folders.cache / "hub")]
-    if own.exists() and is_idle(own):
-        places.append(own.parent)
-    for place in places:
-        what = Removable(kind="hub", name=str(place), bytes=size_of(place))
-        yield what, partial(_remove_hub, place)
+def _orphaned_hubs(caller: Invocation) -> Iterator[Removal]:
+    for place in orphaned_databases(caller.folders.cache / "hub"):
+        yield _removable(place), partial(_remove_hub, place)
+
+
+def _own_hub(caller: Invocation, project: Project, *, observed: bool) -> Iterator[Removal]:
+    """The project's own database holds source text; the next question to the Hub makes it again."""
+    places = hub_paths(caller.folders, project.root)
+    if not places.db.exists() or not is_idle(places.db):
+        return
+    place = places.db.parent
+    measured = Observation(calls=(), tests=(), ran=()) if observed else _measured(places.db)
+    waiting = not observed and any(spool_folder(places.db).glob("*.msgpack"))
+    if not (measured.calls or measured.tests or waiting):
+        yield _removable(place), partial(_remove_hub, place)
+    elif _holds_source(places.db):
+        yield _removable(place), partial(_forget_source, places, measured)
+
+
+def _removable(place: Path) -> Removable:
+    return Removable(kind="hub", name=str(place), bytes=size_of(place))
 
 
 def _remove_hub(place: Path) -> None:
-    if not is_idle(place / "hub.db"):
-        raise DiskError("a process is using it")
+    _require_idle(place / "hub.db")
     remove_tree(place)
+
+
+def _forget_source(places: HubPaths, measured: Observation) -> None:
+    """Replace the database by one with only what was measured: names, hashes and line numbers."""
+    _require_idle(places.db)
+    spool = spool_folder(places.db)
+    leave(spool, measured)  # first: if this process is killed, the next writer stores it
+    for path in places.db.parent.iterdir():
+        if path == spool:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            remove_tree(path)
+        else:
+            path.unlink()
+    with open_store(places) as store:
+        collect(spool, store.record_observed)
+
+
+def _require_idle(db: Path) -> None:
+    if not is_idle(db):
+        raise DiskError("a process uses it now")
+
+
+def _measured(db: Path) -> Observation:
+    """Return what `hub observe` stored; nothing if the database cannot be read."""
+    view = open_snapshot(db)
+    if view is None:
+        return Observation(calls=(), tests=(), ran=())
+    with closing(view):
+        return view.observation()
+
+
+def _holds_source(db: Path) -> bool:
+    view = open_snapshot(db)
+    if view is None:
+        return True
+    with closing(view):
+        return bool(view.paths())

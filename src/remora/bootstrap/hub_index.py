@@ -10,8 +10,10 @@ import msgspec
 from remora.bootstrap.hub_index_writer import indexer_of, store_or_daemon
 from remora.bootstrap.hub_target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
+from remora.bootstrap.large_files import LargeFiles, large_files
 from remora.errors import OutsideError
 from remora.hub.daemon.link_round import begin_round, find_links
+from remora.hub.daemon.updater import DEFER_OVER
 from remora.hub.gc_tuning import tune_gc
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.index.indexer import FileError, Indexer, Refreshed
@@ -21,6 +23,7 @@ from remora.hub.node import UpdateSource
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.request import ask
+from remora.hub.process.spawn import environment
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
@@ -154,13 +157,16 @@ def _refreshed(
     indexer = indexer_of(places, store, _members(caller, places), ScriptedAnalysis())
     changed: set[str] = set()
     errors: dict[str, str] = {}
-    for done in _passes(indexer, store, progress):
-        changed.update(done.changed)
-        errors.update(done.errors)
+    with large_files(places.root, indexer, environment(caller.environ)) as large:
+        for done in _passes(indexer, large, store, progress):
+            changed.update(done.changed)
+            errors.update(done.errors)
     return len(changed), errors
 
 
-def _passes(indexer: Indexer, store: HubStore, progress: Progress) -> Iterator[Refreshed]:
+def _passes(
+    indexer: Indexer, large: LargeFiles, store: HubStore, progress: Progress
+) -> Iterator[Refreshed]:
     """Refresh all changed files, again if the database was reset meanwhile."""
     rebuilt = True
     while rebuilt:
@@ -172,9 +178,11 @@ def _passes(indexer: Indexer, store: HubStore, progress: Progress) -> Iterator[R
         at_once = len(paths) if look.gone else _AT_ONCE
         for first in range(0, len(paths), at_once):
             progress(first, len(paths))
-            done = indexer.refresh(paths[first : first + at_once], source=source)
-            rebuilt = rebuilt or done.rebuilt
-            yield done
+            portion = paths[first : first + at_once]
+            done = indexer.refresh(portion, source=source, defer_over=DEFER_OVER)
+            for each in (done, *(large.refresh(path, source) for path in done.deferred)):
+                rebuilt = rebuilt or each.rebuilt
+                yield each
         progress(len(paths), len(paths))
 
 

@@ -49,7 +49,7 @@ class Invocation:
                 f"{paths[0] if paths else start} does not exist",
                 hint=path_hint(paths[0], self.folder) if paths else "name a folder with --root",
             )
-        return find_root(start)
+        return find_root(start, within=self.folder)
 
     def check_config_file(self) -> None:
         """Raise UsageError if `--config` names a file that does not exist."""

@@ -114,10 +114,8 @@ def api_key(keys: Mapping[str, str], address_layer: str | None) -> str | None:
 
 
 def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
-    """Return why none of `keys` is sent to the configured address.
-
-    Empty if one is, or if there is no key or no address.
-    """
+    """Return why none of `keys` is sent to the configured address; empty if one is, or without
+    a key or an address."""
     if not keys or address_layer is None or api_key(keys, address_layer) is not None:
         return ""
     if address_layer == "project":

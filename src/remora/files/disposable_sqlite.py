@@ -9,7 +9,7 @@ DEFENSIVE = (
     "PRAGMA cell_size_check=ON",
     "PRAGMA temp_store=MEMORY",
 )
-"""Settings for a file that somebody else may have changed."""
+"""Settings for a file that another program may have changed."""
 _PRIMARY = 0xFF
 """Bits of an extended error code that name its kind."""
 _REFUSALS = frozenset(

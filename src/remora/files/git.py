@@ -46,7 +46,7 @@ def git_output(
 ) -> bytes:
     """Run git in `root` and return its output. `index` replaces the user's index file.
 
-    Raises OutsideError if git is missing, waits for ever, or exits with a status not in `succeeds`.
+    Raises OutsideError if git is missing, waits forever, or exits with a status not in `succeeds`.
     """
     check_not_stalled(root)
     try:

@@ -1,4 +1,4 @@
-"""Check for pipes and devices that git would read for ever in an untrusted repository."""
+"""Check for pipes and devices that git would read forever in an untrusted repository."""
 
 import os
 import re

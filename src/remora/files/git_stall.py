@@ -1,4 +1,4 @@
-"""Detection of a git process that waits for a pipe and would wait for ever."""
+"""Detection of a git process that waits for a pipe and would wait forever."""
 
 import threading
 import time

@@ -10,7 +10,7 @@ Kind = Literal["records", "settings"]
 _SETTINGS = frozenset({".remora", "remora.yaml"})
 _SEPARATORS = re.compile(r"[/\\]")
 _HIDDEN = frozenset({"Cf", "Cc", "Mn", "Me", "Zl", "Zp"})
-"""Categories of characters that nobody sees: some file systems ignore them in names."""
+"""Categories of invisible characters: some file systems ignore them in names."""
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
 _SHORT_NAMES = re.compile(r"(?:git|hg|svn|bzr|agentf)~\d+|gi[0-9a-f]{4}~\d+")
 """What FAT and NTFS may call version control beside its long name."""
@@ -36,7 +36,7 @@ def _kind(part: str) -> Kind | None:
 
 
 def _folded(part: str) -> str:
-    """The letters that are left of a name without what nobody sees, in small ASCII if they have it."""
+    """Return a name without invisible characters, as lower-case ASCII where possible."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", part).casefold())
     seen = (c for c in plain if c not in _FILLERS and unicodedata.category(c) not in _HIDDEN)
     return "".join(seen).replace("\u0131", "i")

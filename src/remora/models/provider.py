@@ -15,6 +15,8 @@ from remora.models.model_settings import ModelSettings, request_limits
 from remora.models.no_model import NAME, NoModel
 from remora.models.protocol import Model
 
+_TO_ADD = "`remora model pull` adds the embedded model, `--model URL` uses a server"
+
 
 def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:
     """Return the configured model. Synchronous; close the model with `aclose`.
@@ -25,11 +27,11 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
     make no sense.
     """
     limits = request_limits(settings)
-    if settings.provider == "none" or settings.name == NAME:
+    if _wants_none(settings):
         return NoModel()
     base_url = _configured_address(settings)
-    missing = _missing(cache) if base_url is None and settings.provider == "auto" else None
-    if missing is not None and settings.name is None:
+    missing = _missing(cache) if base_url is None and _may_be_missing(settings) else None
+    if missing is not None:
         return NoModel(missing)
     if base_url is None:
         from remora.models.embedded.embedded_model import EmbeddedModel
@@ -41,10 +43,23 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """`document` is what `model status --json` prints; `problem` is why it is not reachable."""
+    """`document` is what `model status --json` prints; `problem` is why it is not reachable.
+
+    `is_optional`: runs work without it, by rules alone.
+    """
 
     document: dict[str, Any]
     problem: ModelError | None
+    is_optional: bool = False
+
+
+def used_provider(settings: ModelSettings, *, cache: Path) -> str:
+    """Return `openai`, `embedded`, or `none` if only rules decide. Contacts and reads nothing."""
+    if _wants_none(settings):
+        return "none"
+    if _configured_address(settings) is not None:
+        return "openai"
+    return "none" if _may_be_missing(settings) and _missing(cache) is not None else "embedded"
 
 
 def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
@@ -53,18 +68,22 @@ def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) ->
     Starts nothing; a server at an address generates one token at most. A model that cannot be
     used is a `problem`, not an exception. Raises ConfigError if the settings make no sense.
     """
-    base_url = _configured_address(settings)
+    wants_none = _wants_none(settings)
+    base_url = None if wants_none else _configured_address(settings)
     shown = None if base_url is None else _shown(base_url)
     state = weights.check(cache)
     document: dict[str, Any] = {
-        "provider": "embedded" if base_url is None else "openai",
+        "provider": NAME if wants_none else "embedded" if base_url is None else "openai",
         "base_url": shown,
-        "name": weights.MODEL if base_url is None else settings.name,
+        "name": NAME if wants_none else weights.MODEL if base_url is None else settings.name,
         "reachable": False,
         "context": None,
         "capabilities": {},
         "weights": {"path": str(state.path), "sha256": state.sha256, "ok": state.ok},
     }
+    if wants_none:
+        problem = ModelError("no model is configured: only rules decide", hint=_TO_ADD)
+        return ModelStatus(document=document, problem=problem, is_optional=True)
     try:
         if base_url is None:
             document |= _embedded_facts(cache)
@@ -73,8 +92,18 @@ def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) ->
 
             document |= configured_model_facts(base_url, settings, api_key)
     except ModelError as problem:
-        return ModelStatus(document=document, problem=problem)
+        optional = used_provider(settings, cache=cache) == "none"
+        return ModelStatus(document=document, problem=problem, is_optional=optional)
     return ModelStatus(document=document, problem=None)
+
+
+def _wants_none(settings: ModelSettings) -> bool:
+    return settings.provider == "none" or settings.name == NAME
+
+
+def _may_be_missing(settings: ModelSettings) -> bool:
+    """True if nothing names the embedded model, which is used where it is installed."""
+    return settings.provider == "auto" and settings.name is None
 
 
 def _configured_address(settings: ModelSettings) -> str | None:
@@ -101,7 +130,7 @@ def _missing(cache: Path) -> str | None:
         return error.hint
     if weights.weights_path(cache).exists():
         return None
-    return "`remora model pull` adds the embedded model, `--model URL` uses a server"
+    return _TO_ADD
 
 
 def _shown(base_url: str) -> str:

@@ -90,6 +90,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     checks: Mapping[str, "Check"] = {}
     host_functions: tuple["HostFunction", ...] = ()
     merge: Merge | None = None
+    unmerge: Merge | None = None
+    """Reconciles a reversed change set, for `revert`."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,6 +181,11 @@ class Operations:
     def merges(self) -> tuple[Merge, ...]:
         """Functions that reconcile a change set with files that others changed."""
         return tuple(parts.merge for parts in self._parts if parts.merge is not None)
+
+    @cached_property
+    def unmerges(self) -> tuple[Merge, ...]:
+        """What reconciles a reversed change set with files that others changed."""
+        return tuple(parts.unmerge for parts in self._parts if parts.unmerge is not None)
 
     @cached_property
     def _parts(self) -> tuple[Parts, ...]:

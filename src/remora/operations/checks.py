@@ -76,7 +76,8 @@ def _other_lines(
 ) -> list[bytes] | None:
     """Return the lines that are not the node's; blank ones only if they are within another node.
 
-    A fix that deletes a node's last lines leaves the blank line before them to the surroundings.
+    If a node ends with lines that a fix deletes, the blank line before them becomes part of its
+    surroundings, which does not justify refusing the fix.
     """
     module = parse_module(path, source) if source is not None else None
     if source is None or not isinstance(module, Module):

@@ -62,11 +62,16 @@ def check_overlay(driver: str, folders: UserFolders) -> Check:
 
 
 def check_model(status: ModelStatus) -> list[Check]:
-    """Check the configured model and the requirements of the embedded one."""
-    document = status.document
-    embedded = document["provider"] == "embedded"
-    files, problem = document["weights"], status.problem
-    state = "whole" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
+    """Check the configured model and the requirements of the embedded one.
+
+    None of them is needed if nothing names a model: then rules decide alone.
+    """
+    document, problem = status.document, status.problem
+    needed = not status.is_optional
+    embedded = needed and document["provider"] == "embedded"
+    files = document["weights"]
+    state = "complete" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
+    optional = "" if embedded else "optional: "
     return [
         _try(
             "xllamacpp", _engine, needed=embedded, hint="install Remora with its extra `embedded`"
@@ -76,15 +81,22 @@ def check_model(status: ModelStatus) -> list[Check]:
             ok=files["ok"],
             detail=f"{state}: {files['path']}",
             needed=embedded,
-            hint="run `remora model pull`",
+            hint=f"{optional}run `remora model pull`",
         ),
         Check(
             name="model",
             ok=problem is None,
-            detail=problem.message if problem else f"{document['name']} is available",
-            hint=problem.hint if problem else "",
+            detail=_model_detail(status),
+            needed=needed,
+            hint=("" if needed else optional) + problem.hint if problem else "",
         ),
     ]
+
+
+def _model_detail(status: ModelStatus) -> str:
+    if status.problem is None:
+        return f"{status.document['name']} can be used"
+    return "none: only rules decide" if status.is_optional else status.problem.message
 
 
 def check_ruff_settings(root: Path) -> Check:

@@ -28,7 +28,7 @@ from remora.trace.redact.redactor import Redactor
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.stream.line_builder import Identity
 from remora.trace.trace_folder import TraceFolder
-from tests.adversarial.pym.ground import GITHUB, SENTINEL, Ground, children, planted, swapping
+from tests.adversarial.pym.trap_tree import GITHUB, SENTINEL, Ground, children, planted, swapping
 from tests.clock import ticking
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.pym"))
@@ -112,12 +112,12 @@ def outcome(run: ToolRun) -> tuple[Any, ...]:
     return repr(run.raw_output), run.printed, run.result.error, run.error_kind, calls
 
 
-def test_there_are_many() -> None:
+def test_at_least_the_expected_number_of_scripts_exists() -> None:
     assert len(SCRIPTS) >= 290
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=[path.stem for path in SCRIPTS])
-def test_it_is_stopped_and_recorded_and_harms_nothing(
+def test_a_hostile_script_is_stopped_and_recorded(
     path: Path, ground: Ground, tmp_path: Path
 ) -> None:
     wanted = demands(path)
@@ -146,7 +146,7 @@ def test_it_is_stopped_and_recorded_and_harms_nothing(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", SCRIPTS, ids=[path.stem for path in SCRIPTS])
-def test_it_replays_to_the_same_end(path: Path, ground: Ground) -> None:
+def test_a_hostile_script_replays_to_the_same_end(path: Path, ground: Ground) -> None:
     made = run(path, ground)
     try:
         script = load(path)
@@ -160,7 +160,7 @@ def test_it_replays_to_the_same_end(path: Path, ground: Ground) -> None:
     assert outcome(again) == outcome(made)
 
 
-def test_the_next_script_runs_as_if_nothing_had_been(ground: Ground) -> None:
+def test_a_hostile_script_does_not_affect_the_next(ground: Ground) -> None:
     made = run_tool(
         a_tool(load_source("1 + 1\n", name="good"), ""), {}, ground.tree, clock=CLOCK, seed=1
     )

@@ -91,7 +91,7 @@ class TestWritten:
         assert made.choice == 2
         assert found.payloads(ModelRequest)[0].decoding["grammar"].startswith("root")
 
-    def test_a_call_that_is_no_candidate_is_bad(self, theatre: Theatre, lint: Agent) -> None:
+    def test_a_call_that_is_not_a_candidate_is_bad(self, theatre: Theatre, lint: Agent) -> None:
         call = '{"tool":"run_linter","args":{}}'
         found = played(theatre, lint, scripted([call, call]), strategy="grammar")
         assert found.payloads(AgentError)[0].kind == "bad_call"
@@ -135,7 +135,7 @@ class TestWritten:
         ["text", ToolCall(tool="nope"), ToolCall(tool="act", args={"x": 1}),
          ToolCall(tool="recall", args={"ref": 1, "lines": []})],
     )  # fmt: skip
-    def test_a_native_call_that_is_none(self, theatre: Theatre, answer: str | ToolCall) -> None:
+    def test_an_invalid_native_call(self, theatre: Theatre, answer: str | ToolCall) -> None:
         found = theatre.play(
             Play(agent=theatre.tool("1"), answers=[answer, answer], strategy="tool_call")
         )
@@ -164,7 +164,7 @@ class TestWritten:
 
 
 class TestSize:
-    def test_what_never_fits_is_never_sent(self, theatre: Theatre) -> None:
+    def test_a_request_over_the_limit_is_never_sent(self, theatre: Theatre) -> None:
         model = scripted([])
         found = theatre.play(Play(agent=theatre.tool("1"), model=model, limit=50))
         assert (found.result.status, found.result.stop_reason) == ("error", "packet_too_large")
@@ -210,7 +210,7 @@ def test_a_server_that_cuts_the_prompt_ends_the_job(theatre: Theatre) -> None:
 
 
 class TestStrategy:
-    def test_what_a_model_can_do_decides(self) -> None:
+    def test_model_capabilities_decide_the_strategy(self) -> None:
         able = scripted([])
         assert strategy_for(able, "lines", "auto", has_candidates=True) == "rank"
         assert strategy_for(able, "lines", "auto", has_candidates=False) == "grammar"
@@ -226,7 +226,7 @@ class TestStrategy:
             ("lines", "grammar", False),
         ],
     )
-    def test_what_it_cannot_do_is_an_error(
+    def test_a_missing_model_capability_is_an_error(
         self, renderer: str, decoding: Literal["auto", "rank", "grammar"], candidates: bool
     ) -> None:
         unable = scripted([], rank=False, grammar=False, completions=False)
@@ -246,7 +246,7 @@ class TestOffered:
         assert valid_candidates([part, one], [TOOL], complete=True)[0] == (one,)
         assert valid_candidates([part, one], [TOOL], complete=False)[0] == (part, one)
 
-    def test_the_first_fault_is_told(self) -> None:
+    def test_the_first_fault_is_reported(self) -> None:
         bad = [Candidate(tool="nope"), Candidate(tool="edit", args={"line": "1"})]
         found, problem = valid_candidates(bad, [TOOL], complete=False)
         assert found == ()
@@ -299,7 +299,7 @@ class TestEmbedded:
         assert found.payloads(ToolCalled), "a grammar leaves nothing but calls"
         assert found.payloads(AgentError) == []
 
-    def test_it_completes_functiongemmas_prompt_or_is_told_that_it_did_not(
+    def test_a_functiongemma_answer_is_a_call_or_an_error(
         self, theatre: Theatre, embedded: EmbeddedModel
     ) -> None:
         found = theatre.play(

@@ -126,7 +126,7 @@ def test_braces_may_stand_for_themselves(folder: Path) -> None:
     assert load_agent(folder, BUILT_IN).definition.goal == "{{x}} {path}"
 
 
-def test_every_fault_is_told_at_once(folder: Path) -> None:
+def test_every_fault_is_reported_at_once(folder: Path) -> None:
     lines = says(folder, GOOD + "max_turns: x\nnods: 1\n").splitlines()
     assert [re.match(r"agent.yaml:\d+:\d+", line) is not None for line in lines] == [True, True]
 
@@ -137,7 +137,7 @@ def test_a_script_with_a_fault_is_named_with_its_line(folder: Path) -> None:
     assert "act.pym:2:" in message
 
 
-def test_a_link_out_of_the_folder_is_no_way_out(folder: Path, tmp_path_factory: object) -> None:
+def test_a_link_out_of_the_folder_is_not_a_way_out(folder: Path, tmp_path_factory: object) -> None:
     (folder / "inner").mkdir()
     (folder / "inner" / "agent.yaml").write_text(GOOD)
     (folder / "inner" / "act.pym").symlink_to(folder / "act.pym")
@@ -157,7 +157,7 @@ class TestProject:
         (folder / "agent.yaml").write_text(yaml)
         (folder / "act.pym").write_text("1")
 
-    def test_its_agents_stand_beside_the_built_in_ones(self, tmp_path: Path) -> None:
+    def test_own_agents_are_loaded_beside_the_built_in_ones(self, tmp_path: Path) -> None:
         self.own(tmp_path, GOOD)
         agents = load_agents(tmp_path, BUILT_IN)
         assert set(agents) >= {"lint", "own"}
@@ -165,13 +165,13 @@ class TestProject:
         assert agent_named(agents, "own") is agents["own"]
 
     @pytest.mark.parametrize("taken", ["name: own", "operation: own"])
-    def test_it_may_not_take_a_built_in_ones_name(self, tmp_path: Path, taken: str) -> None:
+    def test_an_own_agent_cannot_use_a_built_in_name(self, tmp_path: Path, taken: str) -> None:
         self.own(tmp_path, GOOD.replace(taken, taken.replace("own", "lint")))
         with pytest.raises(ConfigError, match="is taken") as caught:
             load_agents(tmp_path, BUILT_IN)
         assert "may not replace a built-in one" in caught.value.hint
 
-    def test_an_unknown_one_is_told_what_there_is(self, tmp_path: Path) -> None:
+    def test_an_unknown_check_lists_the_known_ones(self, tmp_path: Path) -> None:
         with pytest.raises(NotFound) as caught:
             agent_named(load_agents(tmp_path, BUILT_IN), "lin")
         assert "lint" in caught.value.hint

@@ -76,7 +76,7 @@ class TestWanted:
             "node:a.py:f", "node:b.py:g", "node:c.py:h", "node:d.py:i",
         ]  # fmt: skip
 
-    def test_there_are_five_at_most(self) -> None:
+    def test_at_most_five_nodes_are_shown(self) -> None:
         many = {f"k{n}": f"node:m.py:f{n}" for n in range(9)}
         packet = apply(DecisionPacket(node_id="node:a.py:f"), PacketDelta(update_knowledge=many))
         assert wanted_nodes(packet) == [
@@ -90,7 +90,7 @@ class TestWanted:
 
 
 class TestShown:
-    def test_what_is_known_already_is_not_said_again(self) -> None:
+    def test_known_facts_are_not_repeated(self) -> None:
         told = facts(docstring="Says.", complexity=3)
         assert facts_view(told, 400) == {
             "signature": "def f(x: int) -> int", "docstring": "Says.", "complexity": 3,
@@ -127,7 +127,7 @@ class TestShown:
         assert told["callees"] == ["a.py:g", "ext:os.getcwd"]
         assert "fan_out" not in told
 
-    def test_each_kind_of_link_gets_its_turn(self) -> None:
+    def test_every_kind_of_link_is_represented(self) -> None:
         many = [f"node:a.py:f{n}" for n in range(9)]
         tests = [{"id": f"tests/test_a.py::test_{n}", "tier": "exact"} for n in range(9)]
         told = facts(callers=edges(*many), callees=edges(*many), related_tests=tests)
@@ -137,15 +137,15 @@ class TestShown:
         }  # fmt: skip
         assert (view["fan_in"], view["fan_out"], view["test_count"]) == (9, 9, 9)
 
-    def test_of_nodes_with_very_many_links_all_are_counted(self) -> None:
+    def test_all_links_are_counted_even_if_not_shown(self) -> None:
         told = facts(callers=edges(*(f"node:a.py:f{n}" for n in range(100))))
         assert facts_view(told | {"counts": {"callers": 1234}}, 400)["fan_in"] == 1234
 
-    def test_what_users_own_scripts_found_takes_what_room_is_left(self) -> None:
+    def test_extras_use_the_remaining_room(self) -> None:
         told = facts(extra={"owner": "billing", "long": "x" * 500, "n": 1}, signature=None)
         assert facts_view(told, 60) == {"extra": {"owner": "billing", "n": 1}}
 
-    def test_doubts_are_told_without_any_room(self) -> None:
+    def test_flags_are_shown_even_without_room(self) -> None:
         told = facts(fresh=False, changed_by_user=True)
         assert facts_view(told, 0) == {"changed_by_user": True, "fresh": False}
 
@@ -159,7 +159,7 @@ class TestShown:
         callers=st.none() | st.lists(st.text(min_size=1, max_size=60), max_size=12),
         extra=st.dictionaries(st.text(max_size=9), st.text(max_size=90), max_size=3),
     )
-    def test_it_never_takes_more_than_its_room(
+    def test_hub_facts_stay_within_their_room(
         self, room: int, callers: list[str] | None, extra: dict[str, str]
     ) -> None:
         told = facts(callers=None if callers is None else edges(*callers), extra=extra)
@@ -179,7 +179,7 @@ class TestDelta:
         packet = apply(packet, hub_delta(packet, found, 900))
         assert hub_delta(packet, found, 900) == PacketDelta()
 
-    def test_what_is_not_asked_for_any_more_goes(self) -> None:
+    def test_facts_of_nodes_no_longer_referenced_are_removed(self) -> None:
         packet = DecisionPacket(node_id=TARGET)
         both = {TARGET: facts(), "node:b.py:g": facts("node:b.py:g")}
         packet = apply(packet, hub_delta(packet, both, 900))
@@ -187,7 +187,7 @@ class TestDelta:
         assert delta.hub_context == {"node:b.py:g": None}
         assert apply(packet, delta).hub_freshness.keys() == {TARGET}
 
-    def test_where_nobody_answered_what_is_held_is_marked_as_not_fresh(self) -> None:
+    def test_without_an_answer_known_facts_are_marked_not_fresh(self) -> None:
         packet = DecisionPacket(node_id=TARGET)
         packet = apply(packet, hub_delta(packet, {TARGET: facts(complexity=1)}, 900))
         packet = apply(packet, hub_delta(packet, {}, 900, keep=True))
@@ -243,7 +243,7 @@ def sides(workspace: Workspace, node: str, user: bytes | None) -> NodeVersions:
 class TestSides:
     BASE = b"def f(x):\n    return x\n\n\nclass C:\n    n = 1\n\n    def m(self):\n        pass\n"
 
-    def test_an_untouched_file_is_no_fact(self, workspace: Workspace) -> None:
+    def test_an_untouched_file_is_not_a_fact(self, workspace: Workspace) -> None:
         assert not sides(workspace, "f", self.BASE).changed_by_user()
         assert not NodeVersions(a_job("f", "own"), workspace).changed_by_user()
 
@@ -295,7 +295,7 @@ class TestHook:
     def test_no_hub_no_facts(self, workspace: Workspace) -> None:
         assert self.pulled(NoHub(), workspace, None) is None
 
-    def test_an_edit_of_the_users_is_told_though_no_hub_answers(self, workspace: Workspace) -> None:
+    def test_a_users_edit_is_reported_without_a_hub(self, workspace: Workspace) -> None:
         pulled = self.pulled(Hub({}), workspace, b"def f(x):\n    return 3\n")
         assert pulled.value == {TARGET: {"changed_by_user": True}}
         assert pulled.delta.hub_context == {TARGET: {"changed_by_user": True}}
@@ -314,9 +314,7 @@ class TestHook:
             "callers": ["a.py:g"], "links": "as before your edits",
         }  # fmt: skip
 
-    def test_of_very_many_links_an_event_holds_a_hundred_and_counts_the_rest(
-        self, workspace: Workspace
-    ) -> None:
+    def test_an_event_records_100_links_and_the_count(self, workspace: Workspace) -> None:
         callers = edges(*(f"node:a.py:f{n}" for n in range(150)))
         pulled = self.pulled(Hub({TARGET: facts(callers=callers)}), workspace)
         assert len(pulled.value[TARGET]["callers"]) == MAX_LINKS

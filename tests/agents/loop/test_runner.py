@@ -38,7 +38,7 @@ def fold_shown(played: Played, turn: int) -> dict[str, Any]:
 
 
 class TestOrder:
-    def test_a_turn_is_told_in_the_order_in_which_it_happens(self, theatre: Theatre) -> None:
+    def test_turn_events_are_in_chronological_order(self, theatre: Theatre) -> None:
         agent = theatre.tool('{"result": 1, "summary": "one", "outcome": "success"}')
         played = theatre.play(Play(agent=agent, answers=[ACT, SUBMIT]))
         turn = ["turn_start", "model_request", "model_response", "tool_call", "tool_result"]
@@ -46,7 +46,7 @@ class TestOrder:
         assert [event.turn for event in played.events] == [0, *[1] * 5, *[2] * 7]
         assert [event.seq for event in played.events] == list(range(len(played.events)))
 
-    def test_what_is_written_is_applied_before_it_is_acted_upon(self, theatre: Theatre) -> None:
+    def test_events_are_applied_before_effects(self, theatre: Theatre) -> None:
         """Each event that the runner tells of is in the stream, and in the packet, already."""
         agent = theatre.tool('{"result": 1, "summary": "one", "knowledge_delta": {"zebra": 1}}')
         packets = []
@@ -135,7 +135,7 @@ class TestBadTools:
         assert (played.result.status, played.result.turns) == ("no_change", 2)
 
     @pytest.mark.slow
-    def test_one_that_loops_for_ever_is_stopped(self, theatre: Theatre) -> None:
+    def test_one_that_loops_forever_is_stopped(self, theatre: Theatre) -> None:
         played = theatre.play(
             Play(agent=theatre.tool("while True:\n    pass"), answers=[ACT, SUBMIT])
         )
@@ -194,7 +194,7 @@ class TestCandidates:
         assert played.payloads(ModelRequest) == []
         assert (played.result.asked, played.result.decided_by["rule"]) == (0, 1)
 
-    def test_they_are_asked_anew_each_turn(self, theatre: Theatre) -> None:
+    def test_candidates_are_computed_each_turn(self, theatre: Theatre) -> None:
         pick = """
             from remora.pym import Input
             packet: dict = Input("packet")
@@ -341,7 +341,7 @@ class TestFacts:
 
 
 class TestEndings:
-    def test_a_submission_without_changes_is_no_change(self, theatre: Theatre) -> None:
+    def test_a_submission_without_changes_is_not_a_change(self, theatre: Theatre) -> None:
         played = theatre.play(Play(agent=theatre.tool("1"), answers=[SUBMIT]))
         assert (played.result.status, played.result.stop_reason) == ("no_change", "no_change")
         assert played.payloads(SubmitResult)[0].verified is True

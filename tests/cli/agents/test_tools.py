@@ -54,7 +54,7 @@ def own(project: Path) -> Path:
     return project
 
 
-def test_list_tells_every_tool_and_host_function(poor: Remora, own: Path) -> None:
+def test_list_shows_every_tool_and_host_function(poor: Remora, own: Path) -> None:
     document = poor("tools", "list", "--json", cwd=own).document
     tools = {tool["name"]: tool for tool in document["tools"]}
 
@@ -80,7 +80,7 @@ def test_list_tells_every_tool_and_host_function(poor: Remora, own: Path) -> Non
     assert f"{head}\n    Counts files.\n    may call list_files\n" in listed
 
 
-def test_list_goes_on_past_a_script_that_is_wrong(poor: Remora, own: Path) -> None:
+def test_list_continues_past_a_script_that_is_wrong(poor: Remora, own: Path) -> None:
     write(own, {".remora/agents/own/count.pym": "x: int = 'a'\n"})
 
     done = poor("tools", "list", "--json", cwd=own)
@@ -91,7 +91,7 @@ def test_list_goes_on_past_a_script_that_is_wrong(poor: Remora, own: Path) -> No
     assert "warning: own/count: count.pym:1" in done.err
 
 
-def test_check_tells_of_errors_by_line_and_of_what_will_be_denied(poor: Remora, own: Path) -> None:
+def test_check_reports_errors_by_line_and_missing_grants(poor: Remora, own: Path) -> None:
     write(own, {"free.pym": COUNT, "wrong.pym": "x = 1\ny: int = 'a'\n"})
     ours = ".remora/agents/own/count.pym"
 
@@ -138,7 +138,7 @@ def test_run_gives_the_contract_with_calls_and_kind(poor: Remora, own: Path) -> 
     assert tree(own) == before
 
 
-def test_a_partial_outcome_is_no_failure(poor: Remora, own: Path) -> None:
+def test_a_partial_outcome_is_not_a_failure(poor: Remora, own: Path) -> None:
     done = poor("tools", "run", "own/count", "--input", "limit=0", "pattern=src/*", cwd=own)
 
     assert done.code == 0
@@ -218,7 +218,7 @@ def test_an_unknown_tool_or_bad_input_is_wrong_usage(
     assert hint in done.error["hint"]
 
 
-def test_a_file_that_is_not_there_cannot_be_checked(poor: Remora, project: Path) -> None:
+def test_a_missing_file_cannot_be_checked(poor: Remora, project: Path) -> None:
     done = poor("tools", "check", "absent.pym", "--json", cwd=project)
 
     assert (done.code, done.error["code"]) == (2, "usage_error")

@@ -36,13 +36,13 @@ def test_the_page_is_what_the_commands_print() -> None:
     )
 
 
-def test_every_command_stands_in_it() -> None:
+def test_every_command_is_in_it() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for path in all_commands():
         assert f"\n## `{path}`\n" in text
 
 
-def test_every_key_stands_in_it() -> None:
+def test_every_key_is_in_it() -> None:
     text = PAGE.read_text(encoding="utf-8").partition("## Configuration")[2]
     for key in known_keys(Config, entries=BUILT_IN.settings):
         name = key.rpartition(".")[2]

@@ -35,6 +35,6 @@ def test_visual_comes_first(tmp_path: Path, editor: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["false", "no-such-editor", "'unended"])
-def test_one_that_fails_is_told(tmp_path: Path, command: str) -> None:
+def test_one_that_fails_is_reported(tmp_path: Path, command: str) -> None:
     with pytest.raises(OutsideError, match=command):
         open_in_editor(tmp_path / "a.py", {"EDITOR": command, "PATH": os.environ["PATH"]})

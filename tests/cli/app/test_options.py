@@ -12,14 +12,14 @@ def lines_before_and_after(*words: str, given: tuple[str, ...]) -> list[tuple[st
 
 
 @pytest.mark.parametrize("line", lines_before_and_after("trace", "list", given=("--json",)))
-def test_json_stands_anywhere(ran: Ran, line: tuple[str, ...]) -> None:
+def test_json_option_works_in_any_position(ran: Ran, line: tuple[str, ...]) -> None:
     assert set(ran(*line).document) == {"streams"}
 
 
 @pytest.mark.parametrize(
     "line", lines_before_and_after("trace", "list", given=("--root", "ROOT", "--json"))
 )
-def test_root_stands_anywhere(ran: Ran, tmp_path: Path, line: tuple[str, ...]) -> None:
+def test_root_option_works_in_any_position(ran: Ran, tmp_path: Path, line: tuple[str, ...]) -> None:
     words = [str(ran.root) if word == "ROOT" else word for word in line]
     assert len(ran.remora(*words, cwd=tmp_path).document["streams"]) == 2
 
@@ -61,7 +61,7 @@ def test_a_traceback_is_only_for_who_asks(poor: Remora, project: Path) -> None:
     assert tree(project) == before
 
 
-def test_what_a_terminal_would_obey_is_spelled_out(poor: Remora, tmp_path: Path) -> None:
+def test_control_sequences_are_escaped(poor: Remora, tmp_path: Path) -> None:
     odd = write(tmp_path / "odd", {"a\x1b[2Jb.py": "import os\n"})
     done = poor("analyze", "--dry-run", cwd=odd)
     assert "\x1b" not in done.out
@@ -71,7 +71,7 @@ def test_what_a_terminal_would_obey_is_spelled_out(poor: Remora, tmp_path: Path)
 
 
 @pytest.mark.parametrize("coding", ["ascii", "latin-1", "utf-8"])
-def test_no_name_is_too_odd_to_be_told(poor: Remora, tmp_path: Path, coding: str) -> None:
+def test_any_file_name_can_be_printed(poor: Remora, tmp_path: Path, coding: str) -> None:
     odd = write(tmp_path / "odd", {"\u00e9\u4e2d.py": "import os\n"})
     plain = Remora(poor.home, {"PYTHONIOENCODING": coding, "PYTHONUTF8": "0"})
     done = plain("analyze", "--dry-run", "--json", cwd=odd)

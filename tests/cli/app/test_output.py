@@ -27,7 +27,7 @@ def test_a_line_of_a_diff_is_one_line(sign: str) -> None:
     assert escape_line(sign) != sign
 
 
-def test_columns_are_aligned_and_numbers_stand_right() -> None:
+def test_columns_are_aligned_and_numbers_right_aligned() -> None:
     lines = table(("NAME", "JOBS"), [["a", 5], ["longer", 12]])
     assert [click.unstyle(line) for line in lines] == [
         "NAME    JOBS",

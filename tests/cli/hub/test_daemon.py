@@ -1,4 +1,4 @@
-"""`hub start`, `hub status`, `hub stop` as they are typed."""
+"""The commands `hub start`, `hub status` and `hub stop`."""
 
 import dataclasses
 import json
@@ -47,17 +47,17 @@ def test_without_a_daemon_status_and_stop_say_so_and_that_is_fine(poor: Remora, 
     places = {name: document.pop(name) for name in ("root", "db", "socket")}
     assert places["root"] == str(shop)
     assert document == STATUS
-    assert "no hub runs" in poor("hub", "status", cwd=shop).out
+    assert "no daemon runs" in poor("hub", "status", cwd=shop).out
     stopped = poor("hub", "stop", cwd=shop)
     assert (stopped.code, stopped.out) == (0, "no hub was running\n")
     assert poor("hub", "stop", "--json", cwd=shop).document["running"] is False
 
 
 @pytest.mark.slow
-def test_it_is_started_joined_and_stopped(poor: Remora, shop: Path) -> None:
+def test_daemon_is_started_joined_and_stopped(poor: Remora, shop: Path) -> None:
     started = poor("hub", "start", cwd=shop)
     assert started.code == 0, started.err
-    assert started.out.startswith("the hub runs (process ")
+    assert started.out.startswith("the daemon runs (process ")
     joined = poor("hub", "start", "--json", cwd=shop)
     assert joined.code == 0
     pid = joined.document["pid"]
@@ -89,7 +89,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("later", [False, True], ids=["from the start", "while it runs"])
-def test_without_a_watch_to_be_had_it_looks_at_all_files_and_says_so(
+def test_without_inotify_watches_all_files_are_compared_and_reported(
     poor: Remora, shop: Path, later: bool
 ) -> None:
     """The limit is this daemon's alone: a user namespace has limits of its own."""
@@ -128,9 +128,7 @@ def test_without_a_watch_to_be_had_it_looks_at_all_files_and_says_so(
 
 @pytest.mark.slow
 @pytest.mark.timeout(200)
-def test_a_daemon_that_nobody_asks_ends_by_itself_if_it_is_told_to(
-    poor: Remora, shop: Path
-) -> None:
+def test_an_idle_daemon_stops_if_configured(poor: Remora, shop: Path) -> None:
     hurried = Remora(poor.home, {**poor.environ, "REMORA_HUB__IDLE_STOP_MINUTES": "1"})
     pid = hurried("hub", "start", "--json", cwd=shop).document["pid"]
     assert hurried("hub", "callees", "total", cwd=shop).code == 0
@@ -152,7 +150,7 @@ def test_a_daemon_that_nobody_asks_ends_by_itself_if_it_is_told_to(
         (("--socket", "/" + "s" * 200), "too long"),
     ],
 )
-def test_what_makes_no_sense_is_told(
+def test_invalid_options_are_reported(
     poor: Remora, shop: Path, words: tuple[str, ...], told: str
 ) -> None:
     done = poor("hub", "start", *words, "--json", cwd=shop)
@@ -171,7 +169,7 @@ def test_a_configuration_above_the_git_root_is_not_ours(poor: Remora, shop: Path
     assert poor("hub", "status", "--json", cwd=shop).document["root"] == str(shop)
 
 
-def test_what_lies_in_the_tree_is_not_believed(poor: Remora, shop: Path) -> None:
+def test_files_in_the_tree_are_not_trusted(poor: Remora, shop: Path) -> None:
     said = {"pid": os.getpid(), "root": str(shop), "socket": "/tmp/evil.sock", "notes": ["evil"]}
     for place in (".agentfs/hub.db.addresses", ".remora/hub.db.addresses", "hub.db.daemon"):
         write(shop, {place: json.dumps(said)})
@@ -202,14 +200,14 @@ def test_links_are_found_at_once_without_a_daemon_and_by_itself_with_one(
     assert poor("hub", "stop", cwd=shop).code == 0
 
 
-def test_a_status_tells_of_a_configuration_that_is_wrong(poor: Remora, shop: Path) -> None:
+def test_a_status_reports_a_configuration_that_is_wrong(poor: Remora, shop: Path) -> None:
     (shop / "remora.yaml").write_text("hub: {no_such_key: 1}\n")
     done = poor("hub", "status", cwd=shop)
     assert done.code == 0
     assert "no_such_key" in done.err
 
 
-def test_a_daemon_without_http_goes_on_without_and_says_so(poor: Remora, shop: Path) -> None:
+def test_a_running_daemon_without_http_is_reported(poor: Remora, shop: Path) -> None:
     try:
         poor("hub", "start", cwd=shop)
         for more in ((), ("--foreground",)):
@@ -221,7 +219,7 @@ def test_a_daemon_without_http_goes_on_without_and_says_so(poor: Remora, shop: P
         poor("hub", "stop", cwd=shop)
 
 
-def test_a_folder_that_was_removed_is_told(poor: Remora, tmp_path: Path) -> None:
+def test_a_folder_that_was_removed_is_reported(poor: Remora, tmp_path: Path) -> None:
     words = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.argv[1], sys.argv[1:])"
     (tmp_path / "gone").mkdir()
     done = subprocess.run(

@@ -172,12 +172,12 @@ def test_a_path_is_what_it_is_to_the_shell(poor: Remora, shop: Path, name: str, 
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd:f", "../../elsewhere.py:f", "./", "::", "."])
-def test_a_path_that_leads_elsewhere_is_no_node(poor: Remora, shop: Path, name: str) -> None:
+def test_a_path_that_leads_elsewhere_is_not_a_node(poor: Remora, shop: Path, name: str) -> None:
     asked = poor("hub", "get", name, "--json", cwd=shop)
     assert (asked.code, asked.error["code"]) == (1, "not_found")
 
 
-def test_an_index_that_cannot_be_read_is_made_anew(poor: Remora, shop: Path) -> None:
+def test_an_index_that_cannot_be_read_is_rebuilt(poor: Remora, shop: Path) -> None:
     poor("hub", "index", cwd=shop)
     (db,) = (poor.home / "cache").rglob("hub.db")
     for damage in (lambda: db.write_bytes(b"rubbish" * 1000), lambda: outdate(db)):
@@ -210,7 +210,7 @@ def test_a_whole_name_is_known_where_no_index_can_be_made(poor: Remora, shop: Pa
 
 
 @pytest.mark.parametrize("kind", ["tests", "callers", "callees"])
-def test_what_is_not_known_is_never_a_word_on_stdout(poor: Remora, shop: Path, kind: str) -> None:
+def test_unknown_links_print_nothing_on_stdout(poor: Remora, shop: Path, kind: str) -> None:
     """`pytest $(remora hub tests …)` would take it for an id."""
     poor("hub", "index", cwd=shop)
     (db,) = (poor.home / "cache").rglob("hub.db")
@@ -244,7 +244,7 @@ def test_a_daemon_that_has_just_begun_is_waited_for(poor: Remora, shop: Path) ->
         poor("hub", "stop", cwd=shop)
 
 
-def test_a_name_that_is_defined_again_is_told(poor: Remora, shop: Path) -> None:
+def test_a_name_that_is_defined_again_is_reported(poor: Remora, shop: Path) -> None:
     overloads = "@overload\ndef f(a: int): ...\n@overload\ndef f(a: str): ...\ndef f(a): ...\n"
     write(shop, {"again.py": f"from typing import overload\n{overloads}f(1)\ndef f2(): ...\n"})
     for words in (("get",), ("callers",)):
@@ -264,7 +264,7 @@ def test_the_end_of_a_name_that_several_have_lists_them(poor: Remora, shop: Path
     assert poor("hub", "get", "Box.weigh", "--json", cwd=shop).code == 0
 
 
-def test_an_unknown_node_is_told_with_the_nearest(poor: Remora, shop: Path) -> None:
+def test_an_unknown_node_is_reported_with_the_nearest(poor: Remora, shop: Path) -> None:
     for words in (("get",), ("callers",), ("callees",), ("tests",)):
         asked = poor("hub", *words, "Cart.totel", "--json", cwd=shop)
         assert asked.code == 1
@@ -393,7 +393,7 @@ def test_a_foreign_name_cannot_command_the_terminal(poor: Remora, shop: Path) ->
         assert "\x1b" not in poor("hub", *words, cwd=shop).out
 
 
-def test_an_index_counts_and_tells_of_files_that_are_not_whole(poor: Remora, shop: Path) -> None:
+def test_an_index_counts_and_reports_files_that_are_not_whole(poor: Remora, shop: Path) -> None:
     write(shop, {"broken.py": "def good(): ...\ndef bad(:\n"})
     made = poor("hub", "index", "--json", cwd=shop)
     assert made.code == 0
@@ -429,9 +429,7 @@ def test_an_index_finds_all_links_ahead_where_it_is_asked_to(poor: Remora, shop:
     view.close()
 
 
-def test_a_verify_agrees_with_the_files_and_finds_what_somebody_changed(
-    poor: Remora, shop: Path
-) -> None:
+def test_verify_finds_an_edited_database(poor: Remora, shop: Path) -> None:
     first = poor("hub", "verify", "--json", cwd=shop)
     assert first.code == 0
     assert first.document == {"ok": True, "checked": 11, "differences": []}
@@ -456,7 +454,7 @@ def test_gc_forgets_files_that_are_gone(poor: Remora, shop: Path) -> None:
     assert poor("hub", "gc", cwd=shop).out == "0 nodes removed\n"
 
 
-def test_own_scripts_fill_extra_and_a_changed_script_fills_it_anew(
+def test_own_scripts_fill_extra_and_a_changed_script_fills_it_again(
     poor: Remora, shop: Path
 ) -> None:
     script = 'from remora.pym import Input\nnode: dict = Input("node")\nnode["complexity"]\n'
@@ -482,7 +480,7 @@ def test_another_database_is_another_index(poor: Remora, shop: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("command", [("index",), ("get", "rounded"), ("gc",), ("start",)])
-def test_a_file_that_is_no_database_of_the_hub_is_never_written(
+def test_a_file_that_is_not_a_database_of_the_hub_is_never_written(
     poor: Remora, shop: Path, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     letter, foreign = tmp_path / "letter.txt", tmp_path / "foreign.db"
@@ -534,7 +532,7 @@ def test_a_lock_of_another_program_makes_no_file_a_damaged_database(
 
 
 @pytest.mark.parametrize("damage", [b"", b"rubbish" * 1000])
-def test_a_damaged_database_elsewhere_is_made_anew(
+def test_a_damaged_database_elsewhere_is_rebuilt(
     poor: Remora, shop: Path, tmp_path: Path, damage: bytes
 ) -> None:
     elsewhere = tmp_path / "my.db"
@@ -553,7 +551,7 @@ def test_an_empty_project_has_an_empty_index(poor: Remora, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_where_a_daemon_runs_it_writes_and_answers(poor: Remora, shop: Path) -> None:
+def test_a_running_daemon_writes_and_answers(poor: Remora, shop: Path) -> None:
     started = poor.afresh("hub", "start", "--json", cwd=shop)
     try:
         assert started.code == 0, started.err
@@ -583,7 +581,7 @@ def test_where_a_daemon_runs_it_writes_and_answers(poor: Remora, shop: Path) -> 
         ("front.Cart", "node:shop/cart.py:Cart"),
     ],
 )
-def test_a_name_may_be_pasted_from_elsewhere(poor: Remora, shop: Path, name: str, key: str) -> None:
+def test_pasted_names_are_accepted(poor: Remora, shop: Path, name: str, key: str) -> None:
     write(shop, {"front/__init__.py": "from shop.cart import Cart\n"})
     assert poor("hub", "callees", name, "--json", cwd=shop).document["node"] == key
 
@@ -629,12 +627,12 @@ def test_a_database_that_holds_nothing_yet_is_filled(poor: Remora, shop: Path) -
 
 def test_links_that_are_stored_are_counted(poor: Remora, shop: Path) -> None:
     poor("hub", "index", cwd=shop)
-    assert "links       of 0 of " in poor("hub", "status", cwd=shop).out
+    assert "links       stored for 0 of " in poor("hub", "status", cwd=shop).out
     poor("hub", "index", "--links", cwd=shop)
-    assert "links       of all nodes are stored" in poor("hub", "status", cwd=shop).out
+    assert "links       stored for all nodes" in poor("hub", "status", cwd=shop).out
 
 
-def test_steps_that_cannot_be_told_apart_any_more_are_told_as_one() -> None:
+def test_paths_with_lost_distances_are_merged() -> None:
     direct = {"key": "node:a.py:f", "tier": "exact", "lines": [1]}
     further = {"key": "node:a.py:g", "tier": "exact", "lines": [2]}
 

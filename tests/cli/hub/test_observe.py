@@ -56,7 +56,7 @@ def callees(remora: Remora, root: Path) -> list[dict[str, Any]]:
     return [edge for edge in found if edge["key"].startswith("node:")]
 
 
-def test_nothing_that_tests_write_stays(active: Remora, root: Path) -> None:
+def test_writes_of_observed_tests_are_discarded(active: Remora, root: Path) -> None:
     write(
         root,
         {

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Remora, command, user, write
-from tests.cli.four import UNUSED, Four
+from tests.cli.four_changes import UNUSED, Four
 
 ASK = r"\[q\]uit \[\?\] "
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -168,7 +168,7 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
     assert '"feedback":"keep it"' in shown
 
 
-def test_the_next_time_goes_on_with_what_waits(desk: Desk) -> None:
+def test_a_later_review_continues_with_pending_changes(desk: Desk) -> None:
     for key in "aa":
         with desk.review() as terminal:
             terminal.sees(ASK)
@@ -179,7 +179,7 @@ def test_the_next_time_goes_on_with_what_waits(desk: Desk) -> None:
     assert desk.states == ["accepted", "accepted", "pending", "pending"]
 
 
-def test_what_the_model_saw_and_why_are_a_key_away(desk: Desk) -> None:
+def test_keys_show_the_packet_and_the_reasons(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
         terminal.press("p")
@@ -198,7 +198,7 @@ def test_what_the_model_saw_and_why_are_a_key_away(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("by", "first"), [("rule", "── F401 ──"), ("agent", "── lint ──")])
-def test_they_can_be_grouped_otherwise(desk: Desk, by: str, first: str) -> None:
+def test_changes_can_be_grouped_by_file_rule_or_agent(desk: Desk, by: str, first: str) -> None:
     with desk.review("last", "--by", by) as terminal:
         assert first in terminal.sees(ASK)
         terminal.press("q")
@@ -249,7 +249,7 @@ def test_edit_accepts_and_opens_what_was_written(desk: Desk) -> None:
     assert desk.states[0] == "accepted"
 
 
-def test_a_conflict_is_told_and_the_review_goes_on(desk: Desk) -> None:
+def test_a_conflict_is_reported_and_the_review_continues(desk: Desk) -> None:
     (desk.root / "a.py").write_text(UNUSED.replace("import os", "import json"))
     with desk.review() as terminal:
         terminal.sees(ASK)
@@ -283,7 +283,7 @@ def test_a_small_terminal_without_colours(desk: Desk) -> None:
     assert "\x1b[3" not in rest
 
 
-def test_ctrl_z_suspends_and_it_goes_on_where_it_was(desk: Desk) -> None:
+def test_ctrl_z_suspends_and_it_continues_where_it_was(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
         terminal.press("\x1a")
@@ -297,7 +297,7 @@ def test_ctrl_z_suspends_and_it_goes_on_where_it_was(desk: Desk) -> None:
     assert desk.states == ["accepted", "pending", "pending", "pending"]
 
 
-def test_it_fits_into_a_terminal_that_becomes_narrower(desk: Desk) -> None:
+def test_review_session_fits_into_a_terminal_that_becomes_narrower(desk: Desk) -> None:
     with desk.review(size=(50, 200)) as terminal:
         terminal.sees(ASK)
         terminal.resizes(24, 40)
@@ -319,7 +319,7 @@ def strange(tmp_path: Path, models: Path) -> Desk:
     return Desk(remora, root)
 
 
-def test_what_a_file_holds_is_shown_and_not_obeyed(strange: Desk) -> None:
+def test_control_characters_of_a_file_are_escaped(strange: Desk) -> None:
     with strange.review(size=(24, 80)) as terminal:
         seen = terminal.sees(ASK)
         assert r'"""\x1b[2J\x1b]0;own\x07 \u202e 漢字."""' in seen

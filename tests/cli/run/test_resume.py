@@ -45,7 +45,7 @@ def again(stopped: Ran) -> Ran:
     return stopped
 
 
-def test_who_stops_a_run_is_told_how_to_go_on(stopped: Ran) -> None:
+def test_a_stopped_run_prints_the_resume_command(stopped: Ran) -> None:
     assert stopped.analyzed.code == 130
     assert "analyze --resume" in stopped.analyzed.err
     assert "Traceback" not in stopped.analyzed.err
@@ -74,9 +74,7 @@ def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
         ("--yes",), ("--unsafe-fixes",), ("--max-turns", "3"), ("--seed", "1"), ("--dry-run",),
     ],
 )  # fmt: skip
-def test_what_only_a_new_run_can_be_asked_for_is_refused(
-    stopped: Ran, words: tuple[str, ...]
-) -> None:
+def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran, words: tuple[str, ...]) -> None:
     done = stopped("analyze", "--resume", "last", "--json", *words)
     assert (done.code, done.error["code"]) == (2, "usage_error")
     assert "cannot be combined with --resume" in done.error["message"]
@@ -138,7 +136,7 @@ class TestRetry:
         assert shown[0] == shown[1]
         assert remora("trace", "verify", cwd=project).code == 0
 
-    def test_people_are_told_of_what_was_tried_only(self, remora: Remora, project: Path) -> None:
+    def test_only_attempted_jobs_are_printed(self, remora: Remora, project: Path) -> None:
         remora("analyze", "--json", cwd=project)
         retried = remora("retry", "last", "read", cwd=project)
         forked = remora("trace", "fork", "read", "--turn", "1", "--continue", cwd=project)
@@ -157,7 +155,7 @@ class TestRetry:
 
 
 class TestFork:
-    def test_a_turn_that_is_not_there(self, remora: Remora, project: Path) -> None:
+    def test_a_missing_turn(self, remora: Remora, project: Path) -> None:
         remora("analyze", "--json", cwd=project)
         done = remora("trace", "fork", "read", "--turn", "99", "--json", cwd=project)
         assert done.code == 1

@@ -34,7 +34,7 @@ def test_an_event_stays_the_json_that_it_is_in_ascii(value: object) -> None:
 
 
 @given(st.binary())
-def test_a_line_of_any_bytes_can_be_had_back(line: bytes) -> None:
+def test_a_line_of_any_bytes_can_be_restored(line: bytes) -> None:
     text = "".join(string_json(line))
     assert text.isascii()
     assert json.loads(text).encode("utf-8", "surrogateescape") == line
@@ -69,7 +69,7 @@ def broken_off(*items: bytes) -> None:
         raise StreamDamaged("a: a line is not an event", hint="look")
 
 
-def test_what_fails_before_the_first_item_is_no_document(
+def test_what_fails_before_the_first_item_is_not_a_document(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(StreamDamaged):
@@ -77,7 +77,9 @@ def test_what_fails_before_the_first_item_is_no_document(
     assert capsys.readouterr().out == ""
 
 
-def test_what_fails_later_is_told_in_the_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_fails_later_is_reported_in_the_one_document(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(Exit) as ended:
         broken_off(b"1", b"2")
     assert ended.value.exit_code == StreamDamaged.exit_code

@@ -148,13 +148,13 @@ def test_json_is_one_document(ran: Ran) -> None:
     assert "name a file for the export with -o" in done.error["message"]
 
 
-def test_nobody_of_that_name(ran: Ran) -> None:
+def test_an_unknown_agent(ran: Ran) -> None:
     done = ran("trace", "export", "raed", "--format", "sft")
     assert done.code == 1
     assert "nearest" in done.err
 
 
-def test_a_place_that_is_not_there(ran: Ran, tmp_path: Path) -> None:
+def test_a_missing_place(ran: Ran, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "file"
     done = ran("trace", "export", "read", "--format", "sft", "-o", str(path))
     assert done.code == 3

@@ -91,7 +91,7 @@ def test_people_see_the_run_of_each_agent(ran: Ran, agent: str) -> None:
     assert agent in ran("show", "last", "-v").out
 
 
-def test_a_turn_that_is_not_there(ran: Ran, agent: str) -> None:
+def test_a_missing_turn(ran: Ran, agent: str) -> None:
     done = ran("trace", "packet", agent, "--turn", "99", "--json")
     assert done.code == 1
     assert "1 to" in done.error["hint"]
@@ -124,13 +124,13 @@ def test_a_turn_has_its_packet_beside_the_raw_output(ran: Ran, agent: str) -> No
     assert "E722" in told
 
 
-def test_the_transcript_tells_who_decided(ran: Ran, agent: str) -> None:
+def test_the_transcript_shows_who_decided(ran: Ran, agent: str) -> None:
     told = ran("trace", "transcript", agent).out
     assert "rule decides: run_linter" in told
     assert told.rstrip().endswith("end: submitted (submitted)")
 
 
-def test_verify_tells_every_head_and_anchor(ran: Ran) -> None:
+def test_verify_shows_every_head_and_anchor(ran: Ran) -> None:
     done = ran("trace", "verify", "--json")
     assert done.code == 0
     assert done.document["ok"] is True

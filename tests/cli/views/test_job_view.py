@@ -62,7 +62,7 @@ def test_only_what_was_verified_is_fixed() -> None:
     assert reason.strip() == "parses: line 3: invalid syntax"
 
 
-def test_why_nothing_changed_is_told() -> None:
+def test_why_nothing_changed_is_reported() -> None:
     lines = shown(job(status="no_change", review="", error="ruff could not be started"))
     assert lines[1:] == [
         "  no change  f  3 turns · rules",
@@ -95,7 +95,7 @@ def test_a_part_that_failed_is_not_folded_away() -> None:
     ]  # fmt: skip
 
 
-def test_verbose_tells_each_with_its_reason() -> None:
+def test_verbose_shows_each_with_its_reason() -> None:
     lines = shown(unchanged("a.py:f", "no fix"), unchanged("a.py:g", "as it is"), verbose=True)
     assert [line.strip() for line in lines if not line.startswith("  no change")] == [
         "a.py",
@@ -104,7 +104,7 @@ def test_verbose_tells_each_with_its_reason() -> None:
     ]  # fmt: skip
 
 
-def test_where_a_conflict_is_is_told() -> None:
+def test_the_place_of_a_conflict_is_shown() -> None:
     conflict = {
         "node_id": "node:a.py:f",
         "path": "a.py",
@@ -116,7 +116,7 @@ def test_where_a_conflict_is_is_told() -> None:
     assert lines[-1].strip() == "a.py: lines 3-4 changed on both sides"
 
 
-def test_jobs_stand_beneath_their_file_and_the_operation_where_there_are_several() -> None:
+def test_jobs_are_listed_below_their_file_with_the_operation_if_several() -> None:
     lines = shown(job("a.py:f"), job("a.py:g", operation="docstring"), job("b.py:__module__"))
     assert [line for line in lines if not line.startswith(" ")] == ["a.py", "b.py"]
     assert "docstring g" in lines[2]
@@ -147,7 +147,7 @@ def test_states_in_words(said: dict[str, str], word: str) -> None:
     assert state_word(job(**said)) == word
 
 
-def test_what_went_to_a_branch_is_told_from_what_is_in_the_files() -> None:
+def test_accepted_on_a_branch_is_distinguished_from_accepted_in_files() -> None:
     found = findings({"F401": 1}, {})
     assert shown(
         job("a.py:f", review="accepted", **found),

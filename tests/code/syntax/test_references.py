@@ -43,7 +43,7 @@ def kinds(name: str, source: str) -> list[tuple[int, str]]:
     return [(each.line, each.kind) for each in find_name_references(name, source.encode())]
 
 
-def test_every_kind_of_use() -> None:
+def test_every_kind_of_reference_is_found() -> None:
     assert kinds("load", PROGRAM) == [
         (1, "import"),
         (2, "import"),

@@ -16,7 +16,7 @@ from remora.hub.protocol import ChangedSince
 from remora.hub.store.owner_lock import owner
 from remora.hub.store.reader import open_snapshot
 from tests.hub.client.conftest import GENEROUS, House
-from tests.hub.torture.hubs import PATIENCE_S, Hubs, hubs
+from tests.hub.torture.daemons import PATIENCE_S, Hubs, hubs
 from tests.hub.torture.timeline import Timeline, now
 
 

@@ -132,7 +132,7 @@ def test_an_agent_alone_has_no_parent_and_the_same_ids(played: TraceFolder) -> N
     assert exported(played, "otel")[0] == exported(played, "otel")[0]
 
 
-def test_they_speak_the_conventions_words(played: TraceFolder) -> None:
+def test_agent_spans_speak_the_conventions_words(played: TraceFolder) -> None:
     chat, tool, _, _, failed, agent, run = spans_of(exported(played, "otel")[0])
     assert chat["kind"] == 3
     said = told(chat)
@@ -209,7 +209,7 @@ def test_a_plain_prompt_is_a_text_completion(golden: TraceFolder) -> None:
     assert names.count("text_completion scripted") == 4
 
 
-def test_what_never_ended_ends_where_it_began(folder: TraceFolder) -> None:
+def test_spans_without_an_end_are_empty(folder: TraceFolder) -> None:
     """Of an agent that was killed while it waited for a model; then while a tool ran."""
     attempt = Attempt(folder, "lint-a")
     attempt.ask()
@@ -251,11 +251,11 @@ def test_a_clock_that_jumped_back_makes_no_negative_span() -> None:
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, float("inf"), {"a": 1}])
-def test_what_otlp_has_no_number_for_is_told_as_text(value: Any) -> None:
+def test_numbers_that_otlp_lacks_are_text(value: Any) -> None:
     assert any_value(value) == {"stringValue": str(value)}
 
 
-def test_of_a_run_the_run_is_told_once(played: TraceFolder) -> None:
+def test_a_run_has_one_root_span(played: TraceFolder) -> None:
     group = bundle_of_run(played, "run-1")
     names = [span["name"] for span in spans_of(exported(played, "otel", only(group))[0])]
     assert names.count("invoke_workflow remora") == 1

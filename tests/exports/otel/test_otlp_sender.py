@@ -58,7 +58,7 @@ def test_a_busy_receiver_is_asked_again(golden: TraceFolder) -> None:
 
 
 @pytest.mark.parametrize("statuses", [(401,), (503, 503, 503, 503)])
-def test_a_refusal_is_told(golden: TraceFolder, statuses: tuple[int, ...]) -> None:
+def test_a_refusal_is_reported(golden: TraceFolder, statuses: tuple[int, ...]) -> None:
     with (
         receiving(*statuses) as receiver,
         pytest.raises(OutsideError, match=f"answered {statuses[-1]}"),
@@ -66,12 +66,12 @@ def test_a_refusal_is_told(golden: TraceFolder, statuses: tuple[int, ...]) -> No
         sent(golden, receiver.url)
 
 
-def test_spans_that_the_receiver_dropped_are_told(golden: TraceFolder) -> None:
+def test_spans_that_the_receiver_dropped_are_reported(golden: TraceFolder) -> None:
     with receiving(refuses=3) as receiver, pytest.raises(OutsideError, match="refused 3 of"):
         sent(golden, receiver.url)
 
 
-def test_nobody_there(golden: TraceFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_server_at_the_address(golden: TraceFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", lambda _: None)
     with receiving() as receiver:
         gone = receiver.url
@@ -93,12 +93,12 @@ def test_the_path_is_added_where_it_is_missing(endpoint: str, url: str) -> None:
 
 
 @pytest.mark.parametrize("endpoint", ["h:4318", "grpc://h:4317", "http://", "http://[", ""])
-def test_what_is_no_address(endpoint: str) -> None:
+def test_what_is_not_an_address(endpoint: str) -> None:
     with pytest.raises(UsageError, match="is not the address"):
         traces_url(endpoint)
 
 
-def test_a_password_is_no_part_of_an_address() -> None:
+def test_a_password_is_not_part_of_an_address() -> None:
     """It would be told in messages, and stand in the shell's history."""
     with pytest.raises(UsageError, match="contains a name or a password") as refused:
         traces_url("https://me:hunter22@host/v1/traces")

@@ -67,7 +67,7 @@ def test_a_retry_that_was_told_why(folder: TraceFolder) -> None:
     ],
     ids=lambda verdicts: "-".join(f"{k}:{v}" for k, v in verdicts.items()),
 )
-def test_where_nobody_preferred_there_is_no_pair(
+def test_without_a_preference_there_is_no_pair(
     folder: TraceFolder, verdicts: dict[str, str | None]
 ) -> None:
     """Nor where both attempts said the same."""
@@ -101,7 +101,7 @@ def test_a_pair_needs_the_same_packet(folder: TraceFolder) -> None:
     assert rows(folder, "preference") == []
 
 
-def test_what_was_taken_counts_not_what_was_said(folder: TraceFolder) -> None:
+def test_the_chosen_candidate_counts_and_not_the_answer(folder: TraceFolder) -> None:
     """Both said B; the gate let the rejected attempt take A, and a person turned that down."""
     run = Run(folder)
     for name, taken, verdict in (("lint-a", "A", "rejected"), ("lint-b", "B", "accepted")):
@@ -128,7 +128,7 @@ class TestScores:
         return rows(folder, "preference")
 
     @pytest.mark.parametrize("verdict", [None, "accepted"])
-    def test_the_models_own_preference_is_told_as_such(
+    def test_the_models_own_preference_is_reported(
         self, folder: TraceFolder, verdict: str | None
     ) -> None:
         (pair,) = self.one(folder, verdict)
@@ -155,7 +155,7 @@ def test_of_one_agent_its_own_pairs(folder: TraceFolder) -> None:
     assert pair["rejected_agent_id"] == "lint-third_a"
 
 
-def test_a_damaged_attempt_is_passed_over(folder: TraceFolder) -> None:
+def test_a_damaged_attempt_is_skipped(folder: TraceFolder) -> None:
     attempts(folder, first_a="rejected", second_b="accepted", third_a="rejected")
     flip(folder.agent_stream("lint-first_a"), b"done")
     (pair,) = rows(folder, "preference")

@@ -87,7 +87,7 @@ def test_rules_decisions_were_never_asked(golden: TraceFolder) -> None:
     assert [(row["turn"], row["decided_by"]) for row in asked] == [(2, "fallback")]
 
 
-def test_what_became_of_it_stands_beside_it(table: TraceFolder) -> None:
+def test_a_row_has_its_outcome(table: TraceFolder) -> None:
     chosen, fallback, bad, *rejected = rows(table, "sft")
     assert (chosen["candidate"], chosen["tool"], chosen["args"]) == ("B", "fix", '{"line":2}')
     assert (chosen["decided_by"], chosen["outcome"], chosen["error"]) == ("model", "success", None)
@@ -136,7 +136,7 @@ def test_no_other_column_means_anything_to_a_trainer(
         assert known & set(row) == keys
 
 
-def test_a_request_without_an_answer_is_no_row(folder: TraceFolder) -> None:
+def test_a_request_without_an_answer_is_not_a_row(folder: TraceFolder) -> None:
     """A turn that was cut off and asked again is told once."""
     attempt = Attempt(folder, "lint-a")
     attempt.ask()

@@ -104,7 +104,7 @@ def test_a_file_that_takes_too_long_is_partial(monkeypatch: pytest.MonkeyPatch) 
     asyncio.run(asked())
 
 
-def test_it_ends_with_its_parent_even_in_the_middle_of_a_file() -> None:
+def test_analysis_pool_ends_with_its_parent_even_in_the_middle_of_a_file() -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE)
     try:
         assert parent.stdout is not None

@@ -63,7 +63,7 @@ def test_a_file_that_is_sent_away_is_waited_for_until_its_last_errand_is_done() 
     assert pending.reached(pending.ticket())
 
 
-def test_what_is_to_be_done_here_is_not_only_elsewhere() -> None:
+def test_changes_to_read_here_are_not_counted_as_sent_away() -> None:
     pending = ChangeQueue()
     pending.add(["a", "b"])
     pending.send_away("a", pending.first(1)["a"], now=5.0)

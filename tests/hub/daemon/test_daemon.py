@@ -77,7 +77,7 @@ def context(client: Client, *keys: str) -> Any:
     return client.ask("get_context", nodes=list(keys))["result"]
 
 
-def test_it_starts_joins_tells_and_stops(hub: Hub) -> None:
+def test_daemon_starts_joins_tells_and_stops(hub: Hub) -> None:
     assert hub.status()["running"] is False
     started = hub.start()
     assert set(started) == STATUS
@@ -96,7 +96,7 @@ def test_it_starts_joins_tells_and_stops(hub: Hub) -> None:
     assert (at_rest["files"], at_rest["nodes"], at_rest["watcher"]) == (1, 3, "off")
 
 
-def test_what_lies_in_the_cache_is_for_one_user(hub: Hub) -> None:
+def test_files_in_the_cache_are_private(hub: Hub) -> None:
     hub.start()
     for path in (hub.home / "cache").rglob("*"):
         wanted = 0o700 if path.is_dir() else 0o600
@@ -131,7 +131,7 @@ def test_a_rewrite_of_the_same_size_and_time_is_seen(shared: Hub, client: Client
         assert context(client, "node:a.py:g")["node:a.py:g"]["signature"] == f"def g({letter})"
 
 
-def test_who_calls_a_node_is_known_at_any_depth(shared: Hub, client: Client) -> None:
+def test_callers_are_found_at_any_depth(shared: Hub, client: Client) -> None:
     shared.write("b.py", "from a import f\n\n\ndef top():\n    return f(1)\n")
     direct = client.ask("callers", node="node:a.py:g")["result"]
     assert [caller["key"] for caller in direct["callers"]] == ["node:a.py:f"]
@@ -142,14 +142,14 @@ def test_who_calls_a_node_is_known_at_any_depth(shared: Hub, client: Client) -> 
     assert [callee["key"] for callee in down["callees"]] == ["node:a.py:f", "node:a.py:g"]
 
 
-def test_what_is_unknown_is_told_or_left_out(client: Client) -> None:
+def test_what_is_unknown_is_reported_or_left_out(client: Client) -> None:
     assert context(client, "node:a.py:nothing") == {}
     for kind in ("get_node", "callers", "callees", "tests"):
         said = client.ask(kind, id=3, node="node:a.py:nothing")
         assert (said["id"], said["error"]["code"]) == (3, "unknown_node")
 
 
-def test_a_generation_tells_what_changed(shared: Hub, client: Client) -> None:
+def test_a_generation_shows_what_changed(shared: Hub, client: Client) -> None:
     before = client.ask("health")["generation"]
     shared.write("b.py", "def new(): pass\n")
     said = client.ask("changed_since", generation=before)
@@ -168,7 +168,7 @@ def test_an_edit_that_changes_nothing_makes_no_generation(shared: Hub, client: C
     assert client.ask("health")["generation"] == generation
 
 
-def test_a_change_that_no_fact_shows_ends_what_was_told_before(hub: Hub) -> None:
+def test_a_change_without_changed_facts_invalidates_cached_answers(hub: Hub) -> None:
     hub.write("a.py", SOURCE.rstrip())
     hub.start()
     with Client(hub.socket) as client:
@@ -205,7 +205,7 @@ def test_a_subscriber_hears_of_the_change_and_of_whom_it_reaches(
         pytest.fail(f"heard only of {heard}")
 
 
-def test_a_file_is_read_again_when_somebody_says_so(shared: Hub, client: Client) -> None:
+def test_a_file_is_read_again_when_a_user_says_so(shared: Hub, client: Client) -> None:
     for path in ("a.py", str(shared.root / "a.py"), ".", "not/there.py"):
         assert client.ask("invalidate", path=path)["ok"] is True
     for path in ("../a.py", "/etc/passwd", "a\0.py", "x" * 300, "d/" * 9000 + "a.py"):
@@ -243,7 +243,7 @@ def test_killed_it_leaves_nothing_that_stops_the_next(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-def test_of_two_that_start_at_once_one_wins_and_the_other_joins(hub: Hub) -> None:
+def test_of_two_concurrent_starts_one_joins_the_other(hub: Hub) -> None:
     racing = [hub.begin("start", "--json") for _ in range(4)]
     pids = set()
     for child in racing:
@@ -268,7 +268,7 @@ def test_in_the_foreground_it_says_so_and_ends_well_when_asked(hub: Hub) -> None
 
 
 @pytest.mark.slow
-def test_who_waits_for_an_answer_when_it_is_stopped_still_gets_it(hub: Hub) -> None:
+def test_pending_questions_are_answered_before_a_stop(hub: Hub) -> None:
     status = hub.start()
     with Client(hub.socket) as client:
         hub.write("large.py", "x = [" + "[1, 2], " * 200_000 + "]\n")
@@ -282,7 +282,7 @@ def test_who_waits_for_an_answer_when_it_is_stopped_still_gets_it(hub: Hub) -> N
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_others_are_answered_while_a_large_file_is_read(hub: Hub) -> None:
+def test_other_questions_are_answered_while_a_large_file_is_read(hub: Hub) -> None:
     functions = "".join(f"def f{n}(a):\n    return f{n // 2}(a) + {n}\n" for n in range(12_000))
     rows = "".join(f"    'key{n}': ['some text {n}', {n}, {n}.5, None],\n" for n in range(110_000))
     hub.write("remora.yaml", "hub: {max_file_mb: 8}\n")
@@ -319,7 +319,7 @@ def test_a_socket_that_was_cleaned_up_is_made_again(shared: Hub, client: Client)
 
 
 @pytest.mark.slow
-def test_where_the_cache_was_removed_it_begins_anew(hub: Hub) -> None:
+def test_where_the_cache_was_removed_it_starts_again(hub: Hub) -> None:
     status = hub.start()
     for path in hub.cache.iterdir():
         if path.is_file():
@@ -334,7 +334,7 @@ def test_where_the_cache_was_removed_it_begins_anew(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_database_is_made_anew(hub: Hub) -> None:
+def test_a_damaged_database_is_rebuilt(hub: Hub) -> None:
     hub.start()
     hub.stop()
     (hub.cache / "hub.db").write_bytes(b"nonsense" * 1000)
@@ -361,7 +361,7 @@ def test_a_root_that_comes_back_is_followed_again(shared: Hub, client: Client) -
 
 
 @pytest.mark.slow
-def test_where_memory_is_short_it_replaces_itself_once_and_says_so(short: Path) -> None:
+def test_over_the_memory_limit_the_daemon_restarts_once(short: Path) -> None:
     hub = Hub(short, short / "project", REMORA_HUB__MEMORY_MB="16")
     hub.write("a.py", SOURCE)
     try:
@@ -404,7 +404,7 @@ def test_http_is_refused_elsewhere(hub: Hub, said: str) -> None:
     assert "--http" in error.message
 
 
-def test_a_port_that_is_taken_is_told(hub: Hub) -> None:
+def test_a_port_that_is_taken_is_reported(hub: Hub) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -442,7 +442,7 @@ def test_nothing_of_a_hostile_tree_is_run_or_imported_or_written(hub: Hub) -> No
     assert after == before
 
 
-def test_what_is_wrong_in_the_configuration_is_told_before_anything_starts(hub: Hub) -> None:
+def test_what_is_wrong_in_the_configuration_is_reported_before_anything_starts(hub: Hub) -> None:
     hub.write("remora.yaml", "hub:\n  sweep_second: 3\n")
     error = hub.refused()
     assert error.exit_code == 2

@@ -25,13 +25,13 @@ def test_memory_is_measured_and_given_back() -> None:
     release_memory()
 
 
-def test_with_enough_memory_and_a_root_it_goes_on(tmp_path: Path) -> None:
+def test_with_enough_memory_and_a_root_it_continues(tmp_path: Path) -> None:
     vitals = HealthCheck(tmp_path, memory_mb=100_000, restarted=None)
     assert vitals.verdict(0.0, settled=True) is None
     assert vitals.notes == ()
 
 
-def test_with_too_little_it_begins_anew_but_not_again_and_again(tmp_path: Path) -> None:
+def test_with_too_little_it_starts_again_but_not_again_and_again(tmp_path: Path) -> None:
     first = HealthCheck(tmp_path, memory_mb=1, restarted=None)
     assert first.verdict(5.0, settled=False) is None
     assert first.verdict(5.0 + OVER_S - 1, settled=True) is None  # a moment's need passes
@@ -46,7 +46,7 @@ def test_with_too_little_it_begins_anew_but_not_again_and_again(tmp_path: Path) 
     assert again.verdict(5.0 + REPLACE_AGAIN_S, settled=True) is not None
 
 
-def test_a_root_that_is_gone_is_waited_for_a_minute(tmp_path: Path) -> None:
+def test_a_missing_root_is_waited_for_a_minute(tmp_path: Path) -> None:
     root = tmp_path / "root"
     vitals = HealthCheck(root, memory_mb=100_000, restarted=None)
     assert vitals.verdict(0.0, settled=True) is None

@@ -27,7 +27,7 @@ from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
 from tests.hub.conftest import Client
 from tests.hub.daemon.hub_process import Hub, is_gone, wait_until
-from tests.hub.linked import ODD, spoil
+from tests.hub.precomputed_links import ODD, spoil
 from tests.hub.store.conftest import put
 
 ADD, TOTAL = "node:shop/tax.py:add", "node:shop/orders.py:total"
@@ -103,7 +103,7 @@ def test_links_are_found_ahead_and_follow_what_is_edited(hub: Hub) -> None:
     assert callers(hub, ADD) == [TOTAL, "node:shop/till.py:pay"]
 
 
-def test_what_was_linked_is_linked_still_when_it_starts_again(hub: Hub) -> None:
+def test_stored_links_survive_a_restart(hub: Hub) -> None:
     first = hub.start()
     wait_until(lambda: is_linked(hub), "for the links")
     hub.stop()
@@ -178,7 +178,7 @@ def test_kills_at_any_moment_between_edits_leave_nothing_wrong(hub: Hub) -> None
     assert_whole(hub)
 
 
-def test_links_that_make_no_sense_are_found_anew(hub: Hub) -> None:
+def test_links_that_make_no_sense_are_recomputed(hub: Hub) -> None:
     hub.start()
     wait_until(lambda: is_linked(hub), "for the links")
     with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
@@ -240,7 +240,7 @@ async def foreseeing(folder: Path, quiet_s: float) -> AsyncIterator[LinkSchedule
             await asyncio.wait({working})
 
 
-def test_nothing_is_begun_while_somebody_edits(
+def test_nothing_is_begun_while_a_user_edits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
@@ -294,7 +294,7 @@ def test_no_child_waits_with_what_cannot_be_stored(
     asyncio.run(tried())
 
 
-def test_what_failed_is_tried_again_when_something_was_edited(
+def test_failed_links_are_retried_after_an_edit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[int] = []
@@ -336,7 +336,7 @@ def test_a_node_that_cannot_be_linked_is_named_in_the_log(hub: Hub) -> None:
     assert callers(hub, ADD) == [TOTAL]
 
 
-def test_what_a_child_says_that_cannot_even_begin_is_in_the_log(hub: Hub) -> None:
+def test_errors_of_a_child_that_cannot_start_are_logged(hub: Hub) -> None:
     hub.write("shop/odd.py", ODD)
     index_hub(hub.caller, HubTarget(), lambda _done, _all: None, links=lambda _done, _all: None)
     with closing(sqlite3.connect(hub.cache / "hub.db", isolation_level=None)) as connection:
@@ -350,7 +350,7 @@ def test_what_a_child_says_that_cannot_even_begin_is_in_the_log(hub: Hub) -> Non
     wait_until(lambda: "the child ended with 1: Traceback" in hub.log, "for its last words")
 
 
-def test_what_stands_there_is_told_of_known_nodes_only(hub: Hub) -> None:
+def test_stored_links_of_unknown_nodes_are_not_returned(hub: Hub) -> None:
     hub.start()
     wait_until(lambda: is_linked(hub), "for the links")
     with Client(hub.socket) as client:

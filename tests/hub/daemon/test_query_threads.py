@@ -68,7 +68,7 @@ def test_an_answer_is_of_one_state_though_much_is_stored_while_it_is_made(
     asyncio.run(asked())
 
 
-def test_what_fails_since_it_saw_two_states_is_asked_again(store: HubStore, tmp_path: Path) -> None:
+def test_an_answer_over_two_states_is_computed_again(store: HubStore, tmp_path: Path) -> None:
     put(store, MOVING)
     moves = iter([{"c.py": ""}])
 
@@ -92,9 +92,7 @@ def test_what_fails_since_it_saw_two_states_is_asked_again(store: HubStore, tmp_
     asyncio.run(asked())
 
 
-def test_what_is_stored_all_the_time_is_no_reason_to_go_on_for_ever(
-    store: HubStore, tmp_path: Path
-) -> None:
+def test_constant_writes_do_not_repeat_a_question_forever(store: HubStore, tmp_path: Path) -> None:
     put(store, MOVING)
     asked_of: list[int] = []
 
@@ -116,7 +114,7 @@ def test_what_is_stored_all_the_time_is_no_reason_to_go_on_for_ever(
     asyncio.run(asked())
 
 
-def test_others_are_answered_while_one_takes_long_and_too_many_are_told_so(
+def test_others_are_answered_while_one_takes_long_and_too_many_are_reported(
     store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(query_threads, "_PATIENCE_S", 0.05)
@@ -161,7 +159,7 @@ def test_an_answer_that_takes_too_long_is_not_waited_for(
     asyncio.run(asked())
 
 
-def test_an_answer_that_nobody_waits_for_any_more_is_given_up(
+def test_an_answer_without_waiting_clients_is_cancelled(
     store: HubStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(query_threads, "GIVEN_UP_S", 0.05)
@@ -215,7 +213,7 @@ def test_a_question_has_its_time_in_a_database_that_was_replaced_too(tmp_path: P
     assert until == [until[0]] * 2
 
 
-def test_a_database_that_is_not_there_is_told_and_found_when_it_is(tmp_path: Path) -> None:
+def test_a_missing_database_is_reported_and_found_when_it_is(tmp_path: Path) -> None:
     async def asked() -> None:
         asking = QueryThreads(tmp_path / "hub.db", ReadFiles.empty())
         with pytest.raises(DiskError):

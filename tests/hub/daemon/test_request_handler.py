@@ -122,7 +122,7 @@ def test_the_same_question_of_several_is_answered_once(
     asyncio.run(asked())
 
 
-def test_who_asks_after_an_edit_is_not_told_what_was_begun_before_it(
+def test_a_question_after_an_edit_gets_no_earlier_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def asked() -> None:
@@ -140,7 +140,7 @@ def test_who_asks_after_an_edit_is_not_told_what_was_begun_before_it(
     asyncio.run(asked())
 
 
-def test_an_asker_who_goes_takes_nobodys_answer_along(
+def test_a_disconnected_client_does_not_cancel_shared_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def asked() -> None:

@@ -9,7 +9,7 @@ from remora.hub.query.queries import NodeQueries
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.update_rules import ComputeComplexity, FindCallers, FindTests
 from remora.ids import NodeKey
-from tests.hub.sources import facts_of
+from tests.hub.small_files import facts_of
 
 FILES = {
     "a.py": "def f(): ...\n\ndef g():\n    f()\n\ndef h():\n    g()\n    f()\n",
@@ -39,13 +39,13 @@ def test_tests_of_nodes_with_another_body_are_reached_as_nodes(now: NodeQueries)
     assert affected_nodes([FindTests((G,))], now) == (TEST,)
 
 
-def test_what_is_gone_reaches_nobody_and_other_actions_neither(now: NodeQueries) -> None:
+def test_removed_nodes_affect_no_other_node(now: NodeQueries) -> None:
     gone = NodeKey("node:a.py:gone")
     assert affected_nodes([FindCallers((gone,)), FindTests((gone,))], now) == ()
     assert affected_nodes([ComputeComplexity("a.py", ("f",))], now) == ()
 
 
-def test_after_a_while_nobody_more_is_asked(
+def test_the_search_for_affected_nodes_has_a_time_limit(
     now: NodeQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(affected, "PATIENCE_S", -1.0)

@@ -224,7 +224,7 @@ def test_an_edit_gives_the_facts_of_the_file_as_it_is_now() -> None:
     ],
     ids=["many", "broken"],
 )
-def test_what_scripts_are_not_for_takes_the_direct_path(
+def test_files_without_scripts_use_the_direct_path(
     limits: dict[str, int], source: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(script_runner, "_run", None)  # calling it would fail
@@ -245,7 +245,7 @@ def test_where_a_script_fails_the_direct_result_stands_and_the_log_says_so(
     assert "cart.py: compute_complexity.pym:3: no" in caplog.text
 
 
-def test_a_result_of_another_shape_is_no_result() -> None:
+def test_a_result_of_another_shape_is_not_a_result() -> None:
     with pytest.raises(ScriptError, match=r"compute_complexity\.pym: .*qualname"):
         script_runner.compute_complexity(
             ("a",), {"branches": lambda _: [{"qualname": 1, "keyword": "def", "branches": {}}]}

@@ -108,7 +108,7 @@ def test_a_rewrite_of_the_same_size_and_mtime_is_found(project: Project) -> None
     assert project.indexer.look().changed == ("a.py",)
 
 
-def test_two_writes_within_one_tick_of_the_clock_are_told_apart(
+def test_two_writes_within_one_tick_of_the_clock_are_distinguished(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A young stamp proves nothing, also when it has become old."""
@@ -167,7 +167,7 @@ def test_files_that_are_gone_or_ignored_are_removed(project: Project) -> None:
     assert project.names() == []
 
 
-def test_a_file_that_cannot_be_read_is_told_and_known_to_nobody(project: Project) -> None:
+def test_a_file_that_cannot_be_read_is_reported_and_known_to_nobody(project: Project) -> None:
     project.write("a.py", "def f(): ...\n")
     project.write("b.py", "def g(): ...\n")
     project.catch_up()
@@ -205,7 +205,7 @@ def test_a_link_is_not_followed(project: Project, tmp_path: Path) -> None:
         (b"", None),
     ],
 )
-def test_what_is_no_whole_python_is_stored_as_far_as_it_goes(
+def test_what_is_not_a_complete_python_is_stored_as_far_as_it_goes(
     project: Project, source: bytes, names: str | None
 ) -> None:
     project.write("a.py", source)
@@ -287,7 +287,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
     assert next(times) > 2
 
 
-def test_a_root_that_was_removed_is_no_empty_project(project: Project) -> None:
+def test_a_root_that_was_removed_is_not_an_empty_project(project: Project) -> None:
     project.write("a.py", "def f(): ...\n")
     project.catch_up()
     away = project.root.with_name("away")
@@ -316,7 +316,7 @@ class Scripts:
         return {node.key: {"state": self.now, "name": node.node_name} for node in facts.nodes}
 
 
-def test_extras_are_stored_and_made_anew_when_their_scripts_change(project: Project) -> None:
+def test_extras_are_stored_and_rebuilt_when_their_scripts_change(project: Project) -> None:
     scripts = Scripts()
     project.indexer = Indexer(
         project.root, project.store, Members(project.root), extras=scripts, clock=now
@@ -340,7 +340,7 @@ def test_extras_are_stored_and_made_anew_when_their_scripts_change(project: Proj
     assert extra() == {}
 
 
-def test_a_deleted_database_is_told_so_that_all_is_read_again(project: Project) -> None:
+def test_a_deleted_database_is_reported_so_that_all_is_read_again(project: Project) -> None:
     project.write("a.py", "def f(): ...\n")
     project.write("b.py", "def g(): ...\n")
     project.catch_up()

@@ -36,7 +36,7 @@ def test_without_scripts_there_is_nothing(tmp_path: Path) -> None:
     assert extra(scripts) == {}
 
 
-def test_a_script_is_told_the_nodes_facts(tmp_path: Path) -> None:
+def test_a_script_is_reported_the_nodes_facts(tmp_path: Path) -> None:
     script(tmp_path, "told", "node")
     told = extra(UserScripts(tmp_path))["told"]
     assert told["key"] == "node:src/a%25b.py:total"
@@ -173,7 +173,7 @@ def test_no_link_is_followed_and_no_pipe_is_waited_for(tmp_path: Path) -> None:
     assert "secret" not in str(values)
 
 
-def test_a_folder_that_is_a_link_is_not_looked_into(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_link_is_not_searched(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     script(elsewhere, "a", "1")
     project = tmp_path / "project"

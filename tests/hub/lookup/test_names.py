@@ -100,7 +100,7 @@ def test_every_key_is_found_by_its_own_spelling(key: str) -> None:
         ("::", "::"),
     ],
 )
-def test_what_was_pasted_is_a_name(pasted: str, meant: str) -> None:
+def test_pasted_text_is_parsed_as_a_name(pasted: str, meant: str) -> None:
     assert unpasted(pasted) == meant
 
 

@@ -41,11 +41,11 @@ def test_why_a_path_leads_to_no_node(root: Path, name: str, message: str, hint: 
 
 
 @pytest.mark.parametrize("name", ["shop/cart.py:f", "cart.py:f", "Cart.totl", "a:b", "::", "\0"])
-def test_another_name_is_none_of_its_business(root: Path, name: str) -> None:
+def test_other_lookups_are_unaffected(root: Path, name: str) -> None:
     assert no_node(name, root, root, PATHS) is None
 
 
-def test_a_file_that_may_not_be_read_is_told_so(
+def test_a_file_that_may_not_be_read_is_reported(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)

@@ -45,7 +45,7 @@ def test_an_ignore_file_that_leads_to_a_device_says_nothing(root: Path) -> None:
     assert set(Members(root).sweep()) == {"a.py", "sub/b.py"}
 
 
-def test_an_ignore_file_that_is_a_pipe_is_told_and_not_waited_for(root: Path) -> None:
+def test_an_ignore_file_that_is_a_pipe_is_reported_and_not_waited_for(root: Path) -> None:
     members = Members(root)
     assert set(members.sweep()) == {"a.py"}
     silent(root / ".gitignore")
@@ -55,7 +55,7 @@ def test_an_ignore_file_that_is_a_pipe_is_told_and_not_waited_for(root: Path) ->
     assert set(members.sweep()) == {"a.py"}
 
 
-def test_gigabytes_of_patterns_are_told_and_not_read(root: Path) -> None:
+def test_huge_ignore_files_are_reported_and_not_read(root: Path) -> None:
     (root / ".gitignore").touch()
     os.truncate(root / ".gitignore", 1 << 34)
     with pytest.raises(OutsideError, match=r"\.gitignore is not a regular file"):
@@ -66,7 +66,7 @@ def test_gigabytes_of_patterns_are_told_and_not_read(root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["HEAD", "commondir", "config", "info/exclude"])
 @pytest.mark.parametrize("spoil", [endless, silent])
-def test_a_repository_that_git_would_read_for_ever_is_none(
+def test_a_repository_that_blocks_git_is_not_used(
     tmp_path: Path, name: str, spoil: Callable[[Path], None]
 ) -> None:
     root = repository(tmp_path)
@@ -100,7 +100,7 @@ NAMING = {
 
 @pytest.mark.parametrize("config", NAMING.values(), ids=NAMING)
 @pytest.mark.parametrize("spoil", [endless, silent])
-def test_nor_is_one_whose_configuration_names_what_has_no_end(
+def test_a_configuration_that_includes_a_device_is_not_read(
     tmp_path: Path, config: str, spoil: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.files.git._QUICK_SECONDS", 3600)  # nobody is to wait at all
@@ -117,7 +117,7 @@ def test_nor_is_one_whose_configuration_names_what_has_no_end(
 @pytest.mark.parametrize(
     "config", ["[include]\n\tpath = o\\\ndd\n", '[core]\n\texcludesFile = .git/"od"d\n']
 )
-def test_what_only_git_understands_is_waited_for_once(
+def test_rules_only_git_understands_are_read_once(
     tmp_path: Path, config: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.files.git._QUICK_SECONDS", 0.5)

@@ -209,7 +209,7 @@ class TestToolsFolders:
         assert members.moved()
         assert "src/e/f/x.py" in agrees(members, root)
 
-    def test_what_git_tracks_there_is_nobodys_own(self, repository: Path) -> None:
+    def test_tracked_files_in_ignored_folders_are_members(self, repository: Path) -> None:
         put(repository, "e/pyvenv.cfg", "e/x.py")
         git(repository, "add", ".")
         assert "e/x.py" in truth(repository)

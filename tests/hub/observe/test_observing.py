@@ -209,7 +209,7 @@ def test_time_is_limited_and_what_was_seen_until_then_is_kept(root: Path) -> Non
     assert ran.read.observation.ran == ("tests/test_app.py::test_quick",)
 
 
-def test_time_that_is_too_short_for_pytest_itself_is_told_as_that(root: Path) -> None:
+def test_time_that_is_too_short_for_pytest_itself_is_reported_as_that(root: Path) -> None:
     slow = root / "python"
     slow.write_text("#!/bin/sh\nexec sleep 600\n")
     slow.chmod(0o755)
@@ -239,7 +239,7 @@ def test_an_interpreter_without_pytest_is_an_error(root: Path) -> None:
         run_tests(root, broken, asked, lambda _: look_in(root))
 
 
-def test_records_of_a_hostile_process_are_no_more_than_words(root: Path) -> None:
+def test_forged_records_are_only_text(root: Path) -> None:
     (root / "tests" / "test_app.py").write_text(
         "import glob, os\n\n\ndef test_a():\n"
         "    out = os.environ['REMORA_OBSERVE_OUT']\n"
@@ -264,7 +264,7 @@ def test_records_of_a_hostile_process_are_no_more_than_words(root: Path) -> None
     ],
     ids=["a pipe", "a device", "a folder", "a deep folder"],
 )
-def test_what_a_hostile_process_leaves_has_an_end(root: Path, left: str) -> None:
+def test_results_of_a_hostile_process_are_read_up_to_a_limit(root: Path, left: str) -> None:
     code = f"import os\n\n\ndef test_a():\n    out = os.environ['REMORA_OBSERVE_OUT']\n    {left}\n"
     (root / "tests" / "test_app.py").write_text(code)
     ran = observe(root, "pytest", "-q")

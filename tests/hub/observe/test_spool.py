@@ -27,7 +27,7 @@ def test_everything_is_collected_once_in_order(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_it_is_for_its_user_alone(tmp_path: Path) -> None:
+def test_spool_is_for_its_user_alone(tmp_path: Path) -> None:
     folder = spool_folder(tmp_path / "cache" / "hub.db")
     umask = os.umask(0)
     try:
@@ -38,7 +38,7 @@ def test_it_is_for_its_user_alone(tmp_path: Path) -> None:
     assert [file.stat().st_mode & 0o777 for file in folder.iterdir()] == [0o600]
 
 
-def test_it_stays_where_it_cannot_be_recorded(tmp_path: Path) -> None:
+def test_spool_stays_where_it_cannot_be_recorded(tmp_path: Path) -> None:
     leave(tmp_path, seen(1))
 
     def refuse(_: Observation) -> None:
@@ -49,7 +49,7 @@ def test_it_stays_where_it_cannot_be_recorded(tmp_path: Path) -> None:
     assert collect(tmp_path, lambda _: None) == 1
 
 
-def test_what_cannot_be_read_is_removed(tmp_path: Path) -> None:
+def test_unreadable_observations_are_removed(tmp_path: Path) -> None:
     (tmp_path / "0.msgpack").write_bytes(b"\xff\xff")
     (tmp_path / "target").write_bytes(b"")
     (tmp_path / "1.msgpack").symlink_to(tmp_path / "target")

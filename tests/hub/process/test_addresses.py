@@ -16,7 +16,7 @@ from remora.hub.process.addresses import (
 SAID = Addresses(pid=7, root="/r", socket="/s", http="http://127.0.0.1:1", notes=("a note",))
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_a_written_address_is_read(tmp_path: Path) -> None:
     path = tmp_path / "addresses"
     write_addresses(path, SAID)
     assert read_addresses(path) == SAID
@@ -25,7 +25,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b'{"pid": "x"}', b"\xff"])
-def test_what_cannot_be_read_is_none(tmp_path: Path, content: bytes | None) -> None:
+def test_an_unreadable_address_is_none(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "addresses"
     if content is not None:
         path.write_bytes(content)
@@ -47,7 +47,7 @@ def test_a_token_is_new_each_time_and_for_one_user(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
+def test_a_disk_that_refuses_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DiskError, match="token"):
         make_token(tmp_path / "missing" / "token")
 

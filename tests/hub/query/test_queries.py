@@ -175,7 +175,7 @@ def test_the_tests_of_callers_come_with_depth(answers: NodeQueries) -> None:
     assert "tests/test_cart.py::test_total" in deeper
 
 
-def test_what_was_observed_is_added_where_the_source_shows_no_link() -> None:
+def test_observed_links_are_added_to_those_of_the_source() -> None:
     view = Watched(
         {path: read_facts(path, text.encode()) for path, text in FILES.items()},
     )
@@ -192,7 +192,7 @@ def test_what_was_observed_is_added_where_the_source_shows_no_link() -> None:
     assert answers.callers(TOTAL)["generation"] == 7
 
 
-def test_of_a_view_of_single_files_links_are_not_known() -> None:
+def test_links_are_unknown_without_the_whole_project() -> None:
     answers = NodeQueries(view_of(FILES), partial_links=True)
     node = answers.node(TOTAL)
     assert (node.callers, node.callees, node.related_tests) == (None, None, None)
@@ -210,7 +210,7 @@ def test_an_unknown_node_is_not_found_and_the_nearest_are_named(
     assert "shop/cart.py:Cart.total" in caught.value.hint
 
 
-def test_where_nothing_is_near_the_hint_says_how_to_look() -> None:
+def test_without_a_near_name_the_hint_names_search() -> None:
     with pytest.raises(NotFound) as caught:
         NodeQueries(view_of({})).node("node:a.py:f")
     assert "remora hub search" in caught.value.hint
@@ -237,7 +237,7 @@ def test_among_very_many_names_those_like_the_wanted_one_are_compared() -> None:
     assert near_pool("x", many[:10]) == many[:10]
 
 
-def test_callers_are_told_where_tests_cannot_be_found_in_time(
+def test_callers_are_reported_where_tests_cannot_be_found_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     view = Distant({path: read_facts(path, text.encode()) for path, text in FILES.items()})
@@ -253,7 +253,7 @@ def test_callers_are_told_where_tests_cannot_be_found_in_time(
     assert is_whole({ROUNDED: node})
 
 
-def test_what_is_not_known_is_not_told_as_fresh() -> None:
+def test_unknown_links_are_not_fresh() -> None:
     told = NodeQueries(view_of(FILES), partial_links=True).tests(TOTAL)
     assert (told["tests"], told["fresh"]) == (None, False)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from remora.hub.query.snapshots import MemorySnapshot, OverlaidSnapshot, Snapshot
-from tests.hub.sources import facts_of
+from tests.hub.small_files import facts_of
 
 SHOP = {
     "shop/orders.py": "import tax\n\ndef total(x):\n    return tax.add(x)\n",

@@ -100,7 +100,7 @@ def test_the_path_says_the_type_whatever_the_body_says(http: httpx2.Client) -> N
         ("get_node", b'{"node": "bug"}', "internal"),
     ],
 )
-def test_what_is_wrong_stands_in_the_answer(
+def test_what_is_wrong_is_in_the_answer(
     http: httpx2.Client, kind: str, body: bytes, code: str
 ) -> None:
     done = http.post(f"/v1/{kind}", content=body)
@@ -186,7 +186,7 @@ def test_chunked_requests_are_answered(served: Served, kind: str, size: int) -> 
         ("POST", "/v2/health", 404),
     ],
 )
-def test_other_paths_and_methods_are_told_so(
+def test_other_paths_and_methods_are_reported(
     http: httpx2.Client, method: str, path: str, status: int
 ) -> None:
     assert http.request(method, path).status_code == status
@@ -231,7 +231,7 @@ def test_requests_sent_at_once_are_answered_in_order(served: Served) -> None:
     assert [json.loads(line)["id"] for line in lines] == [1, 2]
 
 
-def test_what_is_no_http_is_400_and_hurts_nobody(served: Served, http: httpx2.Client) -> None:
+def test_what_is_not_http_is_400_and_hurts_nobody(served: Served, http: httpx2.Client) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as raw:
         raw.sendall(b"\x16\x03\x01\x00nonsense\r\n\r\n")
         assert raw.recv(65536).startswith(b"HTTP/1.1 400 ")
@@ -249,7 +249,7 @@ def test_a_silent_client_is_closed(served: Served) -> None:
             assert raw.recv(1) == b""
 
 
-def test_who_only_holds_connections_keeps_nobody_out(served: Served, http: httpx2.Client) -> None:
+def test_idle_connections_do_not_block_new_clients(served: Served, http: httpx2.Client) -> None:
     served.connections.most = 8
     idle = [socket.create_connection(("127.0.0.1", served.port), timeout=20) for _ in range(12)]
     try:

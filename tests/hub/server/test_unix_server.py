@@ -102,14 +102,14 @@ def test_blank_lines_are_ignored(client: Client) -> None:
     assert client.read()["id"] == 1
 
 
-def test_garbage_is_answered_and_the_connection_goes_on(client: Client) -> None:
+def test_garbage_is_answered_and_the_connection_continues(client: Client) -> None:
     client.send(b"\xff\x00garbage\n", b"[]\n")
     assert client.read()["error"]["code"] == "bad_json"
     assert client.read()["error"]["code"] == "bad_request"
     assert client.ask("health")["ok"] is True
 
 
-def test_a_question_that_fails_is_told_and_ends_nothing(
+def test_a_question_that_fails_is_reported_and_ends_nothing(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     said = client.ask("get_node", id=9, node="bug")
@@ -139,7 +139,7 @@ def test_a_megabyte_is_not_too_large(client: Client) -> None:
     assert client.read()["ok"] is True
 
 
-def test_who_says_that_no_more_will_come_is_still_answered(client: Client) -> None:
+def test_a_half_closed_connection_is_answered(client: Client) -> None:
     client.send({"id": 1, "type": "search", "query": "a", "limit": 50}, b'{"id":2,"type":"health"}')
     client.socket.shutdown(socket.SHUT_WR)
     assert [client.read()["id"], client.read()["id"], client.read()] == [1, 2, None]
@@ -194,7 +194,7 @@ def test_a_subscriber_that_does_not_read_is_dropped(served: Served, client: Clie
         assert client.ask("health")["ok"] is True
 
 
-def test_a_subscriber_that_is_gone_is_forgotten(served: Served, client: Client) -> None:
+def test_a_missing_subscriber_is_forgotten(served: Served, client: Client) -> None:
     with Client(served.path) as gone:
         gone.ask("subscribe")
     deadline = threading.Event()
@@ -208,7 +208,7 @@ def test_a_subscriber_that_is_gone_is_forgotten(served: Served, client: Client) 
 
 
 @pytest.mark.parametrize("served", [8], indirect=True)
-def test_where_all_places_are_taken_the_idlest_goes(served: Served) -> None:
+def test_the_idlest_connection_is_closed_if_all_are_taken(served: Served) -> None:
     clients = [Client(served.path) for _ in range(30)]
     try:
         assert clients[-1].ask("health")["ok"] is True
@@ -262,7 +262,7 @@ def test_another_programs_socket_is_left_alone(short: Path) -> None:
         assert path.exists()
 
 
-def test_what_is_no_socket_is_left_alone(short: Path) -> None:
+def test_what_is_not_a_socket_is_left_alone(short: Path) -> None:
     path = short / "notes.txt"
     path.write_text("mine")
     with pytest.raises(OutsideError, match="not a socket"):

@@ -10,7 +10,7 @@ from remora.hub.stamp import Stamp
 from remora.hub.store.batch import Applied, Batch, FileUpdate, packed
 from remora.hub.store.hub_store import HubStore
 from tests.clock import ticking
-from tests.hub.sources import facts_of
+from tests.hub.small_files import facts_of
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ DAMAGES = [*UNREADABLE, middle, older, other_tables, log, shared]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_database_is_made_anew_or_read_and_always_opens(
+def test_a_damaged_database_is_rebuilt_or_read_and_always_opens(
     db: Path, damage: Callable[[Path], None]
 ) -> None:
     with opened(db) as store:
@@ -200,7 +200,7 @@ def test_a_reader_lives_through_the_rebuilding_and_sees_the_new_content_after_it
 
 
 @pytest.mark.parametrize("damage", [older, other_tables])
-def test_a_reader_of_another_version_goes_on_with_what_it_saw(
+def test_a_reader_of_another_version_continues_with_what_it_saw(
     db: Path, damage: Callable[[Path], None]
 ) -> None:
     with opened(db) as store:
@@ -234,7 +234,7 @@ def test_damage_that_is_met_while_writing_is_made_good_and_told(
     assert any(rebuilt) or damage is middle
 
 
-def test_damage_that_is_met_while_reading_is_told_as_such(db: Path) -> None:
+def test_damage_that_is_met_while_reading_is_reported(db: Path) -> None:
     with opened(db) as store:
         put(store, MANY)
         store._connection.execute("UPDATE node_state SET imports = '{', docstring = 7")
@@ -249,7 +249,7 @@ def test_damage_that_is_met_while_reading_is_told_as_such(db: Path) -> None:
             _ = view.generation
 
 
-def test_a_database_that_is_deleted_while_open_is_made_anew_in_its_place(db: Path) -> None:
+def test_a_database_that_is_deleted_while_open_is_rebuilt_in_its_place(db: Path) -> None:
     with opened(db) as store:
         put(store, MANY)
         generation = store.generation
@@ -266,7 +266,7 @@ def test_a_database_that_is_deleted_while_open_is_made_anew_in_its_place(db: Pat
     assert integrity(db) == "ok"
 
 
-def test_a_cache_that_is_deleted_whole_is_made_anew(db: Path) -> None:
+def test_a_cache_that_is_deleted_whole_is_rebuilt(db: Path) -> None:
     with opened(db) as store:
         put(store, MANY)
         for path in db.parent.iterdir():
@@ -277,7 +277,7 @@ def test_a_cache_that_is_deleted_whole_is_made_anew(db: Path) -> None:
             opened(db)
 
 
-def test_a_database_whose_folder_is_not_a_folder_cannot_be_had(tmp_path: Path) -> None:
+def test_a_database_whose_folder_is_not_a_folder_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(DiskError):
@@ -293,7 +293,7 @@ def test_a_reader_of_nothing_gets_nothing_and_makes_nothing(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["hub.db"]
 
 
-def test_a_database_of_somebody_else_is_taken_for_what_it_is_not(tmp_path: Path) -> None:
+def test_a_foreign_database_is_replaced(tmp_path: Path) -> None:
     db = tmp_path / "hub.db"
     with closing(sqlite3.connect(db)) as connection:
         connection.execute("PRAGMA page_size=512")
@@ -306,7 +306,7 @@ def test_a_database_of_somebody_else_is_taken_for_what_it_is_not(tmp_path: Path)
     assert integrity(db) == "ok"
 
 
-def test_a_full_disk_is_told_and_loses_nothing_that_was_stored(db: Path) -> None:
+def test_a_full_disk_is_reported_and_loses_nothing_that_was_stored(db: Path) -> None:
     with opened(db) as store:
         put(store, MANY)
         generation, files = store.generation, dict(store.files())
@@ -322,7 +322,7 @@ def test_a_full_disk_is_told_and_loses_nothing_that_was_stored(db: Path) -> None
         assert len(put(store, {"more.py": "x = 1\n"}).changed) == 1
 
 
-def test_a_database_that_another_program_locks_is_told_and_not_damaged(
+def test_a_database_that_another_program_locks_is_reported_and_not_damaged(
     db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(db) as store:
@@ -336,7 +336,7 @@ def test_a_database_that_another_program_locks_is_told_and_not_damaged(
         assert put(store, {"a.py": "x = 1\n"}).changed
 
 
-def test_a_damaged_database_that_another_program_locks_is_not_waited_for_for_ever(
+def test_a_damaged_database_that_another_program_locks_is_not_waited_for_forever(
     db: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remora.hub.store.hub_database._WAIT_S", 0.1)

@@ -26,7 +26,7 @@ from remora.hub.store.batch import Batch
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import SharedState, StoredSnapshot, open_snapshot
 from tests.clock import ticking
-from tests.hub.sources import facts_of
+from tests.hub.small_files import facts_of
 from tests.hub.store.conftest import put, uid_of, update_of
 
 SHOP = {
@@ -113,7 +113,7 @@ def test_the_generation_begins_at_the_milliseconds_since_1970_and_grows_by_one(d
         assert store.counts() == (0, 0)
 
 
-def test_what_changes_nothing_writes_nothing(store: HubStore) -> None:
+def test_an_unchanged_batch_writes_nothing(store: HubStore) -> None:
     put(store, SHOP)
     before, changes = everything(store), store._connection.total_changes
 
@@ -159,7 +159,7 @@ def test_odd_stamps_are_stored_and_never_taken_for_others(
     view.close()
 
 
-def test_files_are_told_by_their_raw_paths(store: HubStore) -> None:
+def test_files_are_reported_by_their_raw_paths(store: HubStore) -> None:
     raw = "caf\udce9%.py"
     store.apply(Batch(updates=(update_of(raw, "x = 1\n"),)))
 
@@ -218,7 +218,7 @@ def _rows(store: HubStore) -> list[tuple[object, ...]]:
     return [tuple(row[name] for name in row.keys() if name not in history) for row in rows]  # noqa: SIM118
 
 
-def test_changed_since_tells_all_that_changed_as_far_as_it_is_known(store: HubStore) -> None:
+def test_changed_since_shows_all_that_changed_as_far_as_it_is_known(store: HubStore) -> None:
     beginning = store.generation
     put(store, SHOP)
     between = store.generation
@@ -252,7 +252,7 @@ def test_the_log_of_changes_has_a_bound(store: HubStore, monkeypatch: pytest.Mon
     assert store.changed_since(store.generation) == ((), True)
 
 
-def test_a_second_writer_is_told_who_has_the_database(store: HubStore, db: Path) -> None:
+def test_a_second_writer_is_reported_who_has_the_database(store: HubStore, db: Path) -> None:
     with pytest.raises(HubLocked, match=str(os.getpid())) as refused:
         HubStore.open(db, root=Path("/project"), clock=ticking())
     assert refused.value.pid == os.getpid()
@@ -328,7 +328,7 @@ CODE = {
 A, B, T = "node:a.py:f", "node:b.py:g", "node:t.py:test_f"
 
 
-def test_what_was_seen_is_answered_as_long_as_the_caller_is_what_ran(store: HubStore) -> None:
+def test_observed_links_are_valid_while_the_caller_is_unchanged(store: HubStore) -> None:
     put(store, CODE)
     seen = observation(store, B, A, T)
     before = store.generation
@@ -372,7 +372,7 @@ def test_a_test_that_ran_again_is_known_for_what_it_enters_now(store: HubStore) 
     assert observed_tests(store.view(), A) == ()
 
 
-def test_what_was_seen_follows_a_rename(store: HubStore) -> None:
+def test_observed_links_follow_a_rename(store: HubStore) -> None:
     put(store, CODE)
     store.record_observed(observation(store, B, A, T))
     uid = uid_of(store, "a.py:f")
@@ -383,7 +383,7 @@ def test_what_was_seen_follows_a_rename(store: HubStore) -> None:
     assert [e.key for e in observed_callers(store.view(), "node:a.py:ff")] == [B]
 
 
-def test_a_file_with_a_syntax_error_is_told(store: HubStore) -> None:
+def test_a_file_with_a_syntax_error_is_reported(store: HubStore) -> None:
     put(store, {"a.py": "def f(:\n", "b.py": "x = 1\n"})
 
     ((path, detail),) = store.view().partial().items()

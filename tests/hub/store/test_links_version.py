@@ -12,7 +12,7 @@ from remora.code.callgraph.linker import Linker
 from remora.code.ir import lowering
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.store.tables import LINKS_VERSION
-from tests.hub.sources import facts_of
+from tests.hub.small_files import facts_of
 from tests.hub.store.edited_programs import PLACES, SLOTS, text_of
 
 DIGEST = (3, "b8fb444a0dc61723ad8d2414349bc2f423ffeffd45f0a2ae43fb7ab990ecb45d")

@@ -47,7 +47,7 @@ def test_each_old_node_is_at_most_one_new_one_of_its_kind(old: Nodes, new: Nodes
 
 
 @given(NODES)
-def test_where_nothing_changed_everybody_is_who_he_was(nodes: Nodes) -> None:
+def test_without_changes_all_nodes_keep_their_identity(nodes: Nodes) -> None:
     found = follow(olds(nodes), news(nodes), everywhere)
 
     assert {key: identity.uid for key, identity in found.items()} == {

@@ -21,7 +21,7 @@ sys.stdin.read()
 """
 
 
-def test_only_one_has_it_and_the_others_are_told_who(tmp_path: Path) -> None:
+def test_only_one_process_owns_the_lock_and_it_is_named(tmp_path: Path) -> None:
     lock = tmp_path / "made" / "hub.db.daemon"
     assert owner(lock) is None
     process = subprocess.Popen(
@@ -54,7 +54,7 @@ def test_the_folder_and_the_file_are_for_one_user(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("again", [True, False])
-def test_who_holds_a_file_that_nobody_sees_any_more_knows_it(tmp_path: Path, again: bool) -> None:
+def test_the_owner_of_a_deleted_lock_file_notices(tmp_path: Path, again: bool) -> None:
     lock = tmp_path / "lock"
     mine = OwnerLock(lock)
     lock.unlink()
@@ -90,7 +90,7 @@ def test_a_lock_of_ours_is_known_by_its_words(tmp_path: Path) -> None:
     assert not is_lock(tmp_path)
 
 
-def test_a_file_of_somebody_else_is_not_taken_for_a_lock(tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_not_mistaken_for_a_lock(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     lock.write_text("mine since 1999\n")
     lock.chmod(0o644)
@@ -107,7 +107,7 @@ def test_a_lock_that_an_earlier_version_left_is_taken(tmp_path: Path) -> None:
     assert is_lock(lock)
 
 
-def test_whoever_only_asks_whose_it_is_keeps_nobody_from_taking_it(tmp_path: Path) -> None:
+def test_reading_the_owner_does_not_block_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "hub.db.lock"
     over = threading.Event()
 

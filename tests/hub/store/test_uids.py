@@ -132,7 +132,7 @@ def test_a_body_that_lives_on_elsewhere_identifies_nobody_under_another_name(
     assert uid_of(store, "a.py:new") != uid
 
 
-def test_a_copy_is_somebody_else(store: HubStore) -> None:
+def test_a_copy_gets_a_new_uid(store: HubStore) -> None:
     put(store, {"a.py": TOTAL})
     put(store, {"b.py": TOTAL})
 
@@ -184,7 +184,7 @@ def test_a_vanished_node_is_remembered_for_thirty_days_over_gc_and_a_restart(
         assert (uid_of(store, "c.py:total") == uid) is same
 
 
-def test_a_birth_of_another_name_is_no_move(store: HubStore) -> None:
+def test_a_birth_of_another_name_is_not_a_move(store: HubStore) -> None:
     put(store, {"a.py": TOTAL})
     put(store, {"b.py": renamed(TOTAL, "total", "other")})
     uid = uid_of(store, "b.py:other")
@@ -206,7 +206,7 @@ def test_a_birth_is_remembered_for_a_minute_only(
         assert uid_of(store, "b.py:total") != uid
 
 
-def test_what_was_there_at_a_cold_start_did_not_move_there(store: HubStore) -> None:
+def test_a_cold_start_reports_no_moves(store: HubStore) -> None:
     put(store, {"a.py": TOTAL, "b.py": TOTAL}, source="cold_start")
     uid = uid_of(store, "b.py:total")
 

@@ -11,7 +11,7 @@ from remora.errors import OutsideError
 from remora.hub.process.request import ask as hub
 from remora.hub.protocol import Callers, GetContext, Request
 from tests.hub.client.conftest import GENEROUS, House, ask
-from tests.hub.torture.hubs import hubs
+from tests.hub.torture.daemons import hubs
 from tests.hub.torture.timeline import percentile
 
 _KEY = "node:large.py:f0"

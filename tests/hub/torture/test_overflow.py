@@ -9,7 +9,7 @@ import pytest
 
 from remora.hub.members.members import Members
 from tests.hub.client.conftest import ask
-from tests.hub.torture.hubs import Hubs, hubs, watches
+from tests.hub.torture.daemons import Hubs, hubs, watches
 
 
 def planted(some: Hubs, files: int) -> "subprocess.Popen[bytes]":

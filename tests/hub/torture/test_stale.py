@@ -1,4 +1,4 @@
-"""No answer is stale, whatever was done to the files before the question, on any rung of the client.
+"""No answer of any source is stale after any change of files.
 
 Writing through a memory map is left out: it is seen when the file is closed, or by the next sweep.
 """
@@ -17,10 +17,10 @@ from remora.hub.client import DEADLINE, Context, HubClient
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.reader import open_snapshot
 from tests.hub.client.conftest import GENEROUS, now
-from tests.hub.linked import link
+from tests.hub.precomputed_links import link
+from tests.hub.torture.daemons import Hubs, hubs
 from tests.hub.torture.editing import Torture
-from tests.hub.torture.hubs import Hubs, hubs
-from tests.hub.torture.truth import LINKS, Truth, differences, plain
+from tests.hub.torture.expected_facts import LINKS, Truth, differences, plain
 from tests.hub.watch.test_fuzz import plant
 
 NAMES = ("t", "s", "v", "__module__")

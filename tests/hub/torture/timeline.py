@@ -1,9 +1,4 @@
-"""What may be told of files that somebody writes all the time: every answer is one of some moment
-between the question and its arrival.
-
-Each file `m/fNUMBER.py` has one function of that name, whose signature says the version; of an even
-version it calls `hub.py:target`. Times are nanoseconds of the system's monotonic clock.
-"""
+"""Possible answers about files under constant edit: each equals a state between question and answer."""
 
 import re
 import time

@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["sweep", "off"])
-def test_nothing_watches(kind: str, root: Path, tmp_path: Path) -> None:
+def test_without_inotify_nothing_is_watched(kind: str, root: Path, tmp_path: Path) -> None:
     watcher = open_watcher(root, Members(root), marker=tmp_path / "m", kind=kind)
     assert (watcher.kind, watcher.healthy, watcher.note) == (kind, False, "")
     assert not watcher.drain().complete
@@ -107,7 +107,7 @@ class TestMounts:
         assert not mounts.changed()
         mounts.close()
 
-    def test_what_others_may_write_or_what_is_mounted_within_is_not(self, tmp_path: Path) -> None:
+    def test_shared_file_systems_and_inner_mounts_are_not_watched(self, tmp_path: Path) -> None:
         mounts = MountTable()
         assert mounts.objection("/proc/self", [""]).startswith("/proc/self is on proc")
         assert mounts.objection("", ["", "proc"]) == "something else is mounted at /proc"

@@ -61,7 +61,7 @@ def held(watcher: Watcher) -> int:
     return text.count("inotify wd:")
 
 
-def test_nothing_happened(watcher: Watcher) -> None:
+def test_no_change_gives_no_event(watcher: Watcher) -> None:
     assert watcher.drain() == only()
     assert watcher.settled(20)
     assert watcher.drain() == only()
@@ -141,7 +141,9 @@ def test_a_change_of_one_file(
 
 
 class TestFolders:
-    def test_what_is_in_a_new_folder_already_is_told(self, watcher: Watcher, root: Path) -> None:
+    def test_what_is_in_a_new_folder_already_is_reported(
+        self, watcher: Watcher, root: Path
+    ) -> None:
         put(root, "new/deep/a.py", "new/deep/er/b.py", "new/c.txt")
         seen = watcher.drain()
         assert seen == only("new/deep/a.py", "new/deep/er/b.py")
@@ -183,7 +185,7 @@ class TestFolders:
         assert watcher.drain() == only("x/src/b.py", "src/other.py", "x/a.py")
         assert held(watcher) == 8
 
-    def test_a_folder_that_is_removed_and_made_anew(self, watcher: Watcher, root: Path) -> None:
+    def test_a_folder_that_is_removed_and_rebuilt(self, watcher: Watcher, root: Path) -> None:
         for _ in range(3):
             shutil.rmtree(root / "src/deep")
             put(root, "src/deep/er/c.py")
@@ -219,7 +221,9 @@ class TestRules:
         put(root, "out/o.py", "out/p.py")
         assert watcher.drain() == only("out/o.py", "out/p.py")
 
-    def test_what_git_tracks_in_an_ignored_folder(self, watcher: Watcher, root: Path) -> None:
+    def test_tracked_files_in_an_ignored_folder_are_watched(
+        self, watcher: Watcher, root: Path
+    ) -> None:
         git(root, "add", "-f", "out/o.py")
         assert not watcher.drain().complete
         put(root, "out/o.py")
@@ -327,9 +331,7 @@ class TestLosses:
         assert not watcher.drain().complete
         assert not watcher.healthy
 
-    def test_nobody_is_woken_for_ever_by_a_watcher_that_gave_up(
-        self, watcher: Watcher, root: Path
-    ) -> None:
+    def test_a_failed_watcher_stops_waking_the_daemon(self, watcher: Watcher, root: Path) -> None:
         put(root, "a.py")
         root.rename(root.parent / "moved")
         for _ in range(2):

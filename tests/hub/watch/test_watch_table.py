@@ -53,7 +53,7 @@ def test_another_folder_at_the_same_path(kernel: Inotify, tmp_path: Path) -> Non
     assert folders.paths() == set()
 
 
-def test_what_is_no_folder_is_not_watched(kernel: Inotify, tmp_path: Path) -> None:
+def test_what_is_not_a_folder_is_not_watched(kernel: Inotify, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to("real")

@@ -199,7 +199,7 @@ def candidates(count: int) -> DecisionPacket:
 
 
 class TestLabels:
-    def test_there_are_twenty(self) -> None:
+    def test_there_are_twenty_rendering_cases(self) -> None:
         assert "".join(LABELS) == "ABCDEFGHIJKLMNOPQRST"
 
     def test_the_twentieth_candidate_is_t(self) -> None:

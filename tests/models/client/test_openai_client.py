@@ -59,7 +59,7 @@ def test_the_key_is_sent_and_the_answer_read(misbehaving: Any, canned: Any) -> N
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 0])
-def test_what_may_pass_is_tried_again(misbehaving: Any, canned: Any, status: int) -> None:
+def test_temporary_errors_are_retried(misbehaving: Any, canned: Any, status: int) -> None:
     misbehaving.routes[CHAT] = [
         canned(status=status),
         canned(status=status),
@@ -77,7 +77,7 @@ def test_tries_are_counted(misbehaving: Any, canned: Any, status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_what_will_not_pass_is_not_tried_again(misbehaving: Any, canned: Any, status: int) -> None:
+def test_permanent_errors_are_not_retried(misbehaving: Any, canned: Any, status: int) -> None:
     body = {"error": {"message": f"no: {KEY} is wrong"}}
     misbehaving.routes[CHAT] = canned(status=status, body=body)
     error = failure(misbehaving.address)
@@ -108,7 +108,7 @@ def test_a_server_that_does_not_answer_in_time_is_not_asked_again(
     assert len(misbehaving.seen) == 1
 
 
-def test_nobody_there() -> None:
+def test_no_server_at_the_address() -> None:
     error = failure("http://127.0.0.1:1/v1")
     assert error.message.startswith("cannot reach the model server at http://127.0.0.1:1/v1: ")
     assert "model.base_url" in error.hint

@@ -43,7 +43,7 @@ def test_only_this_machine_is_loopback(given: str, loopback: bool) -> None:
 @pytest.mark.parametrize(
     "given", ["", "localhost:8080", "ftp://host/v1", "http://", "http://host:port/v1"]
 )
-def test_what_is_no_address_is_a_configuration_error(given: str) -> None:
+def test_what_is_not_an_address_is_a_configuration_error(given: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_address(given)
     assert "http://HOST:PORT/v1" in caught.value.hint

@@ -66,7 +66,7 @@ def test_what_does_not_pass_is_a_model_error_without_the_key(
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>"])
-def test_an_answer_that_is_no_object_is_a_model_error(
+def test_an_answer_that_is_not_an_object_is_a_model_error(
     connection: ServerConnection, misbehaving: Any, canned: Any, body: bytes
 ) -> None:
     misbehaving.routes["/tokenize"] = canned(body=body)

@@ -142,7 +142,7 @@ values = st.recursive(
 
 
 @given(names, st.dictionaries(names, values, max_size=4))
-def test_what_the_template_writes_is_read_back(name: str, args: dict[str, Any]) -> None:
+def test_the_templates_output_is_parsed(name: str, args: dict[str, Any]) -> None:
     tool = ToolSchema(name=name, parameters={"properties": {key: {} for key in args}})
     inner = written(args)
     text = f"<start_function_call>call:{name}{inner}<end_function_call>"

@@ -152,7 +152,7 @@ def test_a_control_character_is_escaped_in_a_sentence() -> None:
 
 
 @given(st.data())
-def test_a_call_without_a_required_argument_is_no_sentence(data: st.DataObject) -> None:
+def test_a_call_without_a_required_argument_is_not_a_sentence(data: st.DataObject) -> None:
     schema, values = data.draw(tools.filter(lambda t: bool(t[0]["required"])))
     args = data.draw(values)
     del args[data.draw(st.sampled_from(schema["required"]))]
@@ -174,7 +174,7 @@ def test_a_call_without_a_required_argument_is_no_sentence(data: st.DataObject) 
         sentence("run", {"line": 1}) + " ",
     ],
 )
-def test_what_is_not_the_declared_call_is_no_sentence(text: str) -> None:
+def test_what_is_not_the_declared_call_is_not_a_sentence(text: str) -> None:
     schema = {"properties": {"line": {"type": "integer"}}, "required": ["line"]}
     regex = as_regex(tool_call_grammar([ToolSchema(name="run", parameters=schema)]))
     assert re.fullmatch(regex, sentence("run", {"line": 1}))
@@ -182,7 +182,7 @@ def test_what_is_not_the_declared_call_is_no_sentence(text: str) -> None:
 
 
 @pytest.mark.parametrize("escape", [r"\ud800", r"\uDfff", r"\x41", "\n", '"'])
-def test_a_string_cannot_hold_what_is_no_text(escape: str) -> None:
+def test_a_string_cannot_hold_what_is_not_text(escape: str) -> None:
     schema = {"properties": {"s": {"type": "string"}}, "required": ["s"]}
     regex = as_regex(tool_call_grammar([ToolSchema(name="run", parameters=schema)]))
     start, end = '{"tool":"run","args":{"s":"', '"}}'

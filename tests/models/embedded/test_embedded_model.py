@@ -101,7 +101,7 @@ def test_a_finished_prompt_is_counted_and_completed(embedded: Any) -> None:
     assert answer.text
 
 
-def test_what_stays_the_same_in_front_is_not_evaluated_again(embedded: Any) -> None:
+def test_a_common_prefix_is_not_evaluated_again(embedded: Any) -> None:
     first = embedded.ask(RANK, STABLE, "Turn 1.\nA. run\nB. stop")
     second = embedded.ask(RANK, STABLE, "Turn 2.\nA. read\nB. stop")
     assert first.usage.prompt_tokens > 150
@@ -231,7 +231,7 @@ def test_the_server_ends_with_a_parent_that_forgot_to_close(weights_cache: Path)
     assert ends_within(child, 10)
 
 
-def test_what_the_server_prints_does_not_reach_the_terminal(weights_cache: Path) -> None:
+def test_server_output_does_not_reach_the_terminal(weights_cache: Path) -> None:
     words = [sys.executable, "-c", PARENT.format(then=""), str(weights_cache)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.strip().isdigit()

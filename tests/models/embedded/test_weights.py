@@ -81,7 +81,7 @@ def test_wrong_contents_are_not_installed(gguf: Path, tmp_path: Path, damage: st
     assert remains(tmp_path) == [".lock"]
 
 
-def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read"):
         weights.pull(tmp_path, from_file=tmp_path / "none")
     with pytest.raises(UsageError, match="cannot read"):
@@ -179,7 +179,7 @@ def test_the_real_download(tmp_path: Path) -> None:
     assert remains(tmp_path) == [".lock", weights.FILE]
 
 
-def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+def test_what_is_not_a_file_is_not_read(tmp_path: Path) -> None:
     path = weights.weights_path(tmp_path)
     path.parent.mkdir()
     os.mkfifo(path)

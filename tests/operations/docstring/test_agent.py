@@ -60,7 +60,7 @@ def play(theatre: Theatre, agent: Agent, node: str, source: str = SHOP, **more: 
     return theatre.play(Play(agent=agent, source=source, node=node, **more))
 
 
-def test_a_rule_writes_what_the_code_tells(theatre: Theatre, docstring: Agent) -> None:
+def test_a_rule_writes_what_the_code_states(theatre: Theatre, docstring: Agent) -> None:
     played = play(theatre, docstring, "Cart.add", strategy="rank")
     assert tools(played) == [
         ("look", "rule"), ("write_docstring", "rule"), ("submit_result", "rule"),
@@ -73,7 +73,7 @@ def test_a_rule_writes_what_the_code_tells(theatre: Theatre, docstring: Agent) -
     assert played.result.status == "submitted"
 
 
-def test_where_nothing_can_be_said_nothing_is_written(theatre: Theatre, docstring: Agent) -> None:
+def test_nothing_is_written_without_a_fact(theatre: Theatre, docstring: Agent) -> None:
     played = play(theatre, docstring, "Cart.frob", strategy="rank")
     assert (played.result.status, played.after) == ("no_change", SHOP.encode())
     assert tools(played) == [("look", "rule"), ("submit_result", "rule")]

@@ -147,7 +147,9 @@ def j(a):
         ("j", {"IndexError": "Too many of them."}),
     ],
 )
-def test_what_comes_out(plan: Callable[..., Any], node: str, raises: dict[str, str]) -> None:
+def test_docstring_functions_return_the_expected_texts(
+    plan: Callable[..., Any], node: str, raises: dict[str, str]
+) -> None:
     assert plan(node, EXITS)["texts"]["raises"] == raises
 
 
@@ -229,7 +231,9 @@ def test_sections_that_the_projects_rules_refuse_are_left_out(tree: Path, call: 
     assert '        """Add."""\n' in (tree / "a.py").read_text()
 
 
-def test_a_finding_that_would_stay_is_no_docstring(tree: Path, refusal: Callable[..., str]) -> None:
+def test_a_finding_that_would_stay_is_not_a_docstring(
+    tree: Path, refusal: Callable[..., str]
+) -> None:
     (tree / "a.py").write_text("class A:\n    pass\n")
     (tree / "ruff.toml").write_text('lint.select = ["PIE790"]\n')
     assert "PIE790" in refusal("write_docstring", "a.py", "A", {"summary": "Nothing."})

@@ -220,7 +220,7 @@ def mended(source: str, texts: DocstringTexts | None = None, node: str = "f") ->
     )
 
 
-def test_google_mended() -> None:
+def test_google_corrected() -> None:
     made = mended(MENDED["google: one is new, one is gone"][0])
     expected = """
         Args:
@@ -240,7 +240,7 @@ def test_blank_lines_before_the_closing_quotes_stay() -> None:
     assert mended(source) == source.replace("        b: Two.\n", "")
 
 
-def test_numpy_mended() -> None:
+def test_numpy_corrected() -> None:
     made = mended(MENDED["numpy: two share a line"][0])
     assert "    x : int\n        Both.\n    new\n        New one.\n\n    See Also" in made
 
@@ -260,7 +260,7 @@ def f(a, new):
 """
 
 
-def test_rest_mended() -> None:
+def test_rest_corrected() -> None:
     made = mended(REST_BEFORE + "    print(a)\n")
     assert made == (
         "def f(a, new):\n    '''Do it.\n\n    :param int a: First.\n    :param new: New one.\n"

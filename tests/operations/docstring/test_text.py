@@ -112,7 +112,7 @@ def test_what_it_yields(docstring: str, body: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["None", "None: always", "Nothing."])
-def test_that_it_returns_nothing_is_no_promise(nothing: str) -> None:
+def test_that_it_returns_nothing_is_not_a_promise(nothing: str) -> None:
     assert not outdated("def f():", f"Returns:\n    {nothing}", "print(1)")
     assert not outdated("def f():", f":returns: {nothing}", "print(1)")
 

@@ -16,7 +16,7 @@ from remora.operations.test.operation import TEST
 from remora.operations.test.runner.proof import Proof
 from remora.sandbox.interpreters import ProjectPython
 from tests.agents.conftest import Play, Played, Theatre, a_job, choose, of_job
-from tests.held import need
+from tests.isolation_levels import need
 from tests.workspaces.conftest import skip_without
 
 SIZES = '''\
@@ -88,7 +88,7 @@ def test_one_test_is_written_and_proved(
     assert 'assert parse_size("10k") == 10240' in written
 
 
-def test_what_is_never_the_same_is_left_alone(theatre: Theatre, agent: Agent) -> None:
+def test_unstable_results_are_left_alone(theatre: Theatre, agent: Agent) -> None:
     played = play(theatre, agent, "noise")
     assert tools(played) == [("look", "rule"), ("submit_result", "rule")]
     assert played.result.status == "no_change"

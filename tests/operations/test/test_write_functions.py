@@ -13,7 +13,7 @@ from remora.errors import HostError
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host_functions import bind
 from remora.tools.tree import ToolTree
-from tests.held import need
+from tests.isolation_levels import need
 
 SIZES = '''\
 """Sizes."""
@@ -140,7 +140,7 @@ def test_escape_round_trip(text):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_what_holds_whatever_it_is_given(tree: Path, run: Callable[..., Any]) -> None:
+def test_what_holds_for_any_value_given(tree: Path, run: Callable[..., Any]) -> None:
     """Our own environment has Hypothesis; a project that does not say so gets no test that needs it."""
     (tree / "codec.py").write_text(CODEC)
     plan = run("test_plan", "codec.py", "escape")
@@ -158,7 +158,7 @@ def test_what_holds_whatever_it_is_given(tree: Path, run: Callable[..., Any]) ->
     assert not list(tree.rglob(".hypothesis"))
 
 
-def test_what_does_not_hold_is_no_property(tree: Path, run: Callable[..., Any]) -> None:
+def test_what_does_not_hold_is_not_a_property(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "codec.py").write_text(CODEC)
     plan = run("test_plan", "codec.py", "unlike")
     assert plan["holds"] is None or "unlike(unlike(" not in str(plan["holds"]["claims"])
@@ -180,13 +180,13 @@ def test_rows_of_a_table_are_one_test(tree: Path, run: Callable[..., Any]) -> No
     assert sorted(told["tests"]) == ["test_mod.py::test_f[1]", "test_mod.py::test_f[2]"]
 
 
-def test_what_pytest_says_where_it_does_not_begin(tree: Path, run: Callable[..., Any]) -> None:
+def test_pytest_start_errors_are_reported(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "test_mod.py").write_text("def test_f():\n    assert True\n")
     (tree / "conftest.py").write_text("import nowhere_at_all\n")
     assert "nowhere_at_all" in run("run_tests", ["test_mod.py::test_f"])["problem"]
 
 
-def test_what_single_calls_come_to(tree: Path, run: Callable[..., Any]) -> None:
+def test_single_calls_return_values_or_exceptions(tree: Path, run: Callable[..., Any]) -> None:
     (tree / "sizes.py").write_text(SIZES)
     calls = ["parse_size('2k')", "parse_size('')", "parse_size(3)"]
     assert run("observe_calls", "sizes.py", "parse_size", calls) == [
@@ -197,7 +197,7 @@ def test_what_single_calls_come_to(tree: Path, run: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("what", UNSTEADY)
-def test_what_depends_on_anything_else_is_not_asserted(
+def test_environment_dependent_results_are_not_asserted(
     tree: Path, run: Callable[..., Any], what: str
 ) -> None:
     (tree / "mod.py").write_text(UNSTEADY[what])
@@ -225,9 +225,7 @@ def test_hostile_functions_are_contained(tree: Path, run: Callable[..., Any], wh
     ],
     ids=["deep", "of other types", "of other types too", "long"],
 )
-def test_forged_results_are_as_good_as_none(
-    tree: Path, run: Callable[..., Any], forged: str
-) -> None:
+def test_forged_results_are_rejected(tree: Path, run: Callable[..., Any], forged: str) -> None:
     """Whatever stands in the files by which we are told."""
     code = f"""\
 import glob, os
@@ -293,7 +291,7 @@ def test_the_code_that_is_run_is_the_copy_s(tree: Path, run: Callable[..., Any])
 
 
 @pytest.mark.parametrize("activated", [False, True])
-def test_what_an_environment_names_is_read_where_its_user_is_in_it(
+def test_pth_targets_are_readable_only_in_the_active_environment(
     tree: Path, activated: bool
 ) -> None:
     """A project's configuration could name any environment, and with it what that one names."""

@@ -150,14 +150,14 @@ class TestAFork:
             fork(desk, made, 4)
 
     @pytest.mark.parametrize("turn", [99, 1000])
-    def test_a_turn_that_is_not_there_is_refused(self, desk: Desk, turn: int) -> None:
+    def test_a_missing_turn_is_refused(self, desk: Desk, turn: int) -> None:
         lines = len(desk.run_events(RUN))
         with pytest.raises(NotFound) as refused:
             fork(desk, parent_of(desk), turn)
         assert "its turns are 0 to" in refused.value.hint
         assert len(desk.run_events(RUN)) == lines
 
-    def test_is_refused_while_the_run_goes_on(self, desk: Desk) -> None:
+    def test_is_refused_while_the_run_continues(self, desk: Desk) -> None:
         with open_run(desk.project, RUN), pytest.raises(StreamLocked):
             fork(desk, parent_of(desk), 1)
 
@@ -204,7 +204,7 @@ class TestAFork:
 
 
 class TestAForkThatGoesOn:
-    def test_comes_to_what_its_parent_came_to(self, desk: Desk) -> None:
+    def test_a_fork_reaches_its_parents_result(self, desk: Desk) -> None:
         parent = desk.view(RUN).jobs[0]
         for turn in range(parent.turns + 1):
             made = fork(desk, parent.agent_id, turn).job.agent_id
@@ -255,7 +255,7 @@ class TestAForkThatGoesOn:
             assert events_of(desk, name)[-1].type == "agent_end"
         assert desk.problems() == []
 
-    def test_another_model_decides(self, desk: Desk) -> None:
+    def test_a_fork_may_use_another_model(self, desk: Desk) -> None:
         other = ScriptedModel(last, name="other")
         made = fork(desk, parent_of(desk), 3, model=other).job.agent_id
         wanted = desk.resume(model=other, only=frozenset({made}))
@@ -264,7 +264,7 @@ class TestAForkThatGoesOn:
         assert job.turns == 3
         assert start_of(desk, made).model["name"] == "other"
 
-    def test_an_agent_that_changed_proposes_anew(self, desk: Desk) -> None:
+    def test_an_agent_that_changed_proposes_again(self, desk: Desk) -> None:
         parent = parent_of(desk)
         made = fork(desk, parent, 3)
         start, redact = start_of(desk, made.job.agent_id), desk.project.redact
@@ -275,7 +275,7 @@ class TestAForkThatGoesOn:
         now = with_agent(before, lint, redact)
         assert (now.decides, now.definition) == (False, start.definition)
 
-    def test_what_the_parent_saw_can_be_recalled(self, desk: Desk) -> None:
+    def test_a_fork_can_recall_its_parents_outputs(self, desk: Desk) -> None:
         parent = parent_of(desk)
         made = fork(desk, parent, 4).job.agent_id
         seen = list(ancestors(desk.project.trace, start_of(desk, made)))
@@ -332,7 +332,7 @@ class TestARetry:
         assert secret.encode() not in desk.project.trace.run_stream(RUN).read_bytes()
         assert secret.encode() not in desk.project.trace.agent_stream(made).read_bytes()
 
-    def test_a_node_that_is_gone_or_unknown_is_refused(self, desk: Desk) -> None:
+    def test_a_missing_node_or_unknown_is_refused(self, desk: Desk) -> None:
         lines = len(desk.run_events(RUN))
         with pytest.raises(NotFound):
             self.retry(desk, "nobody")
@@ -372,7 +372,7 @@ class TestWhichAttemptCounts:
         assert (job.agent_id, job.status) == (made, "interrupted")
 
 
-def test_what_was_compressed_can_be_forked(desk: Desk) -> None:
+def test_a_compressed_stream_can_be_forked(desk: Desk) -> None:
     parent = parent_of(desk)
     packet = packet_of(desk, parent, 4, shown=False)
     trace = desk.project.trace

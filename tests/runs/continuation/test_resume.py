@@ -231,7 +231,7 @@ class TestNothingIsDoneTwice:
         assert came_to(desk) == whole
         assert len(model.requests) == sum(job.asked for job in whole) - 1
 
-    def test_a_second_job_start_says_that_it_goes_on(self, half: Desk) -> None:
+    def test_a_second_job_start_says_that_it_continues(self, half: Desk) -> None:
         half.resume(choosing)
         starts = [start.agent_id for start in half.payloads(RUN, JobStart)]
         assert Counter(starts) == {**dict.fromkeys(starts, 1), starts[0]: 2}
@@ -305,7 +305,7 @@ class TestAgentsThatHardlyBegan:
         assert path.read_bytes() == b"".join(lines)
         assert [job.damaged for job in half.view(RUN).jobs] == [True, False, False]
 
-    def test_so_does_one_that_only_its_hashes_give_away(self, half: Desk) -> None:
+    def test_so_does_a_stream_with_wrong_hashes(self, half: Desk) -> None:
         (path,) = half.project.trace.agent_streams()
         lines = path.read_bytes().splitlines(keepends=True)
         lines[1] = lines[1].replace(b"turn", b"tern")
@@ -367,7 +367,7 @@ class TestAFileThatMovedOn:
         assert (job.attempt, start.parent, list(start.rebased)) == (1, None, ["b.py"])
         assert came_to(half)
 
-    def test_stopped_again_it_goes_on_on_that(self, half: Desk) -> None:
+    def test_stopped_again_it_continues_on_that(self, half: Desk) -> None:
         half.write({"a.py": self.EDITED})
         half.watching = Fuse(at("tool_result", 2))
         with pytest.raises(BaseExceptionGroup):
@@ -378,7 +378,7 @@ class TestAFileThatMovedOn:
         assert came_to(half)
 
     @pytest.mark.parametrize("now", [None, "def other():\n    return 1\n", "def broken(:\n"])
-    def test_a_node_that_is_gone_is_told(self, half: Desk, now: str | None) -> None:
+    def test_a_missing_node_is_reported(self, half: Desk, now: str | None) -> None:
         half.write({"a.py": now})
         half.resume(choosing)
         job = half.job(RUN, "guarded")
@@ -394,7 +394,7 @@ class TestAFileThatMovedOn:
 
 
 class TestItIsRefused:
-    def test_while_it_goes_on(self, half: Desk) -> None:
+    def test_while_it_continues(self, half: Desk) -> None:
         with open_run(half.project, RUN), pytest.raises(StreamLocked, match="process"):
             half.resume(choosing)
 

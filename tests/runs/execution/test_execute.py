@@ -105,7 +105,7 @@ class TestStreams:
             for e in ran.run_events(run_id)
         )
 
-    def test_whoever_watches_is_told(self, shop: Desk) -> None:
+    def test_the_observer_is_notified(self, shop: Desk) -> None:
         run_id = shop.analyze(request=RunRequest(concurrency=1))
         told = shop.watching.told
         assert told[0] == ("planned", run_id)
@@ -141,7 +141,7 @@ class TestStreams:
 class TestTheLastTurn:
     """What was mended is not lost because there is more than the turns suffice for."""
 
-    def test_is_for_handing_in_what_was_mended(self, desk: Desk) -> None:
+    def test_is_for_handing_in_what_was_corrected(self, desk: Desk) -> None:
         desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
         run_id = desk.analyze(first, request=RunRequest(concurrency=1, max_turns=6))
         (job,) = desk.view(run_id).jobs
@@ -155,13 +155,13 @@ class TestTheLastTurn:
         accept(desk.project, run_id, [], every=True)
         assert desk.tree()["a.py"].count(b" from ") == 4
 
-    def test_after_which_nothing_was_mended_is_a_failure(self, desk: Desk) -> None:
+    def test_after_which_nothing_was_corrected_is_a_failure(self, desk: Desk) -> None:
         desk.write({"a.py": TEN_TURNS, "ruff.toml": RULES})
         (job,) = desk.view(desk.analyze(first, request=RunRequest(max_turns=1))).jobs
         assert (job.status, job.stop_reason) == ("failed", "max_turns")
 
 
-def test_findings_alike_in_one_line_are_told_apart_by_column(desk: Desk) -> None:
+def test_findings_alike_in_one_line_are_reported_apart_by_column(desk: Desk) -> None:
     """Else the third would be the same call for the third time, which ends a job."""
     source = "def first(x):\n    one, two, three = x\n    return 1\n"
     desk.write({"a.py": source, "ruff.toml": 'lint.select = ["RUF059"]\n'})

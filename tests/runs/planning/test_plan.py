@@ -80,7 +80,7 @@ class TestNeeds:
         assert "a.py:_f" in nodes(shop.plan(RunRequest(operations=("own",))))
 
     @pytest.mark.parametrize("source", NEEDS_NONE)
-    def test_what_needs_no_docstring(self, desk: Desk, source: str) -> None:
+    def test_nodes_that_need_no_docstring(self, desk: Desk, source: str) -> None:
         own_agent(desk, "docstring")
         desk.write({"a.py": f'"""A."""\n{source}'})
         assert nodes(desk.plan(RunRequest(operations=("own",)))) == []
@@ -139,7 +139,7 @@ class TestSelection:
             "pkg2" not in node for node in nodes(shop.plan(RunRequest(paths=(Path("pkg"),))))
         )
 
-    def test_a_path_that_is_not_there(self, shop: Desk) -> None:
+    def test_a_missing_path(self, shop: Desk) -> None:
         with pytest.raises(UsageError, match=r"nope\.py does not exist"):
             shop.plan(RunRequest(paths=(Path("nope.py"),)))
 
@@ -215,7 +215,7 @@ class TestChanged:
         assert nodes(shop.plan(RunRequest(changed=""))) == ["b.py:load"]
 
     @pytest.mark.parametrize("revision", ["nope", "--help", "HEAD~99", "\udcff"])
-    def test_a_revision_that_is_none(self, shop: Desk, revision: str) -> None:
+    def test_an_invalid_revision(self, shop: Desk, revision: str) -> None:
         shop.commit()
         with pytest.raises(UsageError, match="git has no revision"):
             shop.plan(RunRequest(changed=revision))
@@ -240,7 +240,7 @@ class TestGuard:
 
 
 class TestUnreadable:
-    def test_what_does_not_parse_is_told_and_left_out(self, shop: Desk) -> None:
+    def test_what_does_not_parse_is_reported_and_left_out(self, shop: Desk) -> None:
         shop.write({"bad.py": "def f(:\n", "bytes.py": b"x = '\xff'\n", "nul.py": b"\0"})
         plan = shop.plan()
         assert len(plan.jobs) == 4
@@ -248,7 +248,7 @@ class TestUnreadable:
         assert set(told) == {"bad.py", "bytes.py", "nul.py"}
         assert told["bad.py"].startswith("line 1: ")
 
-    def test_what_no_tool_could_work_on_is_told_and_left_out(self, shop: Desk) -> None:
+    def test_what_no_tool_could_work_on_is_reported_and_left_out(self, shop: Desk) -> None:
         latin = b"# coding: latin-1\nimport os\nx = '\xe9'\n"
         ascii_too = b"# coding: ascii\nimport os\n"
         shop.write({"big.py": "x = 1\n" * 200_000, "latin.py": latin, "ascii.py": ascii_too})
@@ -279,7 +279,7 @@ class TestUnreadable:
         assert b"import" not in desk.tree()[name]
         assert desk.problems() == []
 
-    def test_an_odd_file_that_makes_us_fail_is_told_and_left_out(
+    def test_an_odd_file_that_makes_us_fail_is_reported_and_left_out(
         self, shop: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def fails(module: Module, node: Node) -> bool:
@@ -320,13 +320,13 @@ class TestUnreadable:
         plan = desk.plan()
         assert (plan.jobs, plan.nodes, plan.unreadable) == ((), 0, ())
 
-    def test_a_broken_configuration_of_the_linter_is_told(self, shop: Desk) -> None:
+    def test_a_broken_configuration_of_the_linter_is_reported(self, shop: Desk) -> None:
         shop.write({"ruff.toml": "lint.select = 7\n"})
         with pytest.raises(Exception, match="ruff") as caught:
             shop.plan()
         assert caught.value.__class__.__module__ == "remora.errors"
 
-    def test_a_broken_agent_of_ones_own_is_told(self, shop: Desk) -> None:
+    def test_a_broken_agent_of_the_user_is_reported(self, shop: Desk) -> None:
         own_agent(shop, "sometimes")
         with pytest.raises(ConfigError, match=r"agent\.yaml:5:8: needs"):
             shop.plan(RunRequest(operations=("own",)))

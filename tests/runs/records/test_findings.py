@@ -17,19 +17,21 @@ def job(
 
 
 @given(CODES, CODES)
-def test_what_is_fixed_was_there_before(before: dict[str, int], after: dict[str, int]) -> None:
+def test_only_earlier_findings_count_as_fixed(
+    before: dict[str, int], after: dict[str, int]
+) -> None:
     gone = fixed(before, after)
     assert all(gone[code] == before[code] - after.get(code, 0) for code in gone)
     assert all(after.get(code, 0) >= before[code] for code in before if code not in gone)
 
 
-def test_what_is_not_verified_fixes_nothing() -> None:
+def test_unverified_changes_fix_nothing() -> None:
     assert fixed_and_left(job("submitted", {"A": 2, "B": 1}, {"B": 1})) == ({"A": 2}, {"B": 1})
     assert fixed_and_left(job("failed", {"A": 2}, {})) == ({}, {"A": 2})
     assert fixed_and_left({"status": "submitted", "findings": None}) is None
 
 
-def test_each_kind_of_work_is_told_in_its_own_words() -> None:
+def test_each_kind_of_work_is_reported_in_its_own_words() -> None:
     gone = {"F401": 2, "missing docstring": 1, "outdated docstring": 1, "missing test": 1}
     told = "fixed F401 x2, docstring added, docstring updated, test added"
     assert fixes_text(gone) == told

@@ -42,7 +42,7 @@ def test_a_node_that_more_than_one_file_has_is_not_guessed(shop: Desk) -> None:
     )
 
 
-def test_an_unknown_name_tells_the_nearest_nodes(shop: Desk) -> None:
+def test_an_unknown_name_shows_the_nearest_nodes(shop: Desk) -> None:
     with pytest.raises(NotFound) as caught:
         stream_named(shop.project.trace, "stroe")
     assert "a.py:store" in caught.value.hint

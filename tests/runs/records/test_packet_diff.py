@@ -67,7 +67,7 @@ def test_nothing_that_changed_goes_untold(before: DecisionPacket, after: Decisio
 
 
 @given(PACKETS, PACKETS)
-def test_the_other_way_round_the_same_is_told(
+def test_the_other_way_round_the_same_is_reported(
     before: DecisionPacket, after: DecisionPacket
 ) -> None:
     there, back = packet_changes(before, after), packet_changes(after, before)
@@ -87,7 +87,7 @@ def test_every_value_is_where_the_path_says(before: DecisionPacket, after: Decis
 
 
 class TestAsPeopleSayIt:
-    def test_a_fact_is_told_by_its_key(self) -> None:
+    def test_a_fact_is_reported_by_its_key(self) -> None:
         before = DecisionPacket(knowledge={"a/b": Fact(value=1, source_turn=1)})
         after = DecisionPacket(knowledge={"c": Fact(value=2, source_turn=2)})
         assert [(c.op, c.path, c.before, c.after) for c in packet_changes(before, after)] == [

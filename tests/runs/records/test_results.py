@@ -75,7 +75,7 @@ def test_a_jobs_numbers_are_those_of_its_stream(ran: Desk) -> None:
     assert len(results) == 3
 
 
-def test_what_a_runner_counts_is_what_readers_count(shop: Desk) -> None:
+def test_live_and_recorded_counts_agree(shop: Desk) -> None:
     ended: dict[str, AgentResult] = {}
 
     class Kept(type(shop.watching)):  # type: ignore[misc]
@@ -111,7 +111,7 @@ def test_the_list_of_runs(shop: Desk) -> None:
     assert (by_id[other]["pending"], by_id[other]["accepted"]) == (2, 0)
 
 
-def test_what_lies_among_the_runs_and_is_none_is_passed_over(ran: Desk) -> None:
+def test_what_lies_among_the_runs_and_is_none_is_skipped(ran: Desk) -> None:
     run_id = ran.newest
     runs = ran.project.trace.runs
     (runs / "empty.jsonl").write_bytes(b"")

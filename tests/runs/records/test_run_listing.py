@@ -27,7 +27,7 @@ def test_a_run_that_cannot_be_read_to_its_end_is_damaged(ran: Desk) -> None:
     assert (listed[broken]["pending"], listed[broken]["accepted"]) == (0, 0)
 
 
-def test_a_stream_that_never_began_as_a_run_is_passed_over(ran: Desk) -> None:
+def test_a_stream_that_never_began_as_a_run_is_skipped(ran: Desk) -> None:
     run_id = ran.newest
     path = ran.project.trace.run_stream(run_id)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))

@@ -66,7 +66,7 @@ def test_jobs_append_at_once_in_one_order(project: Project, stream: RunStream) -
     assert head_after(path, 80) == remembered(project) == stream.head
 
 
-def test_what_is_signed_is_the_head_just_before(project: Project, stream: RunStream) -> None:
+def test_the_signature_covers_the_previous_head(project: Project, stream: RunStream) -> None:
     stream.append(RunStart())
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(stream.append, [RunEnd() if n % 3 else job(n) for n in range(60)]))
@@ -96,7 +96,7 @@ def test_who_waits_for_the_disk_at_once_shares_one_sync(
     assert 8 <= len(syncs) <= 32
 
 
-def test_a_head_that_cannot_be_remembered_is_told(project: Project, stream: RunStream) -> None:
+def test_a_head_that_cannot_be_remembered_is_reported(project: Project, stream: RunStream) -> None:
     project.state.write_text("no folder")
     with pytest.raises(DiskError):
         stream.append(job(1))

@@ -134,7 +134,7 @@ def test_a_node_that_is_left_alone_is_counted_once_whatever_was_asked_for() -> N
     assert planned_skipped_nodes({}) == 0
 
 
-def test_what_the_model_made_of_its_choices_is_told_in_words() -> None:
+def test_what_the_model_made_of_its_choices_is_reported_in_words() -> None:
     assert asked_text(1, 0) == "the model was asked once, and the first candidate was taken"
     told = "the model was asked 23 times, and the first candidate was taken each time"
     assert asked_text(23, 0) == told

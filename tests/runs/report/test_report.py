@@ -21,7 +21,7 @@ from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
-from tests.runs.report.shape import LOG
+from tests.runs.report.sarif_schema import LOG
 
 HOSTILE = "<script>alert(1)</script>|`x`[y](z)\x1b[31m\u202e&amp;"
 ODD_PATH = "d r/100%25 `ä`|<b>.py"
@@ -78,7 +78,7 @@ def hostile(report: Report) -> Report:
 
 
 class TestRecord:
-    def test_it_tells_what_is_fixed_waits_and_is_left(self, shop: Desk) -> None:
+    def test_it_shows_what_is_fixed_waits_and_is_left(self, shop: Desk) -> None:
         report = told(shop)
         assert (report.fixed, report.findings, report.waiting) == (4, 5, 3)
         (left,) = [finding for job in report.jobs for finding in job.left]
@@ -92,7 +92,7 @@ class TestRecord:
         (job,) = [job for job in report.jobs if job.name == "load"]
         assert [(f.code, f.line) for f in job.left] == [("F401", 6)], "refused: it stays"
 
-    def test_a_content_that_is_gone_does_not_hide_its_job(self, shop: Desk) -> None:
+    def test_a_missing_content_does_not_hide_its_job(self, shop: Desk) -> None:
         before = told(shop)
         for place in shop.project.trace.objects.folder.glob("*/*"):
             place.unlink()
@@ -191,7 +191,7 @@ class TestSarif:
         rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
         assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"])
 
-    def test_what_was_accepted_is_proposed_no_more(self, shop: Desk) -> None:
+    def test_accepted_changes_are_not_proposed(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, [], every=True)
         (run,) = self.log(told(shop))["runs"]
         assert [result["ruleId"] for result in run["results"]] == ["B904"]
@@ -233,7 +233,7 @@ class TestSarif:
         assert notification["level"] == "error"
         assert notification["message"]["text"].endswith("the model is gone")
 
-    def test_what_is_no_text_has_no_fix(self, shop: Desk) -> None:
+    def test_what_is_not_text_has_no_fix(self, shop: Desk) -> None:
         report = told(shop)
         job: JobReport = next(job for job in report.jobs if job.files)
         job = replace(job, files=(replace(job.files[0], edits=None),))
@@ -281,7 +281,7 @@ class TestPage:
         assert "<script>alert(1)</script>" in hostile_page.text
         assert not {"\x1b", "\u202e"} & set(html_page(hostile(told(shop))))
 
-    def test_it_asks_for_nothing_outside(self, shop: Desk) -> None:
+    def test_the_html_report_loads_nothing(self, shop: Desk) -> None:
         parsed = _Page()
         text = html_page(told(shop))
         parsed.feed(text)
@@ -290,7 +290,7 @@ class TestPage:
         assert not re.search(r"url\(|@import|https?:", text)
         assert not {"script", "img", "link", "iframe"} & set(parsed.tags)
 
-    def test_it_has_a_day_and_a_night(self, shop: Desk) -> None:
+    def test_the_html_report_has_light_and_dark_colours(self, shop: Desk) -> None:
         assert "prefers-color-scheme: dark" in html_page(told(shop))
 
 
@@ -301,13 +301,13 @@ class TestMarkdown:
         assert len(rows) == 1 + len(report.jobs)
         assert "| `a.py:load` lint | verified | fixed F401 |  | rule 3 |" in rows
 
-    def test_what_was_refused_is_left_and_not_done(self, shop: Desk) -> None:
+    def test_refused_changes_remain(self, shop: Desk) -> None:
         reject(shop.project, shop.newest, ["a.py:load"])
         told_in_rows = markdown(told(shop)).splitlines()
         assert "| `a.py:load` lint | rejected |  | F401 | rule 3 |" in told_in_rows
         assert "lint: left F401; 3 turns: rule 3" in html_page(told(shop))
 
-    def test_what_met_a_conflict_would_be_done(self, shop: Desk) -> None:
+    def test_conflicts_count_as_pending(self, shop: Desk) -> None:
         (shop.root / "a.py").unlink()
         accept(shop.project, shop.newest, ["a.py:load"])
         (row,) = [line for line in markdown(told(shop)).splitlines() if "`a.py:load` lint" in line]

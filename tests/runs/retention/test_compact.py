@@ -172,7 +172,7 @@ class TestExpiring:
         with pytest.raises(NotFound):
             desk.view(run_id)
 
-    def test_what_was_put_just_now_is_not_collected(self, reviewed: Desk) -> None:
+    def test_new_contents_are_not_collected(self, reviewed: Desk) -> None:
         stored = names(reviewed, "objects")
         aged(reviewed, days=0.9)
         now = datetime.now(UTC)

@@ -38,7 +38,7 @@ def test_old_copies_of_no_run_go_and_young_ones_stay(project: Project) -> None:
     assert not old.exists()
 
 
-def test_the_copy_of_a_run_that_goes_on_stays(project: Project) -> None:
+def test_the_copy_of_a_run_that_continues_stays(project: Project) -> None:
     long = _copy(project, "20260101-000000-cccccc", hours=30)
     project.trace.create()
     with open_run(project, long.name, lambda: datetime.now(UTC)):
@@ -46,5 +46,5 @@ def test_the_copy_of_a_run_that_goes_on_stays(project: Project) -> None:
     assert remove_idle_bases(project, datetime.now(UTC)) == [long.name]
 
 
-def test_nothing_to_remove_is_no_error(project: Project) -> None:
+def test_nothing_to_remove_is_not_an_error(project: Project) -> None:
     assert remove_idle_bases(project, datetime.now(UTC)) == []

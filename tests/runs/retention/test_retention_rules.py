@@ -105,7 +105,7 @@ class TestBySize:
         assert ids(expiring_by_size(runs, [], self.policy(100))) == ["old", "mid"]
         assert ids(expiring_by_size(runs, [], NEVER)) == []
 
-    def test_what_may_not_be_touched_counts_and_stays(self) -> None:
+    def test_protected_runs_count_and_stay(self) -> None:
         runs = [run("old", 9, 100, hands_off="no"), run("new", 1, 100), run("none", None, 5)]
         assert ids(expiring_by_size(runs, [], self.policy(50))) == ["new"]
 
@@ -120,7 +120,7 @@ class TestBySize:
         st.lists(st.tuples(st.integers(0, 50), st.integers(0, 99), st.booleans()), max_size=12),
         st.integers(0, 900),
     )
-    def test_what_is_left_fits_or_nothing_more_may_go(
+    def test_removal_stops_at_the_limit_or_at_protected_runs(
         self, given_runs: list[tuple[int, int, bool]], most: int
     ) -> None:
         runs = [

@@ -23,7 +23,7 @@ def shop(kept: Kept) -> Desk:
     return kept.again()
 
 
-def test_an_edit_of_the_users_is_no_collision(shop: Desk) -> None:
+def test_an_edit_of_the_users_is_not_a_collision(shop: Desk) -> None:
     run_id = shop.newest
     shop.write({"a.py": UNUSED.replace("import re", "import re as r")})
     accept(shop.project, run_id, [], every=True)

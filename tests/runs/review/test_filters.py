@@ -25,7 +25,7 @@ def shop(kept: Kept) -> Desk:
     return kept.again()
 
 
-def test_a_rule_takes_what_mends_it_and_nothing_else(shop: Desk) -> None:
+def test_a_rule_takes_what_corrects_it_and_nothing_else(shop: Desk) -> None:
     said = accept(shop.project, shop.newest, [], narrow=parse_filter(["F401"], []))
     assert said.accepted == ["node:a.py:__module__", "node:a.py:load", "node:b.py:__module__"]
     assert said.notes == ["b.py:load: left alone, it fixes F541 too"]
@@ -44,7 +44,7 @@ def test_it_narrows_the_nodes_that_are_named(shop: Desk) -> None:
     assert said.accepted == ["node:b.py:__module__"]
 
 
-def test_a_rule_that_nothing_mends_takes_nothing(shop: Desk) -> None:
+def test_a_rule_that_nothing_corrects_takes_nothing(shop: Desk) -> None:
     before = shop.tree()
     said = accept(shop.project, shop.newest, [], every=True, narrow=parse_filter(["E501"], []))
     assert (said.accepted, said.conflicts, shop.tree()) == ([], [], before)

@@ -71,7 +71,7 @@ def test_what_the_test_ran_and_who_called_whom(desk: Desk) -> None:
     assert found.ran == ("test_mod.py::test_f",)
 
 
-def test_a_test_that_stands_beside_others_now(desk: Desk) -> None:
+def test_a_test_that_is_beside_others_now(desk: Desk) -> None:
     desk.write({"test_mod.py": OTHER + TEST})
     assert pairs(seen(desk, record()))[0] == {"node:mod.py:f", "node:mod.py:g"}
 
@@ -103,7 +103,7 @@ def test_a_submission_that_was_refused_says_nothing(desk: Desk) -> None:
         record(calls=[["f", "g", 10**9]]),
     ],
 )
-def test_what_is_no_such_record_is_left_out(desk: Desk, odd: dict[str, Any]) -> None:
+def test_what_is_not_such_a_record_is_left_out(desk: Desk, odd: dict[str, Any]) -> None:
     found = seen(desk, odd)
     assert {call.callee for call in found.calls} == set()
     assert all(test.node.startswith("node:mod.py:") for test in found.tests)

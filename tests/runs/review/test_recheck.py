@@ -9,7 +9,7 @@ import pytest
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.review import accept
-from tests.held import need
+from tests.isolation_levels import need
 from tests.runs.conftest import Desk
 
 YAML = """\
@@ -131,7 +131,7 @@ def said(desk: Desk, run_id: str) -> str:
     return str(conflict["detail"])
 
 
-def test_what_passes_again_is_written(documents: Desk) -> None:
+def test_a_merge_that_passes_is_written(documents: Desk) -> None:
     run_id = analyzed(documents)
     mine = MODULE.replace("return 1", "return 2")
     documents.write({"mod.py": mine})
@@ -147,7 +147,7 @@ def test_what_passes_again_is_written(documents: Desk) -> None:
         (MODULE + "# forbidden\n", "fails nothing.pym: it says what is forbidden"),
     ],
 )
-def test_what_does_not_is_a_conflict(documents: Desk, mine: str, why: str) -> None:
+def test_a_merge_that_fails_is_a_conflict(documents: Desk, mine: str, why: str) -> None:
     run_id = analyzed(documents)
     documents.write({"mod.py": mine})
     assert said(documents, run_id).startswith(f"merged, it {why}")
@@ -161,7 +161,7 @@ def test_an_agent_that_is_not_what_it_was_proves_nothing(documents: Desk) -> Non
     assert told.startswith("merged, it cannot be verified again: the agent own changed")
 
 
-def test_what_was_not_merged_needs_no_agent(documents: Desk) -> None:
+def test_an_unmerged_change_is_not_checked_again(documents: Desk) -> None:
     run_id = analyzed(documents)
     documents.write({".remora/agents/own/agent.yaml": "{"})
     assert accept(documents.project, run_id, ["mod.py:load"]).conflicts == []

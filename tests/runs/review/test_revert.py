@@ -1,13 +1,17 @@
 """An accepted change set is taken back, whole or not at all."""
 
+import msgspec
 import pytest
 
 from remora.errors import NotFound, UsageError
 from remora.memory.events import Review
-from remora.runs.review.journals import complete_journals
+from remora.runs.records.change_set_files import reverse_patches
+from remora.runs.review.journals import complete_journals, recovery_text
+from remora.runs.review.merges import merged_with_others, removed_from_others
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
 from remora.workspaces.apply.file_swap import FileSwapper
+from remora.workspaces.apply.transaction import FilePatch
 from tests.runs.conftest import RULES, UNUSED, Desk, Kept, analyzed
 
 DONE = UNUSED.replace("    import re\n", "")
@@ -29,7 +33,7 @@ def verdicts(desk: Desk) -> list[str]:
 
 
 class TestAll:
-    def test_what_was_accepted_is_as_it_was(self, shop: Desk) -> None:
+    def test_revert_restores_the_accepted_file(self, shop: Desk) -> None:
         before = shop.tree()
         accept(shop.project, shop.newest, [], every=True)
         assert shop.tree() != before
@@ -40,7 +44,7 @@ class TestAll:
         assert shop.view(shop.newest).head == done.head
         assert shop.problems() == []
 
-    def test_where_nothing_was_accepted_nothing_is_done(self, shop: Desk) -> None:
+    def test_without_an_accepted_change_nothing_is_reverted(self, shop: Desk) -> None:
         reject(shop.project, shop.newest, ["a.py:load"])
         assert revert(shop.project, shop.newest, []).reverted == []
 
@@ -58,7 +62,7 @@ class TestChosen:
         assert revert(shop.project, shop.newest, ["a.py:load"]).reverted == ["node:a.py:load"]
         assert (shop.root / "a.py").read_text() == UNUSED.replace("import os\n", "")
 
-    def test_one_that_is_not_in_the_files_is_told(self, shop: Desk) -> None:
+    def test_one_that_is_not_in_the_files_is_reported(self, shop: Desk) -> None:
         accept(shop.project, shop.newest, ["a.py:load"])
         with pytest.raises(NotFound, match=r"no accepted change set \(pending\)") as caught:
             revert(shop.project, shop.newest, ["b.py:load"])
@@ -113,8 +117,7 @@ class TestMovedOn:
         assert complete_journals(taken.project).outcome == "none"
 
 
-def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = shop.tree()
+def killed_revert(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     accept(shop.project, shop.newest, ["a.py:load"])
 
     def killed(*_: object) -> str:
@@ -124,8 +127,53 @@ def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.M
         patched.setattr(FileSwapper, "put_in_place", killed)
         with pytest.raises(KeyboardInterrupt):
             revert(shop.project, shop.newest, [])
+
+
+def test_a_revert_that_was_killed_is_completed(shop: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = shop.tree()
+    killed_revert(shop, monkeypatch)
     assert shop.tree() != before
     left = complete_journals(shop.project)
     assert left.outcome == "completed"
+    assert recovery_text(left) == ("`revert` was interrupted; its changes are complete now: a.py")
     assert shop.tree() == before
     assert verdicts(shop) == ["accepted", "reverted"]
+
+
+def test_a_killed_revert_of_a_file_that_was_edited_says_what_to_do(
+    shop: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_revert(shop, monkeypatch)
+    shop.write({"a.py": "x = 1\n"})
+    left = complete_journals(shop.project)
+    assert left.outcome == "conflict"
+    assert recovery_text(left) == (
+        "`revert` was interrupted, and files changed meanwhile: nothing was written to a.py; "
+        f"`remora show {shop.newest}` shows the conflict"
+    )
+    undone = msgspec.structs.replace(left, outcome="undone")
+    assert recovery_text(undone) == (
+        "`revert` was interrupted before it was recorded: nothing was written to a.py; revert again"
+    )
+    assert recovery_text(complete_journals(shop.project)) == ""
+
+
+def test_of_two_tests_that_made_one_new_file_each_is_removed_alone(shop: Desk) -> None:
+    one = b"from pkg.mod import f\n\n\ndef test_f():\n    assert f() == 0\n"
+    two = b"from pkg.mod import g\n\n\ndef test_g():\n    assert g() == 0\n"
+    patches = [
+        FilePatch(path="tests/test_mod.py", base=None, theirs=each, mode=0o644)
+        for each in (one, two)
+    ]
+    (shop.root / "tests").mkdir()
+    place = shop.root / "tests" / "test_mod.py"
+    place.write_bytes(one)
+    (write,) = merged_with_others(shop.project, patches[1:]).writes
+    assert write.result is not None
+    place.write_bytes(write.result)
+    for patch, left in ((patches[0], two), (patches[1], None)):
+        prepared = removed_from_others(shop.project, reverse_patches([patch]))
+        assert prepared.conflicts == ()
+        (write,) = prepared.writes
+        assert write.result == left
+        place.write_bytes(write.result or b"")

@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from remora.errors import NotFound, StreamLocked, UsageError
 from remora.memory.events import Review
+from remora.runs.records.change_set_files import job_diff, patches_of, reverse_patches
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.apply_changes import secrets_in
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.review import accept, reject
 from remora.tools.host.ruff.ruff_process import lint_findings
-from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 
 MANY = "import os\n\n\n" + "\n\n".join(
@@ -82,6 +84,22 @@ class TestAccept:
         run_id = shop.newest
         accept(shop.project, run_id, ["a.py:load"])
         assert (shop.root / "a.py").stat().st_mode & 0o777 == 0o750
+
+    def test_a_mode_that_an_agent_changed_is_neither_shown_nor_written(self, shop: Desk) -> None:
+        job = shop.view(shop.newest).jobs[0]
+        (change,) = job.change_set
+        flipped = msgspec.structs.replace(change, mode=0o755)
+        job = msgspec.structs.replace(job, change_set=(flipped,))
+        shown = job_diff(shop.project, job)
+        assert shown.startswith("--- a/a.py")
+        assert "mode" not in shown
+        (shop.root / "a.py").chmod(0o640)
+        (write,) = prepare_changes(shop.root, patches_of(shop.project, job)).writes
+        assert write.mode == 0o640
+        restored = reverse_patches(patches_of(shop.project, job))
+        (shop.root / "a.py").write_bytes(write.result or b"")
+        (write,) = prepare_changes(shop.root, restored).writes
+        assert write.mode == 0o640
 
     def test_line_ends_stay(self, desk: Desk) -> None:
         desk.write({"a.py": UNUSED.replace("\n", "\r\n"), "ruff.toml": RULES})
@@ -222,7 +240,7 @@ class TestMoved:
 
 
 class TestAround:
-    def test_what_is_replaced_can_be_found_again(self, shop: Desk) -> None:
+    def test_replaced_contents_are_kept(self, shop: Desk) -> None:
         run_id = shop.newest
         edited = "# mine\n" + UNUSED
         shop.write({"a.py": edited})

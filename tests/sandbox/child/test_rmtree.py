@@ -35,7 +35,7 @@ def nested(folder: Path, levels: int) -> None:
             os.chdir("below")
 
 
-def test_everything_goes(tmp_path: Path) -> None:
+def test_a_tree_is_removed_completely(tmp_path: Path) -> None:
     place = tmp_path / "place"
     (place / "a/b").mkdir(parents=True)
     (place / "a/b/file").write_text("x")
@@ -64,7 +64,7 @@ def test_folders_that_nobody_may_enter(tmp_path: Path) -> None:
     assert not place.exists()
 
 
-def test_what_links_lead_to_stays(tmp_path: Path) -> None:
+def test_link_targets_are_not_removed(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir(mode=0o755)
     (kept / "file").write_text("x")
@@ -85,7 +85,7 @@ def _linked(tmp_path: Path, to: Path) -> Path:
     return tmp_path / "link"
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         remove_tree(tmp_path / "none")
 
@@ -98,7 +98,7 @@ def test_a_private_folder_is_gone_whatever_was_done_in_it() -> None:
     assert not place.exists()
 
 
-def test_a_private_folder_that_was_removed_is_no_error() -> None:
+def test_a_private_folder_that_was_removed_is_not_an_error() -> None:
     with temporary_folder("remora-test-") as place:
         place.rmdir()
 

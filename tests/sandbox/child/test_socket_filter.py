@@ -15,7 +15,7 @@ from remora.sandbox.confinement import Confinement
 from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.process import ProcessResult, run_command
 from remora.sandbox.supervisor_client import Command
-from tests.held import SAFE, need
+from tests.isolation_levels import SAFE, need
 
 READ = interpreter_paths(Path(sys.executable), trusted=True)
 ALLOWED = {1, 2, 10, 16}

@@ -72,7 +72,7 @@ def test_a_line_that_is_not_as_expected_is_left_and_shown(
     (tree / "a.py").write_text("a\nb\n")
 
     assert refusal("edit_text", "a.py", 2, "c", "x") == (
-        "a.py:2: the line is not as expected; it is 'b'"
+        "a.py:2: the line is not as expected; found 'b'"
     )
     assert "it has 2" in refusal("edit_text", "a.py", 3, "", "x")
     assert "it has 2" in refusal("edit_text", "a.py", 0, "", "x")

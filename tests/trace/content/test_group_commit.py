@@ -45,7 +45,7 @@ def test_alone_each_call_acts(slow: Slow) -> None:
     assert slow.acts == 3
 
 
-def test_nobody_returns_before_an_act_that_began_after_his_call(slow: Slow) -> None:
+def test_a_call_returns_after_an_action_that_began_later(slow: Slow) -> None:
     commit, lock = GroupCommit(slow), threading.Lock()
 
     def write_and_wait(_: int) -> bool:
@@ -60,7 +60,7 @@ def test_nobody_returns_before_an_act_that_began_after_his_call(slow: Slow) -> N
     assert slow.acts < 320 / 4, "who waited at once did not share"
 
 
-def test_a_failure_reaches_all_who_shared_it_and_nobody_else(slow: Slow) -> None:
+def test_a_failure_reaches_only_the_threads_that_shared_the_call(slow: Slow) -> None:
     commit = GroupCommit(slow)
     slow.error = OSError(5, "Input/output error")
     with ThreadPoolExecutor(8) as pool:
@@ -70,7 +70,7 @@ def test_a_failure_reaches_all_who_shared_it_and_nobody_else(slow: Slow) -> None
     commit.run()
 
 
-def test_a_pool_ends_all_acts_before_it_tells_of_a_failure() -> None:
+def test_a_pool_ends_all_acts_before_it_reports_a_failure() -> None:
     ended: list[int] = []
 
     def act(number: int) -> Callable[[], None]:

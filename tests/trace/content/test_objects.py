@@ -22,7 +22,7 @@ def stored(store: ObjectStore, digest: str) -> Path:
 
 
 @given(data=st.binary())
-def test_what_is_put_is_got_by_its_hash_however_often(data: bytes, folder: TraceFolder) -> None:
+def test_a_content_is_found_by_its_hash(data: bytes, folder: TraceFolder) -> None:
     digest = folder.objects.put(data)
     assert folder.objects.put(data) == digest == sha256(data).hexdigest()
     assert folder.objects.get(digest) == data
@@ -44,7 +44,7 @@ def test_no_temporary_file_stays(folder: TraceFolder) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_content_that_changed_is_not_given_out(folder: TraceFolder) -> None:
+def test_a_content_that_changed_is_not_returned(folder: TraceFolder) -> None:
     digest = folder.objects.put(b"as it was")
     stored(folder.objects, digest).write_bytes(b"as it is!")
     assert folder.objects.problem(digest) == "does not match its hash"
@@ -52,7 +52,7 @@ def test_a_content_that_changed_is_not_given_out(folder: TraceFolder) -> None:
         folder.objects.get(digest)
 
 
-def test_putting_again_mends_a_file_that_a_power_cut_emptied(folder: TraceFolder) -> None:
+def test_putting_again_corrects_a_file_that_a_power_cut_emptied(folder: TraceFolder) -> None:
     digest = folder.objects.put(b"content")
     stored(folder.objects, digest).write_bytes(b"")
     folder.objects.put(b"content")
@@ -60,7 +60,7 @@ def test_putting_again_mends_a_file_that_a_power_cut_emptied(folder: TraceFolder
 
 
 @pytest.mark.parametrize("name", ["0" * 64, "../../etc/passwd", "", "ABC", "é" * 64])
-def test_what_is_not_there_is_not_found(name: str, folder: TraceFolder) -> None:
+def test_a_missing_content_is_not_found(name: str, folder: TraceFolder) -> None:
     with pytest.raises(NotFound):
         folder.objects.get(name)
     assert folder.objects.problem(name) is not None
@@ -111,14 +111,14 @@ def test_threads_share_a_store(folder: TraceFolder) -> None:
     assert [folder.objects.get(digest) for digest in digests] == contents
 
 
-def test_what_is_put_again_is_as_new(folder: TraceFolder) -> None:
+def test_writing_again_renews_the_age(folder: TraceFolder) -> None:
     path = stored(folder.objects, folder.objects.put(b"mine"))
     os.utime(path, (0, 0))
     folder.objects.put(b"mine")
     assert path.stat().st_mtime > 1_000_000_000
 
 
-def test_pieces_are_the_content_and_a_wrong_one_is_told_at_the_end(folder: TraceFolder) -> None:
+def test_pieces_are_the_content_and_a_wrong_one_is_reported_at_the_end(folder: TraceFolder) -> None:
     content = os.urandom(3 << 20)
     digest = folder.objects.put(content)
     pieces = list(folder.objects.pieces(digest))

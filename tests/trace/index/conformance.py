@@ -113,7 +113,7 @@ class QueryConformance:
     @pytest.mark.parametrize(
         "key", ["", "trace", "trace:a:b:c", f"{JOB}:x", f"{JOB}:1#0", "index:tool:x", "index:node"]
     )
-    def test_what_is_no_key(self, key: str, asked: TraceQueries) -> None:
+    def test_what_is_not_a_key(self, key: str, asked: TraceQueries) -> None:
         with pytest.raises(UsageError):
             asked.get(key)
 
@@ -188,7 +188,7 @@ class QueryConformance:
     ) -> None:
         assert told(asked.find(query)) == {getattr(world, n).name: t for n, t in turns.items()}
 
-    def test_a_turn_is_told_of(self, world: World, asked: TraceQueries) -> None:
+    def test_a_turn_is_reported(self, world: World, asked: TraceQueries) -> None:
         (found,) = asked.find(StreamQuery(decided_by="model"))
         match = found.turns[0]
         assert (match.tool, match.outcome, match.decided_by) == ("apply_fix", "success", "model")
@@ -247,7 +247,7 @@ class QueryConformance:
         assert turns("1m") == turns("2026-01-03") == []
 
     @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "3y", "-2h", "999999w"])
-    def test_what_is_no_time(self, text: str, asked: TraceQueries) -> None:
+    def test_what_is_not_a_time(self, text: str, asked: TraceQueries) -> None:
         with pytest.raises(UsageError):
             asked.find(StreamQuery(since=text))
 
@@ -275,7 +275,7 @@ class QueryConformance:
             assert told(asked.find(query)) == told(before) != {}
         assert parsed(asked.line(f"{JOB}:1"))["agent_id"] == world.second.name
 
-    def test_a_stream_that_is_gone_is_not_found(self, world: World, asked: TraceQueries) -> None:
+    def test_a_missing_stream_is_not_found(self, world: World, asked: TraceQueries) -> None:
         assert asked.get(f"{JOB}:1")
         world.second.path.unlink()
         assert parsed(asked.line(f"{JOB}:1"))["agent_id"] == world.first.name

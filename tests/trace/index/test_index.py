@@ -87,7 +87,7 @@ BREAKS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("broken", BREAKS)
-def test_a_broken_file_is_built_anew(broken: str, world: World, right: list[Any]) -> None:
+def test_a_broken_file_is_rebuilt(broken: str, world: World, right: list[Any]) -> None:
     BREAKS[broken](index_of(world.folder))
     assert answers(world.folder) == right
     with edited(world.folder) as connection:
@@ -116,7 +116,7 @@ def test_no_flipped_byte_changes_an_answer(world: World, right: list[Any]) -> No
         "CREATE TRIGGER t AFTER INSERT ON turns BEGIN DELETE FROM turns; END",
     ],
 )
-def test_another_schema_is_built_anew(statement: str, world: World, right: list[Any]) -> None:
+def test_another_schema_is_rebuilt(statement: str, world: World, right: list[Any]) -> None:
     with edited(world.folder) as connection:
         connection.execute(statement)
     world.open.reopen()
@@ -179,7 +179,7 @@ def test_a_liar_who_makes_the_marks_right_gets_no_other_line_out(
     assert answers(world.folder) == right
 
 
-def test_it_is_for_the_user_alone(world: World, right: list[Any]) -> None:
+def test_index_is_for_the_user_alone(world: World, right: list[Any]) -> None:
     index_of(world.folder).unlink()
     before = os.umask(0)
     try:
@@ -206,7 +206,7 @@ def test_a_link_is_not_followed(world: World, right: list[Any], tmp_path: Path) 
         path.unlink()
 
 
-def test_an_index_that_cannot_be_made_is_told(world: World, tmp_path: Path) -> None:
+def test_an_index_that_cannot_be_made_is_reported(world: World, tmp_path: Path) -> None:
     (world.folder.path / "index.lock").symlink_to(tmp_path / "mine")
     with pytest.raises(DiskError):
         reindex(world.folder)
@@ -323,7 +323,7 @@ def test_only_what_is_new_is_read(folder: TraceFolder) -> None:
     assert read_by(lambda: asked.get(f"{JOB}:61")) < 300_000
 
 
-def test_a_rewritten_stream_is_read_anew(world: World, right: list[Any]) -> None:
+def test_a_rewritten_stream_is_read_again(world: World, right: list[Any]) -> None:
     path = world.second.path
     status = path.stat()
     path.write_bytes(path.read_bytes().replace(b'"apply_fix"', b'"apply_foo"'))
@@ -377,7 +377,7 @@ def test_pruning_makes_no_index(world: World, tmp_path: Path) -> None:
         remove_missing_streams(world.folder)
 
 
-def test_reindexing_tells_what_it_read(world: World, right: list[Any]) -> None:
+def test_reindexing_shows_what_it_read(world: World, right: list[Any]) -> None:
     done = reindex(world.folder)
     assert (done.streams, done.bytes) == (5, sum(a.path.stat().st_size for a in world.agents))
     assert done.turns == 15

@@ -138,7 +138,7 @@ def test_a_sealed_stream_gives_the_same(folder: TraceFolder) -> None:
     check(folder, agent.name, 20)
 
 
-def test_a_stream_that_goes_on(folder: TraceFolder) -> None:
+def test_a_stream_that_continues(folder: TraceFolder) -> None:
     agent = Agent(folder)
     for turn in range(1, 13):
         agent.whole_turn()
@@ -169,7 +169,7 @@ def forge(folder: TraceFolder, column: int, values: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("column", range(1, 5))
-def test_a_snapshot_that_lies_is_noticed_and_made_anew(folder: TraceFolder, column: int) -> None:
+def test_a_snapshot_that_lies_is_noticed_and_rebuilt(folder: TraceFolder, column: int) -> None:
     """Its packet, turn or place is wrong: the decision names the hash of the shown packet."""
     agent = long_stream(folder, 30)
     check(folder, agent.name, 30)
@@ -180,7 +180,7 @@ def test_a_snapshot_that_lies_is_noticed_and_made_anew(folder: TraceFolder, colu
     assert snapshots(folder) == honest
 
 
-def test_what_was_trimmed_away_is_not_believed(folder: TraceFolder) -> None:
+def test_a_trimmed_snapshot_is_not_used(folder: TraceFolder) -> None:
     """The recorded hash covers the shown packet; `shown=False` needs more."""
     agent = Recorder(folder)
     for number in range(12):
@@ -200,7 +200,7 @@ def test_what_was_trimmed_away_is_not_believed(folder: TraceFolder) -> None:
 
 @pytest.mark.parametrize("turn", [-1, 5, 99])
 @pytest.mark.parametrize("indexed", [False, True])
-def test_a_turn_that_is_not_there(turn: int, indexed: bool, folder: TraceFolder) -> None:
+def test_a_missing_turn(turn: int, indexed: bool, folder: TraceFolder) -> None:
     play_run(folder)
     reader = PacketReader(folder, indexed=indexed)
     for ask in (reader.packet_at, reader.turn_events, reader.turn_lines):
@@ -210,7 +210,7 @@ def test_a_turn_that_is_not_there(turn: int, indexed: bool, folder: TraceFolder)
             assert error.value.hint == "its turns are 1 to 4"
 
 
-def test_an_agent_that_is_not_there(folder: TraceFolder) -> None:
+def test_a_missing_agent(folder: TraceFolder) -> None:
     reader = PacketReader(folder)
     for ask in (reader.packet_at, reader.turn_events, reader.files_at):
         with pytest.raises(NotFound):
@@ -220,7 +220,7 @@ def test_an_agent_that_is_not_there(folder: TraceFolder) -> None:
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_a_damaged_stream_is_told_where_it_matters(indexed: bool, folder: TraceFolder) -> None:
+def test_a_damaged_stream_is_reported_where_it_matters(indexed: bool, folder: TraceFolder) -> None:
     agent = long_stream(folder, 20)
     lines = agent.path.read_bytes().splitlines(keepends=True)
     lines[31] = b"{" + lines[31]  # the first line of turn 11
@@ -268,6 +268,6 @@ def test_files_are_those_of_the_run_and_the_agent(folder: TraceFolder) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_what_is_no_packet(junk: bytes) -> None:
+def test_what_is_not_a_packet(junk: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         unpack_packet(junk)

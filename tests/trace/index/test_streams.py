@@ -104,7 +104,7 @@ def outcome(ask: Callable[..., object], *words: object) -> object:
         return type(error), error.message
 
 
-def test_a_damaged_sealed_stream_is_told_as_far_as_it_goes(folder: TraceFolder) -> None:
+def test_a_damaged_sealed_stream_is_reported_as_far_as_it_goes(folder: TraceFolder) -> None:
     """Indexed rows may be returned; other rows only up to the damage."""
     other = Agent(folder, attempt=2)
     other.whole_turn()
@@ -176,7 +176,7 @@ def nested_agent(folder: TraceFolder, depth: int) -> Agent:
 
 
 @pytest.mark.parametrize("name", [b"\xff\xfe", b"UPPER", b"", b".", b"a\nb"])
-def test_a_file_that_no_agent_is_named_by_is_passed_over(name: bytes, tmp_path: Path) -> None:
+def test_a_file_that_no_agent_is_named_by_is_skipped(name: bytes, tmp_path: Path) -> None:
     folder = laid_out([path for path in STREAMS if path.parent == AGENTS[0].parent], tmp_path)
     before = [
         trace_queries(folder, store).find(StreamQuery(outcome="error")) for store in ("kv", "jsonl")

@@ -58,7 +58,7 @@ def test_every_part_is_found(said: str, start: int, size: int) -> None:
     assert found(line, said[start : start + size].swapcase())
 
 
-def test_what_is_no_text_at_all_has_no_words() -> None:
+def test_what_is_not_text_at_all_has_no_words() -> None:
     assert not found(b"\xff\xfe\x00", "a")
     assert found(b"\xff a \xfe", "A")
 
@@ -83,7 +83,7 @@ def test_times(text: str, when: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "soon", "2026-02-30", "25:00", "3y", "-1h", "999999w"])
-def test_what_is_no_time(text: str) -> None:
+def test_what_is_not_a_time(text: str) -> None:
     with pytest.raises(UsageError) as error:
         parse_time(text, NOW)
     assert repr(text) in error.value.message

@@ -46,7 +46,7 @@ def test_a_bad_line_is_named(folder: TraceFolder) -> None:
     assert list_streams(folder)[0].status == "submitted"
 
 
-def test_a_stream_that_is_not_there_or_is_a_link(folder: TraceFolder) -> None:
+def test_a_missing_stream_or_is_a_link(folder: TraceFolder) -> None:
     with pytest.raises(NotFound):
         list(read_events(folder.agent_stream("nobody")))
     play_run(folder)
@@ -93,7 +93,7 @@ class TestStatus:
 
 
 class TestListing:
-    def test_it_tells_each_streams_end(self, folder: TraceFolder) -> None:
+    def test_it_shows_each_streams_end(self, folder: TraceFolder) -> None:
         _, agent = play_run(folder)
         Recorder(folder, "a").writer.close()
         size = folder.agent_stream(AGENT).stat().st_size

@@ -116,7 +116,7 @@ def test_of_a_turn_that_was_decided_again_the_later_decision_counts(folder: Trac
 
 
 @pytest.mark.parametrize("turn", [-1, 5, 99])
-def test_a_turn_that_is_not_there(turn: int, folder: TraceFolder) -> None:
+def test_a_missing_turn(turn: int, folder: TraceFolder) -> None:
     agent = play_run(folder)[1]
     with pytest.raises(NotFound) as error:
         packet_at(read_events(agent.writer.path), turn)

@@ -25,7 +25,7 @@ def redactor() -> Redactor:
     return Redactor(KEY)
 
 
-def test_there_are_enough_of_them() -> None:
+def test_at_least_the_expected_number_of_secrets_is_planted() -> None:
     assert len(KINDS) >= 200
     assert len(SECRETS) >= 2200
     assert len({secret.value for secret in SECRETS}) == len(SECRETS)
@@ -40,7 +40,7 @@ def test_each_can_be_read_before() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_none_survives_in_text(redactor: Redactor, kind: str) -> None:
+def test_no_planted_secret_survives_in_text(redactor: Redactor, kind: str) -> None:
     for secret in SECRETS:
         if secret.kind == kind:
             clean = redactor.text(secret.context)
@@ -53,7 +53,7 @@ def test_whatever_their_values(redactor: Redactor, seed: int) -> None:
     assert _survivors(redactor, planted(seed)) == []
 
 
-def test_none_survives_in_nested_values(redactor: Redactor) -> None:
+def test_no_planted_secret_survives_in_nested_values(redactor: Redactor) -> None:
     for secret in SECRETS:
         text = secret.context
         value = {
@@ -67,7 +67,7 @@ def test_none_survives_in_nested_values(redactor: Redactor) -> None:
         assert [part for part in readable(secret) if part in clean] == []
 
 
-def test_none_survives_between_others(redactor: Redactor) -> None:
+def test_no_planted_secret_survives_between_others(redactor: Redactor) -> None:
     """A page of all of them: no rule takes from another what it needs."""
     page = "\n".join(secret.context for secret in SECRETS)
     clean = redactor.text(page)
@@ -75,7 +75,7 @@ def test_none_survives_between_others(redactor: Redactor) -> None:
     assert redactor.text(clean) == clean
 
 
-def test_what_is_around_stays_readable(redactor: Redactor) -> None:
+def test_text_around_a_secret_stays(redactor: Redactor) -> None:
     carried = [s for s in SECRETS if s.context.startswith("before\n")]
     assert len(carried) == len(SECRETS) // len(CONTEXTS)
     for secret in carried:

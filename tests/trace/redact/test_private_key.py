@@ -59,6 +59,6 @@ def test_in_base64(redactor: Redactor) -> None:
     assert redactor.text(public) is public
 
 
-def test_what_is_public_stays(redactor: Redactor) -> None:
+def test_public_keys_stay(redactor: Redactor) -> None:
     for text in (BLOCK.replace("EC PRIVATE KEY", "CERTIFICATE"), f"{HEAD}\n...\n{END}", HEAD, END):
         assert redactor.text(text) is text

@@ -38,7 +38,7 @@ def test_another_installation_has_other_fingerprints(redactor: Redactor) -> None
     assert Redactor(b"other").text(TOKEN) != redactor.text(TOKEN)
 
 
-def test_what_is_clean_is_the_same_object(redactor: Redactor) -> None:
+def test_text_without_secrets_is_returned_unchanged(redactor: Redactor) -> None:
     text = "one plain line of text, with a password: yes"
     assert redactor.text(text) is text
 
@@ -82,7 +82,7 @@ def test_no_need_is_a_need_too_many() -> None:
         "x;Password={};",
     ],
 )
-def test_a_placeholder_is_no_secret(redactor: Redactor, text: str) -> None:
+def test_a_placeholder_is_not_a_secret(redactor: Redactor, text: str) -> None:
     for mark in (GENUINE, GENUINE * 2):
         line = text.format(mark)
         assert redactor.text(line) is line

@@ -42,7 +42,7 @@ def test_entries_are_kept_in_order_with_their_time_and_a_hash_each(folder: Trace
         previous = digest
 
 
-def test_what_stands_there_is_not_repeated(folder: TraceFolder) -> None:
+def test_recorded_heads_are_not_repeated(folder: TraceFolder) -> None:
     log_expired(folder, [entry("a")], NOW)
     log_expired(folder, [entry("a"), entry("a", 4)], NOW)
     assert [(one.id, one.head.count) for one in read_expired(folder)] == [("a", 3), ("a", 4)]
@@ -58,7 +58,7 @@ def test_what_a_killed_process_began_is_cut_off(length: int, folder: TraceFolder
     assert [one.id for one in read_expired(folder)] == ["a", "b"]
 
 
-def test_a_changed_record_is_told_and_not_added_to(folder: TraceFolder) -> None:
+def test_a_changed_record_is_reported_and_not_added_to(folder: TraceFolder) -> None:
     log_expired(folder, [entry("a"), entry("b")], NOW)
     changed = place(folder).read_bytes().replace(b'"id":"a"', b'"id":"x"')
     place(folder).write_bytes(changed)

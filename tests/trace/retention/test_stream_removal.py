@@ -52,7 +52,7 @@ def test_all_its_files_go_and_no_others(folder: TraceFolder) -> None:
     remove_stream(path)
 
 
-def test_a_stream_is_held_against_its_writers(folder: TraceFolder) -> None:
+def test_removal_locks_out_writers(folder: TraceFolder) -> None:
     agent = Recorder(folder)
     path = agent.writer.path
     with pytest.raises(StreamLocked), locked_stream(path):
@@ -74,7 +74,7 @@ def test_only_one_compacts_at_a_time(folder: TraceFolder) -> None:
         pass
 
 
-def test_what_killed_processes_left_half_made_goes_when_it_is_old(folder: TraceFolder) -> None:
+def test_old_temporary_files_of_killed_processes_are_removed(folder: TraceFolder) -> None:
     play_run(folder)
     before = sorted(folder.path.rglob("*"))
     digest = folder.objects.put(b"x")

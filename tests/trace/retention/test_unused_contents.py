@@ -67,7 +67,7 @@ def test_only_what_is_older_is_removed(folder: TraceFolder) -> None:
     assert all_contents(folder) == {young: "objects"}
 
 
-def test_who_puts_a_content_while_it_is_collected_has_it(folder: TraceFolder) -> None:
+def test_a_content_written_during_collection_is_kept(folder: TraceFolder) -> None:
     data = [f"content {n}".encode() for n in range(40)]
     digests = [sha256(content).hexdigest() for content in data]
     lost: list[str] = []

@@ -117,7 +117,7 @@ class TestReading:
         with pytest.raises(DiskError):
             decompress_stream(path)
 
-    def test_a_damaged_file_is_told(self, path: Path, folder: TraceFolder) -> None:
+    def test_a_damaged_file_is_reported(self, path: Path, folder: TraceFolder) -> None:
         compress_stream(path)
         made = compressed_path(path).read_bytes()
         compressed_path(path).write_bytes(made[:100] + bytes([made[100] ^ 1]) + made[101:])
@@ -271,7 +271,7 @@ def test_a_reader_finds_a_stream_that_is_sealed_and_thawed_all_the_time(path: Pa
     assert seen == {True, False}
 
 
-def test_a_writer_goes_on_where_a_sealed_stream_ended(folder: TraceFolder) -> None:
+def test_a_writer_continues_where_a_sealed_stream_ended(folder: TraceFolder) -> None:
     agent = Recorder(folder)
     agent.start_turn()
     agent.writer.close()

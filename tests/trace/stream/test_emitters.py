@@ -68,7 +68,7 @@ def test_a_failing_listener_is_heard_after_the_event_was_written(folder: TraceFo
 
 
 class TestTranscript:
-    def test_it_tells_who_was_asked_what_and_what_came_of_it(self, folder: TraceFolder) -> None:
+    def test_it_shows_who_was_asked_what_and_what_came_of_it(self, folder: TraceFolder) -> None:
         play_run(folder)
         text = "\n".join(transcript(read_events(folder.agent_stream(AGENT))))
         for words in [
@@ -86,7 +86,7 @@ class TestTranscript:
             assert words in text
         assert text.count("== turn") == 4
 
-    def test_what_a_terminal_would_obey_is_spelled_out(self) -> None:
+    def test_control_sequences_are_escaped(self) -> None:
         emitter = NullEventEmitter(agent_identity())
         event = emitter.emit(
             AgentEnd(status="\x1b[2J", stop_reason="a\nb", error="\x9b31m"), turn=0

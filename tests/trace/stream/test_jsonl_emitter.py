@@ -143,7 +143,7 @@ class TestReopening:
             writer.emit(TurnStart(), turn=1)
 
     @pytest.mark.parametrize("kind", ["link", "fifo", "folder"])
-    def test_what_is_no_regular_file_is_refused(self, kind: str, folder: TraceFolder) -> None:
+    def test_what_is_not_a_regular_file_is_refused(self, kind: str, folder: TraceFolder) -> None:
         path = folder.agent_stream(AGENT)
         outside = folder.root / "outside"
         outside.touch()
@@ -176,7 +176,7 @@ TORN: dict[str, Callable[[bytes], bytes]] = {
 
 class TestTornTail:
     @pytest.mark.parametrize("cut", TORN.values(), ids=TORN)
-    def test_it_is_moved_aside_and_the_sound_lines_go_on(
+    def test_it_is_moved_aside_and_the_sound_lines_continue(
         self, cut: Callable[[bytes], bytes], folder: TraceFolder
     ) -> None:
         path = three_events(folder)
@@ -234,7 +234,7 @@ class TestTornTail:
         assert path.read_bytes() == content
 
     @pytest.mark.parametrize("place", [5, 300, -100, -40])
-    def test_a_changed_byte_is_no_torn_tail(self, place: int, folder: TraceFolder) -> None:
+    def test_a_changed_byte_is_not_a_torn_tail(self, place: int, folder: TraceFolder) -> None:
         path = three_events(folder)
         content = bytearray(path.read_bytes())
         content[place] ^= 1

@@ -23,7 +23,7 @@ def test_a_job_that_ended_is_anchored(folder: TraceFolder) -> None:
     assert found(folder) == {RUN: (None, []), AGENT: (True, [])}
 
 
-def test_an_interrupted_run_is_no_fault(folder: TraceFolder) -> None:
+def test_an_interrupted_run_is_not_a_fault(folder: TraceFolder) -> None:
     run = RunRecorder(folder)
     run.job_start()
     run.writer.close()
@@ -52,7 +52,7 @@ def test_but_in_a_run_that_ended_it_is(folder: TraceFolder) -> None:
     assert found(folder)["lint-other"] == (False, [])
 
 
-def test_a_retry_that_runs_after_run_end_is_no_fault_while_it_runs(folder: TraceFolder) -> None:
+def test_a_retry_that_runs_after_run_end_is_not_a_fault_while_it_runs(folder: TraceFolder) -> None:
     run = RunRecorder(folder)
     run.end()
     retrying = RunRecorder.reopen(folder)

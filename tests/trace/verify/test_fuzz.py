@@ -131,7 +131,7 @@ def test_transcripts_of_any_data(data: Any) -> None:
 class TestOddFiles:
     @pytest.mark.parametrize("kind", ["link", "broken link", "fifo", "folder", "closed"])
     @pytest.mark.parametrize("part", ["traces", "runs"])
-    def test_what_is_no_regular_file_is_a_problem(
+    def test_what_is_not_a_regular_file_is_a_problem(
         self, kind: str, part: str, folder: TraceFolder
     ) -> None:
         play_run(folder)

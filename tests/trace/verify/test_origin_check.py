@@ -47,7 +47,9 @@ def found(folder: TraceFolder, name: str = FORK) -> list[tuple[int, str]]:
 
 class TestParent:
     @pytest.mark.parametrize("seq", [0, 5])
-    def test_a_fork_goes_on_from_a_line_of_its_parent(self, seq: int, folder: TraceFolder) -> None:
+    def test_a_fork_continues_from_a_line_of_its_parent(
+        self, seq: int, folder: TraceFolder
+    ) -> None:
         play_run(folder)
         fork(folder, parent=parent(folder, seq))
         (report,) = verify_all(folder, FORK).streams
@@ -68,7 +70,7 @@ class TestParent:
         agent.writer.path.write_bytes(b"".join(line + b"\n" for line in kept))
         assert found(folder) == [(1, "anchor")]
 
-    def test_a_parent_that_expired_is_no_fault(self, folder: TraceFolder) -> None:
+    def test_a_parent_that_expired_is_not_a_fault(self, folder: TraceFolder) -> None:
         _, agent = play_run(folder)
         fork(folder, parent=parent(folder, 8))
         agent.writer.path.unlink()
@@ -89,7 +91,7 @@ class TestParent:
             {"changes": [{"path": "a.py"}]},
         ],
     )
-    def test_what_is_no_origin(self, origin: dict[str, Any], folder: TraceFolder) -> None:
+    def test_what_is_not_an_origin(self, origin: dict[str, Any], folder: TraceFolder) -> None:
         fork(folder, **origin)
         assert set(found(folder)) == {(1, "schema")}
 

@@ -81,7 +81,7 @@ def test_without_the_key_nothing_is_said_of_signatures(folder: TraceFolder) -> N
     assert set(report.as_json()) == {"ok", "streams"}
 
 
-def test_a_run_without_signatures_is_told_and_no_fault(folder: TraceFolder) -> None:
+def test_a_run_without_signatures_is_reported_and_no_fault(folder: TraceFolder) -> None:
     play_signed(folder, None)
     report = verify_all(folder, signer=SIGNER)
     assert report.ok
@@ -89,7 +89,7 @@ def test_a_run_without_signatures_is_told_and_no_fault(folder: TraceFolder) -> N
     assert (report.signatures.checked, report.signatures.unsigned_runs) == (0, 1)
 
 
-def test_another_keys_run_is_told_and_not_checked(folder: TraceFolder) -> None:
+def test_another_keys_run_is_reported_and_not_checked(folder: TraceFolder) -> None:
     play_signed(folder, OTHER)
     report = verify_all(folder, signer=SIGNER)
     assert report.ok
@@ -131,7 +131,7 @@ def test_a_signature_where_none_was_promised(folder: TraceFolder) -> None:
 
 
 class TestAppending:
-    def test_what_anchors_nothing_stays_as_it_is(self) -> None:
+    def test_events_without_an_anchor_are_not_signed(self) -> None:
         start = JobStart(agent_id=AGENT, operation="lint", node_id=NODE)
         assert with_signature(start, SIGNER, RUN, Head()) is start
         end = RunEnd()
@@ -181,7 +181,7 @@ class TestKey:
             load_signer({"REMORA_SIGNING_KEY": "hunter2"}, None)
         assert "hunter2" not in refused.value.message + refused.value.hint
 
-    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(DiskError, match="No such file"):
             load_signer({}, str(tmp_path / "key"))
 

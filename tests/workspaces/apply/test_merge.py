@@ -145,7 +145,7 @@ def test_an_insertion_may_touch_an_edit() -> None:
         (b"", b"x\n", b"y\n", LineConflict(start=1, end=1, ours=b"x\n", theirs=b"y\n")),
     ],
 )
-def test_what_both_changed_differently_overlaps(
+def test_different_changes_of_one_place_conflict(
     base: bytes, ours: bytes, theirs: bytes, clash: LineConflict
 ) -> None:
     assert merge3(base, ours, theirs) == MergeConflict((clash,))

@@ -140,7 +140,7 @@ class TestPrepare:
         (write,) = prepare_changes(root, [p for p in PATCHES if p.path == "pkg/b.py"]).writes
         assert (write.result, write.merged) == (b"b = 2\r\nc = 9\r\n", True)
 
-    def test_what_is_there_already_needs_no_write(self, root: Path) -> None:
+    def test_an_identical_file_is_not_written(self, root: Path) -> None:
         (root / "a.py").write_bytes(NEW["a.py"])
         (root / "pkg/b.py").write_bytes(b"b = 2\r\nc = 7\r\n")
         (root / "gone.py").unlink()
@@ -267,7 +267,7 @@ class TestCommit:
         assert [conflict.path for conflict in conflicts] == ["a.py"]
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
 
-    def test_who_has_a_file_open_for_writing_is_waited_for(self, root: Path, state: Path) -> None:
+    def test_an_open_file_of_another_program_is_waited_for(self, root: Path, state: Path) -> None:
         """What they write when all is over must go into the user's file, not into nothing."""
         with (root / "a.py").open("r+b", buffering=0) as editor:
             conflicts = write_changes(prepare_changes(root, PATCHES), state, record=nothing)
@@ -278,7 +278,7 @@ class TestCommit:
         assert tree(root) == {**OLD, "a.py": b"typed\n"}
         assert write_changes(prepare_changes(root, PATCHES[1:]), state, record=nothing) == []
 
-    def test_who_only_reads_is_in_nobodys_way(self, root: Path, state: Path) -> None:
+    def test_readers_do_not_block_an_accept(self, root: Path, state: Path) -> None:
         with (root / "a.py").open("rb"):
             assert write_changes(prepare_changes(root, PATCHES), state, record=nothing) == []
 
@@ -354,7 +354,7 @@ class TestRecover:
         assert recover_journal(state, root, recorded=lambda _: True).outcome == "completed"
         assert tree(root) == NEW
 
-    def test_a_note_tells_which_review_it_was(self, root: Path, state: Path) -> None:
+    def test_a_note_shows_which_review_it_was(self, root: Path, state: Path) -> None:
         stop(root, state, after_record=True)
         notes: list[dict[str, str]] = []
 
@@ -375,7 +375,7 @@ class TestRecover:
         assert tree(root) == OLD
         assert not (tmp_path / "outside.py").exists()
 
-    def test_a_damaged_journal_or_content_is_told(self, root: Path, state: Path) -> None:
+    def test_a_damaged_journal_or_content_is_reported(self, root: Path, state: Path) -> None:
         stop(root, state, after_record=True)
         content = state / "current" / "0.new"
         content.write_bytes(b"flipped")

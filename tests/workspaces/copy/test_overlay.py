@@ -67,7 +67,7 @@ def test_only_commands_see_it_by_its_path(driver: OverlayDriver, tmp_path: Path)
         assert not Path(path).exists(), "nobody else does"
 
 
-def test_who_comes_too_late_finds_nothing(driver: OverlayDriver) -> None:
+def test_a_late_thread_cannot_reach_a_new_layer(driver: OverlayDriver) -> None:
     """A thread that still works when its job is over must not write into another one's copy."""
     with driver.open() as workspace:
         late = RootedFiles(workspace.tree)
@@ -195,7 +195,7 @@ def test_where_nothing_can_be_mounted_it_says_so(tmp_path: Path) -> None:
     require_driver("auto", tmp_path / "file")
 
 
-def test_a_base_that_lost_a_file_is_told_of(base: BaseSnapshot, tmp_path: Path) -> None:
+def test_a_base_that_lost_a_file_is_reported(base: BaseSnapshot, tmp_path: Path) -> None:
     shutil.rmtree(base.folder / "pkg")
     driver = make_driver("overlay", base, tmp_path)
     with pytest.raises(DiskError, match="prepare the base for layers"), driver.open():

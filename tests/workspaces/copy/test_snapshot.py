@@ -222,7 +222,7 @@ def test_a_pin_has_the_name_of_a_run(repository: Path) -> None:
         pin_commit(repository, "../heads/main", "HEAD")
 
 
-def test_what_tools_leave_behind_is_no_part_of_a_base(repository: Path, tmp_path: Path) -> None:
+def test_what_tools_leave_behind_is_not_part_of_a_base(repository: Path, tmp_path: Path) -> None:
     """Committed or not: a workspace does not look there, and must not take it for deleted."""
     for name in ("pkg/__pycache__/a.pyc", ".mypy_cache/kept.txt", "__pycache__/mine.py"):
         (repository / name).parent.mkdir(exist_ok=True)

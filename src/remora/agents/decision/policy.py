@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
 from remora.agents.decision.candidates import is_complete
 from remora.agents.decision.query_settings import QuerySettings
 from remora.chat import ToolSchema
@@ -23,14 +24,19 @@ def decide_by_rule(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolC
     return _candidate(packet, 0) if _single(packet, tools) else None
 
 
-def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> Decision:
-    """Return the first complete candidate: scripts list the safest one first."""
+def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled:
+    """Return the first complete candidate: scripts list the safest one first.
+
+    Without a complete candidate, submit what is done so far.
+    """
     for index, candidate in enumerate(packet.candidate_actions):
         if is_complete(candidate, tools):
             return _candidate(packet, index)
-    return AgentError(
-        kind="no_model",
-        message="no candidate is complete, and there is no model to ask",
+    return ToolCalled(
+        tool=SUBMIT,
+        args={"summary": NEEDS_MODEL},
+        decided_by="rule",
+        scores=[None] * len(packet.candidate_actions),
         packet_sha256=canonical_sha256(packet),
         trim=0,
     )

@@ -38,6 +38,11 @@ class DecisionStrategy:
     """True if the tools are sent as schemas beside the prompt, and count as tokens."""
     asks_model: bool = True
 
+    @property
+    def fills_arguments(self) -> bool:
+        """True if a model writes the arguments that a candidate lacks."""
+        return self.asks_model and not self.needs_complete_candidates
+
 
 def _constrain_rank(base: Decoding, shown: DecisionPacket, _: Tools) -> Decoding:
     return replace(base, labels=LABELS[: len(shown.candidate_actions)], max_tokens=1)

@@ -199,7 +199,9 @@ def no_agent(name: str, known: Iterable[str]) -> NotFound:
     names = sorted(set(known))
     near = " or ".join(nearest(name, names, 2))
     meant = f"did you mean {near}? " if near else ""
-    return NotFound(f"no agent {name!r}", hint=f"{meant}there is {', '.join(names)}")
+    if "," in name and set(name.split(",")) <= set(names):
+        meant = f"repeat the option: `{' '.join(f'-o {one}' for one in name.split(','))}`; "
+    return NotFound(f"no agent {name!r}", hint=f"{meant}agents: {', '.join(names)}")
 
 
 def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:

@@ -33,5 +33,5 @@ def _problem(extensions: dict[str, Any], schema: dict[str, Any] | None) -> str:
     try:
         error = next(Draft202012Validator(schema).iter_errors(extensions), None)
     except (Unresolvable, RecursionError, re.error) as broken:
-        return f"they cannot be checked against the agent's packet_extension: {broken}"
+        return f"the agent's packet_extension cannot be checked: {broken}"
     return error.message if error is not None else ""

@@ -368,7 +368,7 @@ class AgentRunner:
             packet=packet_json(self.context.packet),
             options={
                 **self.dependencies.options,
-                "open": not self._strategy.needs_complete_candidates,
+                "open": self._strategy.fills_arguments,
             },
             outputs=self._state.outputs,
             clock=self.dependencies.clock(),

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def status(options: Options) -> int:
     """Show which model is used, whether it is available, and what it can do.
 
-    Exit 3 if it is not available. Starts no server.
+    Exit 3 if a configured model is not available, 0 if none is configured: then only rules decide.
+    Starts no server.
     """
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
@@ -29,7 +30,7 @@ def status(options: Options) -> int:
     config = open_config(caller, caller.find_root())
     found = model_status(caller, config)
     emit(options, found.document, _status_lines(found, withheld_key(caller, config)))
-    return 3 if found.problem else 0
+    return 3 if found.problem and not found.is_optional else 0
 
 
 @command("pull", examples=("remora model pull", "remora model pull --from model.whl"))
@@ -63,24 +64,32 @@ model = group(
 
 def _status_lines(found: "ModelStatus", no_key: str) -> Iterator[str]:
     document: dict[str, Any] = found.document
-    where = document["base_url"] or "a child process of this command"
-    yield click.style(escape_line(f"{document['name']} ({document['provider']})"), bold=True)
-    yield escape_line(f"address   {where}")
-    if no_key:
-        yield f"key       not sent: {no_key}"
-    yield f"context   {document['context'] or 'unknown'}"
-    able = ", ".join(name for name, can in document["capabilities"].items() if can)
-    yield f"can       {able or 'unknown'}"
+    if found.is_optional:
+        yield click.style("no model: only rules decide", bold=True)
+    else:
+        yield from _model_lines(document, no_key)
     files = document["weights"]
     state = "complete" if files["ok"] else "missing" if files["sha256"] is None else "damaged"
     yield escape_line(f"weights   {state}: {files['path']}")
     if found.problem is None:
         yield click.style("ready", fg="green")
         return
-    yield click.style(escape_line(found.problem.message), fg="red")
-    yield escape_line(f"  {found.problem.hint}")
+    if not found.is_optional:
+        yield click.style(escape_line(found.problem.message), fg="red")
+    yield escape_line(f"  {'optional: ' if found.is_optional else ''}{found.problem.hint}")
 
     from remora.models.configured_model import find_local_servers  # loads the HTTP client
 
     for address in find_local_servers():
         yield f"  a server answers at {address}: to use it, set model.base_url"
+
+
+def _model_lines(document: dict[str, Any], no_key: str) -> Iterator[str]:
+    name = document["name"] or "the server's model"
+    yield click.style(escape_line(f"{name} ({document['provider']})"), bold=True)
+    yield escape_line(f"address   {document['base_url'] or 'a child process of this command'}")
+    if no_key:
+        yield f"key       not sent: {no_key}"
+    yield f"context   {document['context'] or 'unknown'}"
+    able = ", ".join(name for name, can in document["capabilities"].items() if can)
+    yield f"can       {able or 'unknown'}"

@@ -38,17 +38,15 @@ def complete_journals_of(options: Options, project: "Project") -> None:
     """Finish or undo an interrupted accept, and print a note."""
     if not project.has_unfinished_accept:
         return
-    from remora.runs.review.journals import complete_journals
+    from remora.runs.review.journals import complete_journals, recovery_text
 
     try:
         left = complete_journals(project)
         _complete_commit(options, project)
     except Conflict:  # another accept is running: nothing to recover
         return
-    if left.journal is not None:
-        paths = ", ".join(entry.path for entry in left.journal.entries)
-        what = "a revert" if left.journal.note.get("verdict") == "reverted" else "an accept"
-        note(options, f"{what} was interrupted; it is now {left.outcome}: {paths}")
+    if told := recovery_text(left):
+        note(options, escape_line(told))
     for conflict in left.conflicts:
         note(options, escape_line(f"{conflict.path}: {conflict.detail}"))
 
@@ -58,11 +56,14 @@ def _complete_commit(options: Options, project: "Project") -> None:
     from remora.runs.review.branch_journal import complete_branch
 
     try:
-        text = complete_branch(project)
+        told = complete_branch(project)
     except OutsideError as error:
-        text = f"a commit was interrupted and is still pending: {error.message}"
-    if text:
-        note(options, text)
+        told = (
+            "`accept --git-branch` was interrupted, and its commit cannot be made yet: "
+            f"{error.message}; the next command tries again"
+        )
+    if told:
+        note(options, told)
 
 
 def records_of(options: Options) -> "TraceFolder":

@@ -149,7 +149,7 @@ def _document(status: "StatusResult") -> Any:
 
 
 def _lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
-    head = f"the hub runs (process {status.pid})" if status.running else "no hub runs"
+    head = f"the daemon runs (process {status.pid})" if status.running else "no daemon runs"
     yield click.style(head, fg="green" if status.running else None, bold=True)
     yield escape_line(f"root        {status.root}")
     yield escape_line(f"database    {status.db}")
@@ -176,10 +176,10 @@ def _link_progress(places: "HubPaths", status: "StatusResult") -> str:
     if links is None:
         return "not known"
     if links.complete:
-        return "of all nodes are stored"
-    far = f"of {links.found:,} of {count(links.nodes, 'node')} are stored"
+        return "stored for all nodes"
+    far = f"stored for {links.found:,} of {count(links.nodes, 'node')}"
     if links.found == links.nodes:
-        far = "of all nodes were stored, then files changed"
+        far = "were stored for all nodes, then files changed"
     finds = "the daemon" if status.running else "`remora hub index --links`"
     return f"{far}; {finds} finds the rest"
 

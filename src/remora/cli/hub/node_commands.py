@@ -17,6 +17,7 @@ from remora.cli.app.output import (
     wrap_text,
 )
 from remora.cli.hub.hub_options import place_options
+from remora.cli.hub.node_completion import HUB_NODE
 from remora.errors import OutsideError
 from remora.text import escape_line
 
@@ -43,7 +44,7 @@ def _depth(about: str) -> Callable[[_Command], _Command]:
         "remora hub get src/shop/cart.py --json",
     ),
 )
-@click.argument("node")
+@click.argument("node", type=HUB_NODE, metavar="NODE")
 @place_options
 def get(options: Options, node: str, **places: Any) -> int:
     """Show a node's signature, location, links, tests and freshness.
@@ -73,7 +74,7 @@ def get(options: Options, node: str, **places: Any) -> int:
     "callers",
     examples=("remora hub callers Cart.total", "remora hub callers Cart.total --depth 3 --json"),
 )
-@click.argument("node")
+@click.argument("node", type=HUB_NODE, metavar="NODE")
 @_depth("Include callers of callers, up to N steps. [default: 1]")
 @place_options
 def callers(options: Options, node: str, depth: int, **places: Any) -> int:
@@ -93,7 +94,7 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
     "callees",
     examples=("remora hub callees Cart.total", "remora hub callees cart.py:checkout --depth 2"),
 )
-@click.argument("node")
+@click.argument("node", type=HUB_NODE, metavar="NODE")
 @_depth("Include callees of callees, up to N steps. [default: 1]")
 @place_options
 def callees(options: Options, node: str, depth: int, **places: Any) -> int:
@@ -111,7 +112,7 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
     "tests",
     examples=("remora hub tests Cart.total", "remora hub tests Cart.total | xargs -r pytest"),
 )
-@click.argument("node")
+@click.argument("node", type=HUB_NODE, metavar="NODE")
 @_depth("Include tests of callers, up to N - 1 steps. [default: 1]")
 @place_options
 def tests(options: Options, node: str, depth: int, **places: Any) -> int:

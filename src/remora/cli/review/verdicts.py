@@ -145,7 +145,9 @@ def _reverted(done: Reverted) -> Iterator[str]:
     for found in done.conflicts:
         yield escape_line(f"  {found['node_id'].removeprefix('node:')}")
         yield from _indented(f"{found['path']}: {found['detail']}")
-    if done.reverted or done.conflicts:
+    if done.conflicts:
+        yield f"next: remove the change yourself; `remora diff {done.run_id}` shows it"
+    if done.reverted:
         yield from _head(done)
 
 

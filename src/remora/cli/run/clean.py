@@ -29,11 +29,13 @@ _KINDS = {
 
 @command("clean", examples=("remora clean --dry-run", "remora clean --yes --json"))
 @click.option("--dry-run", is_flag=True, help="Print what would be removed; remove nothing.")
+@click.option("--observed", is_flag=True, help="Also remove what `hub observe` measured.")
 @click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
-def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
+def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
     """Show and free unused disk space: private copies, kept commits, unused contents, hub.db.
 
-    Never removes what a running, resumable or unreviewed run needs. Records and weights stay:
+    Never removes what a running, resumable or unreviewed run needs. Of hub.db it keeps what
+    `remora hub observe` measured, which holds no source text. Records and weights stay:
     `remora trace compact` removes old records.
     """
     import msgspec
@@ -46,7 +48,7 @@ def clean(options: Options, *, dry_run: bool, yes: bool) -> int:
     caller = caller_of(options)
     project = open_project(caller)
     complete_journals_of(options, project)
-    acts, kept = cleanable(caller, project, utc_now())
+    acts, kept = cleanable(caller, project, utc_now(), observed=observed)
     if is_hub_in_use(caller, project):
         note(options, "the hub's database is in use and kept; `remora hub stop` ends the daemon")
     shown = remove_all(acts, kept, dry_run=True)

@@ -19,6 +19,7 @@ from remora.cli.views.progress import run_progress
 from remora.errors import UsageError
 from remora.models.no_model import NoModel
 from remora.models.protocol import Model
+from remora.models.provider import used_provider
 from remora.runs.execution.run import Run
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.documents import plan_document
@@ -52,28 +53,35 @@ def _analyze(
         for line in jobs_by_file(plan):
             note(options, line)
         raise UsageError(
-            f"{plan_size(plan)}, {time_estimate(plan)}: exceeds the limit of 200 jobs",
+            f"{plan_size(plan)}, {_estimate(caller, prepared)}: exceeds the limit of 200 jobs",
             hint="use --max-nodes N for the first N nodes, --yes for all; --dry-run lists them",
         )
     done = execute(
         caller,
         prepared,
         watching=lambda: run_progress(options),
-        connected=lambda model: _announce(options, prepared, model),
+        connected=lambda model: _announce(options, caller, prepared, model),
         max_time=asked["max_time"],
     )
     return print_run_results(options, done.project, done.run_id, done.stopped, announced=True)
 
 
-def _announce(options: Options, prepared: Run, model: Model) -> None:
-    note(options, f"{plan_size(prepared.plan)}: {time_estimate(prepared.plan)}")
+def _announce(options: Options, caller: Invocation, prepared: Run, model: Model) -> None:
+    """Print the size of the run, its name and its model."""
+    note(options, f"{plan_size(prepared.plan)}: {_estimate(caller, prepared)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
     if isinstance(model, NoModel):
-        note(options, f"no model is installed: only rules decide; {model.hint}".rstrip("; "))
+        why = f"no model is installed: only rules decide; {model.hint}"
+        note(options, why if model.hint else "no model is wanted: only rules decide")
     root = prepared.project.root
     if outside_git(root):
         note(options, f"no git repository: the project is {root}, records are in .agentfs/")
     print_isolation(options)
+
+
+def _estimate(caller: Invocation, prepared: Run) -> str:
+    provider = used_provider(prepared.project.config.model, cache=caller.folders.cache)
+    return time_estimate(prepared.plan, provider)
 
 
 def _only_plan(options: Options, prepared: Run, request: RunRequest, model: str | None) -> int:

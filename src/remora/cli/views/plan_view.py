@@ -12,8 +12,9 @@ from remora.runs.execution.run import Run
 from remora.runs.planning.plan import Plan
 from remora.text import escape_line
 
-_SECONDS_A_JOB = 1.0
-"""Measured with the lint agent; another model or operation may take ten times as long."""
+_SECONDS_A_JOB = {"embedded": 1.0, "none": 0.2}
+"""By provider, measured with lint and docstring jobs on two cores; a server's speed is unknown."""
+_DECIDERS = {"embedded": "the embedded model", "none": "rules alone"}
 _FILES = 10
 
 
@@ -52,11 +53,14 @@ def jobs_by_file(plan: Plan) -> Iterator[str]:
         yield f"{rest:>6,}  in {count(len(files) - len(most), 'other file')}"
 
 
-def time_estimate(plan: Plan) -> str:
-    seconds = len(plan.jobs) * _SECONDS_A_JOB
+def time_estimate(plan: Plan, provider: str) -> str:
+    """Return an estimate of the time with this provider of models."""
+    if provider not in _SECONDS_A_JOB:
+        return "the time depends on the model server"
+    seconds = len(plan.jobs) * _SECONDS_A_JOB[provider]
     minutes, tens = round(seconds / 60), max(1, round(seconds / 10))
     about = count(minutes, "minute") if minutes > 1 else f"{tens * 10} seconds"
-    return f"about {about} with the embedded model on two cores"
+    return f"about {about} with {_DECIDERS[provider]} on two cores"
 
 
 def _why_nothing(prepared: Run, paths: Sequence[Path]) -> str:

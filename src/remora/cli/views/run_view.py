@@ -156,6 +156,6 @@ def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:
     if older:
         yield ""
         pending = sum(run.pending for run in older)
-        sets, wait = count(pending, "change set"), "waits" if pending == 1 else "wait"
+        sets, are = count(pending, "change set"), "is" if pending == 1 else "are"
         listed = next_command(options, project.root, "runs")
-        yield f"{sets} of {count(len(older), 'older run')} {wait} too; `{listed}` lists them"
+        yield f"{sets} of {count(len(older), 'older run')} {are} pending too; `{listed}` lists them"

@@ -16,7 +16,7 @@ from remora.hub.process.spawn import FOLDER, command
 
 LIMIT_S = 120.0
 """Seconds for one file."""
-_GIVEN_UP = "the analysis of this file took too long or too much memory"
+_GIVEN_UP = "skipped: its analysis took too long or too much memory"
 MEMORY_LIMIT = 2 << 30
 """Bytes of address space of the child: a file that needs more is recorded as not analysed."""
 _IDLE_S = 3.0

@@ -1,6 +1,6 @@
 """Threads that compute answers, so that a slow one does not delay the others.
 
-The interpreter runs one at a time but switches between them: the daemon's own thread goes on.
+The interpreter runs one at a time but switches between them, so the daemon's own thread continues.
 """
 
 import asyncio

@@ -153,7 +153,8 @@ class HubStore:
         self.apply(Batch(gone=tuple(paths), source="manual"))
         with sqlite_errors(self._db), transaction(self._connection):
             forget_old(self._connection, int(self._clock().timestamp()))
-            tidy(self._connection)
+            if self._rows:  # without any, what was observed belongs to files to be read again
+                tidy(self._connection)
         return nodes
 
     def links(self) -> LinkWriter:

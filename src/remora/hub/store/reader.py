@@ -14,7 +14,7 @@ import msgspec
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, HubDamaged
 from remora.hub.lookup.search import best, words_of
-from remora.hub.observed_links import ObservedCall, ObservedTest
+from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
 from remora.hub.query.snapshots import OutOfTimeError, StoredNode
 from remora.hub.store.file_rows import NODE_COLUMNS, FileRow, file_row, stored_node
 from remora.hub.store.hub_database import open_reading, to_hub_error
@@ -148,6 +148,15 @@ class StoredSnapshot:
             "SELECT node, id, test, anchor FROM observed_tests WHERE node = ? ORDER BY id", key
         )
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
+
+    def observation(self) -> Observation:
+        """Return everything observed, current or not; it names no run."""
+        rows = self._all("SELECT node, id, test, anchor FROM observed_tests ORDER BY node, id")
+        return Observation(
+            calls=self._calls(f"{_CALL} WHERE caller > ? ORDER BY caller, callee", ""),
+            tests=tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows),
+            ran=(),
+        )
 
     def links(self) -> StoredLinks:
         """Return the precomputed links."""

@@ -108,7 +108,7 @@ def _updated(
     source = text.replace("\r\n", "\n").replace("\r", "\n")
     literal = read_literal(source, found.text or "")
     if literal is None:
-        raise HostError("the docstring is not a plain literal")
+        raise HostError("the docstring is not a plain literal whose lines could be changed")
     missing = undescribed_parts(found, texts)
     if missing:
         raise HostError(f"no text is known for {', '.join(missing)}")
@@ -122,9 +122,9 @@ def _updated(
 
 
 def undescribed_parts(found: DocumentedNode, texts: DocstringTexts) -> list[str]:
-    """Return parts that an outdated docstring must get but that would have no description:
-    `parameters.NAME`, `raises.NAME`. In NumPy style a name with its type is enough; an exception needs
-    a description only in Google style."""
+    """Return parts that an outdated docstring must get and that have no description:
+    `parameters.NAME`, `raises.NAME`. A name with its type is enough in NumPy's style, as is the
+    name of an exception but in Google's."""
     style = parse_docstring(found.text or "").style
     named = {each.name: each for each in describable_parts(found.node).parameters}
     known = {*texts.parameters, *texts.renames.values()}

@@ -27,7 +27,7 @@ _WORTH = ("killed", "mutants", "lines", "all_lines")
 
 def _load() -> Parts:
     from remora.operations.test import checks
-    from remora.operations.test.insert.added_tests import keep_both_tests
+    from remora.operations.test.merge_added_tests import keep_both_tests, remove_own_tests
     from remora.operations.test.probe_functions import observe_calls, test_plan
     from remora.operations.test.write_functions import coverage_of, run_tests, write_test
     from remora.tools.host_functions import HostFunction
@@ -47,6 +47,7 @@ def _load() -> Parts:
             HostFunction(function=write_test, seconds=90.0),
         ),
         merge=keep_both_tests,
+        unmerge=remove_own_tests,
     )
 
 

@@ -192,6 +192,6 @@ def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str
 
 
 def _raised(cases: list[Case]) -> dict[str, str]:
-    """Return the same for exceptions that are not built in."""
+    """Return the origins of raised exceptions that are not built in, by name."""
     raised = {case.raises: case.origin for case in cases if case.raises}
     return {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}

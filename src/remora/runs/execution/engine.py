@@ -26,7 +26,8 @@ class LocalEngine:
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
         """Run all jobs.
 
-        An exception other than RemoraError and OSError stops only its job and is raised at the end.
+        An exception other than RemoraError or OSError stops only its job; it is raised when the
+        others are done.
         """
         waiting = iter(jobs)
         broken: list[Exception] = []

@@ -5,9 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
-from remora.agents.builtin_tools import SUBMIT
 from remora.agents.job import Job
 from remora.agents.loop.stop_rules import DECIDERS, TurnCounts
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
@@ -16,8 +14,9 @@ from remora.memory.events import AgentEnd, AgentStart, Change, Event, Head, JobE
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
-from remora.runs.records.findings import Codes, is_lint_code, known_findings, known_worth
+from remora.runs.records.findings import known_findings, known_worth
 from remora.runs.records.lineage import ancestors, parent_of
+from remora.runs.records.no_change_reason import NoChangeReason
 from remora.trace.read.reader import (
     INTERRUPTED,
     RUNNING,
@@ -213,30 +212,3 @@ class _JobFold:
             same=self._is_parents(end),
             why=self._reason.text(self._after) if end.status == "no_change" else None,
         )
-
-
-class NoChangeReason:
-    def __init__(self) -> None:
-        self._offered = ""
-        self._state = ""
-        self._found = ""
-
-    def add(self, event: Event) -> None:
-        delta = event.packet_delta
-        if delta is None:
-            return
-        if delta.candidate_actions is not UNSET:
-            reasons = (one.reason for one in delta.candidate_actions if one.tool == SUBMIT)
-            self._offered = next(reasons, "")
-        if delta.state_summary is not UNSET:
-            self._state = delta.state_summary
-        if delta.add_action is not UNSET and delta.add_action.tool != SUBMIT:
-            self._found = delta.add_action.summary
-
-    def text(self, left: Codes | None) -> str | None:
-        """Return the reason; None if there is none.
-
-        If lint findings are `left`, the tool's summary says more than the candidate's reason.
-        """
-        linted = left and all(map(is_lint_code, left))
-        return self._state or (self._found if linted else self._offered) or None

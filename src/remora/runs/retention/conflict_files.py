@@ -18,7 +18,7 @@ _NAME = re.compile(r"\.remora-([0-9a-f]{16})(?:-\d+(?:-part|-trial|~)?)?")
 def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callable[[], None]]]:
     """Yield each file by its path in the project, with its size and how to remove it.
 
-    Excludes files that a running or uncompleted accept still needs.
+    Leaves out files that a running or unfinished accept still needs.
     """
     busy = _busy(journal)
     if busy is None:

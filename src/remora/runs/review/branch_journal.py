@@ -102,19 +102,29 @@ def complete_branch(project: Project) -> str:
         if pending is None:
             return ""
         review, head = last_review(project, pending.note), _head(project, pending.note)
-        outcome = "undone"
+        told = f"{_what(pending)} before it was recorded: nothing was committed; accept again"
         if review is not None and head is not None and review.branch == pending.name:
             found = finish_commit(project.root, pending, head)
-            outcome = "conflict" if found else "completed"
+            told = f"{_what(pending)}; its commit is made now"
             if found:
-                told = details(pending.note["node_id"], found)
+                told = (
+                    f"{_what(pending)}, and the branch moved meanwhile: nothing was committed, and "
+                    f"{pending.note['node_id'].removeprefix('node:')} is a conflict; accept it again"
+                )
+                conflict = msgspec.structs.replace(
+                    review,
+                    verdict=CONFLICT,
+                    branch=None,
+                    detail=details(pending.note["node_id"], found),
+                )
                 with open_run(project, pending.note["run_id"]) as stream:
-                    again = msgspec.structs.replace(
-                        review, verdict=CONFLICT, branch=None, detail=told
-                    )
-                    stream.append(again)
+                    stream.append(conflict)
         remove_pending(project)
-        return f"an interrupted commit to {pending.name} is now {outcome}"
+        return told
+
+
+def _what(pending: PendingCommit) -> str:
+    return f"`accept --git-branch {pending.name}` was interrupted"
 
 
 def _read(project: Project) -> PendingCommit | None:

@@ -56,6 +56,27 @@ def complete_journals(project: Project) -> Recovery:
     )
 
 
+def recovery_text(left: Recovery) -> str:
+    """Return what became of an interrupted `accept` or `revert`, empty if there was none."""
+    if left.journal is None:
+        return ""
+    note = left.journal.note
+    paths = ", ".join(entry.path for entry in left.journal.entries)
+    what = "revert" if note.get("verdict") == "reverted" else "accept"
+    match left.outcome:
+        case "completed":
+            return f"`{what}` was interrupted; its changes are complete now: {paths}"
+        case "conflict":
+            return (
+                f"`{what}` was interrupted, and files changed meanwhile: nothing was written to "
+                f"{paths}; `remora show {note.get('run_id', 'last')}` shows the conflict"
+            )
+    return (
+        f"`{what}` was interrupted before it was recorded: nothing was written to {paths}; "
+        f"{what} again"
+    )
+
+
 def last_review(project: Project, note: dict[str, str]) -> Review | None:
     """Return the last review of the note's change set, if it is the note's own."""
     found: list[tuple[int, Review]] = []

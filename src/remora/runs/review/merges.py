@@ -4,13 +4,25 @@ from collections.abc import Sequence
 
 import msgspec
 
+from remora.operations.base import Merge
 from remora.runs.project import Project
 from remora.workspaces.apply.transaction import FilePatch, PreparedChanges, prepare_changes
 
 
 def merged_with_others(project: Project, patches: Sequence[FilePatch]) -> PreparedChanges:
     """Return the change set merged with the user's files, as its operations allow."""
-    adapted = [_adapt(project, patch) for patch in patches]
+    return _merged(project, patches, project.operations.merges)
+
+
+def removed_from_others(project: Project, reverse: Sequence[FilePatch]) -> PreparedChanges:
+    """Return a reversed change set merged with the user's files, as its operations allow."""
+    return _merged(project, reverse, project.operations.unmerges)
+
+
+def _merged(
+    project: Project, patches: Sequence[FilePatch], merges: Sequence[Merge]
+) -> PreparedChanges:
+    adapted = [_adapt(project, patch, merges) for patch in patches]
     moved = {new.path for new, old in zip(adapted, patches, strict=True) if new != old}
     prepared = prepare_changes(project.root, adapted)
     writes = [
@@ -20,7 +32,7 @@ def merged_with_others(project: Project, patches: Sequence[FilePatch]) -> Prepar
     return msgspec.structs.replace(prepared, writes=tuple(writes))
 
 
-def _adapt(project: Project, patch: FilePatch) -> FilePatch:
-    for merge in project.operations.merges:
+def _adapt(project: Project, patch: FilePatch, merges: Sequence[Merge]) -> FilePatch:
+    for merge in merges:
         patch = merge(project.root, patch)
     return patch

@@ -15,9 +15,10 @@ from remora.runs.records.review_verdict import review_event
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import write_change_set
 from remora.runs.review.journals import complete_journals, details
+from remora.runs.review.merges import removed_from_others
 from remora.runs.review.recheck import broken_by_merge
 from remora.runs.review.review import split_damaged
-from remora.workspaces.apply.transaction import FilePatch, prepare_changes
+from remora.workspaces.apply.transaction import FilePatch
 
 ACCEPTED, REVERTED = "accepted", "reverted"
 
@@ -99,7 +100,7 @@ def _revert_one(
     project: Project, stream: RunStream, job: JobView, patches: list[FilePatch]
 ) -> list[dict[str, Any]]:
     """Merge, check, journal, record, swap. Returns the conflicts."""
-    prepared = prepare_changes(project.root, reverse_patches(patches))
+    prepared = removed_from_others(project, reverse_patches(patches))
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # the last verdict, that it is accepted, still tells the truth
         return details(job.node_id, before)

@@ -14,7 +14,7 @@ _NAMED = 5
 def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
     """Return the jobs with a pending change set, by name or all of them.
 
-    A known node without one is an error too, so that nobody believes something was written.
+    A known node without one is an error too, because nothing was written.
     """
     open_jobs = [job for job in view.jobs if job.review in UNDECIDED]
     if every:
@@ -22,7 +22,7 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
     if not nodes:
         raise UsageError(
             f"name the nodes to {verb}, or --all, --rule or --if",
-            hint=_waiting(open_jobs) or "no change set of this run waits for a verdict",
+            hint=_waiting(open_jobs) or "no change set of this run is pending",
         )
     picked: list[JobView] = []
     for name in nodes:
@@ -33,7 +33,7 @@ def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: st
 def _waiting(jobs: Iterable[JobView]) -> str:
     names = [job.node_id.removeprefix("node:") for job in jobs]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return "waiting: " + ", ".join(names[:_NAMED]) + more if names else ""
+    return "pending: " + ", ".join(names[:_NAMED]) + more if names else ""
 
 
 def _named(view: RunView, name: str, open_jobs: Sequence[JobView]) -> list[JobView]:

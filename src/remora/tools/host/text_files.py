@@ -49,7 +49,7 @@ def edit_text(
 
     Both are without the line ending. `replace` may have several lines (a final line ending does not
     count); null deletes the line. The file keeps its kind of line ending, and a missing one at its end.
-    Returns the number of `lines` written.
+    Returns how many `lines` the file has now.
     """
     text = decode(path, place.read(path))
     lines = lines_of(text.body)
@@ -73,7 +73,7 @@ def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: s
     current = body[found.start : found.stop]
     if current != expect:
         raise HostError(
-            f"{path}:{line}: the line is not as expected; it is {clip(current, _SHOWN)!r}"
+            f"{path}:{line}: the line is not as expected; found {clip(current, _SHOWN)!r}"
         )
     return found
 

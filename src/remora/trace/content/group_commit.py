@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 
 class GroupCommit:
-    """Calls `act` once for all threads that wait at the same time, and never twice at once. There
-    is no timed window: a call begins as soon as the one before it has ended."""
+    """Calls `act` once for all threads that wait at the same time, and never twice at once. It
+    uses no timed window: a call begins as soon as the one before it has ended."""
 
     def __init__(self, act: Callable[[], None]) -> None:
         self._act = act

@@ -80,7 +80,7 @@ def _started(data: dict[str, Any]) -> Iterator[Part]:
     yield f"goal: {packet.get('goal')}"
     parent = data.get("parent")
     if isinstance(parent, dict):
-        yield f"goes on from {parent.get('agent_id')}, event {parent.get('seq')}"
+        yield f"continues from {parent.get('agent_id')}, event {parent.get('seq')}"
 
 
 def _context(data: dict[str, Any]) -> Iterator[Part]:

@@ -80,7 +80,10 @@ def write_changes(
     store = JournalFolder(journal_folder)
     with store.locked():
         if store.read() is not None:
-            raise Conflict("an earlier change was interrupted", hint="recover it first")
+            raise Conflict(
+                "an earlier accept or revert was interrupted",
+                hint="`remora show` completes or undoes it; then repeat this command",
+            )
         journal = _journal(prepared, note or {})
         try:
             store.write(journal, _contents(prepared))
@@ -115,7 +118,8 @@ def recover_journal(
         tree = RootedFiles(root.resolve())
         if not belongs_to(journal, tree.root):
             raise Conflict(
-                f"the journal in {journal_folder} belongs to another project than {root}"
+                f"the journal in {journal_folder} belongs to another project than {root}",
+                hint="check the files it names, then remove that folder",
             )
         conflicts: Sequence[FileConflict] = ()
         outcome: Literal["completed", "undone", "conflict"] = "completed"
@@ -140,8 +144,8 @@ def _interruptions_as_disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "free disk space or the file; the next command completes or undoes the change"
-        raise DiskError(f"the change set was interrupted: {error}", hint=hint) from error
+        hint = "free disk space, or make the file writable; the next command completes or undoes it"
+        raise DiskError(f"a change was written only in part: {error}", hint=hint) from error
 
 
 def _contents(prepared: PreparedChanges) -> dict[str, bytes]:

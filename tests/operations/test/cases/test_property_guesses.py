@@ -52,7 +52,7 @@ def claims(node: str, source: str = PAIR) -> list[tuple[str, dict[str, str]]]:
     return [(group[0].claims[0], group[0].given) for group in groups]
 
 
-def test_what_undoes_what() -> None:
+def test_inverse_functions_are_found_by_name() -> None:
     found = claims("encode")
     assert found[0] == ("decode(encode(text)) == text", {"text": "st.text()"})
     assert found[1] == ("encode(decode(data)) == data", {"data": "st.binary()"})
@@ -169,7 +169,7 @@ def test_what_annotations_allow(call: str, expected: bool) -> None:
     assert contradicts(subject(FITTING, "f"), call) == expected
 
 
-def test_none_where_nobody_speaks_of_it() -> None:
+def test_none_is_not_asserted_unless_the_function_mentions_it() -> None:
     assert contradicts(subject("def f(a):\n    return a\n", "f"), "f(None)")
     assert not contradicts(subject("def f(a):\n    return a is None\n", "f"), "f(None)")
 

@@ -59,7 +59,7 @@ def test_two_are_where_the_project_has_tables() -> None:
     assert draft.decorators[1] == '    "text, times, expected",'
 
 
-def test_what_is_refused_is_a_test_of_its_own() -> None:
+def test_refused_arguments_are_a_separate_test() -> None:
     table, refused = case_drafts(subject(), [*THREE, REFUSED], home(), 88)
     assert (table.name, refused.name) == ("test_f", "test_f_raises")
     assert refused.body == ["with pytest.raises(ValueError):", '    f("x")']

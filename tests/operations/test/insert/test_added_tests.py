@@ -12,6 +12,7 @@ from remora.operations.test.insert.added_tests import (
     merge_added_tests,
     with_tests,
 )
+from remora.operations.test.insert.removed_tests import remove_added_tests
 from remora.operations.test.target import TargetFunction, find_target
 from remora.operations.test.test_location import InsertLocation, locate_test
 from remora.operations.test.test_location import test_name as name_for
@@ -92,7 +93,7 @@ def test_a_name_that_is_taken() -> None:
         (Case(call="f('\"')", value="'a\"b'"), "assert f('\"') == 'a\"b'"),
     ],
 )
-def test_what_a_case_says(case: Case, line: str) -> None:
+def test_a_case_becomes_an_assertion(case: Case, line: str) -> None:
     assert case_statements([case], '"', 88) == [line]
     assert case_statements([case], '"', 10) == []
 
@@ -129,7 +130,7 @@ class TestOnlyAdds:
         assert isinstance(found, str) or found == ["test_f"]
         assert isinstance(found, str) == (changed != self.AFTER)
 
-    def test_a_comment_that_goes_is_no_addition(self) -> None:
+    def test_a_comment_that_goes_is_not_an_addition(self) -> None:
         before = b"# why\n" + NEIGHBOUR.encode()
         assert isinstance(added_tests("t.py", before, self.AFTER), str)
 
@@ -142,7 +143,7 @@ class TestJoined:
         assert both is not None
         assert added_tests("t.py", other, both) == ["test_f"]
 
-    def test_what_stands_above_a_test_goes_with_it(self) -> None:
+    def test_decorators_and_comments_move_with_a_test(self) -> None:
         mine = b"import pytest\n\n\n@pytest.mark.skip\n@pytest.mark.slow\ndef test_f():\n    pass\n"
         both = merge_added_tests("t.py", None, mine, b"def test_g():\n    pass\n", 88)
         assert both is not None
@@ -171,7 +172,7 @@ def told(text: str, **more: object) -> dict[str, object]:
         ({"how": "late"}, {"how": "late"}, None),
     ],
 )
-def test_what_can_be_expected(
+def test_expected_values_are_asserted(
     first: dict[str, object], second: dict[str, object] | None, value: str | None
 ) -> None:
     found = case_of("f()", [first, second], lambda *_: True, "/made/here")
@@ -214,3 +215,32 @@ def test_two_show_what_the_difference_makes() -> None:
     cases = [Case(call="f(1)", value="'one'"), Case(call="f(2)", value="'two'")]
     assert len(best_cases(cases, {"f(1)": frozenset({1})})) == 2
     assert len(best_cases(cases[:1] * 2, {"f(1)": frozenset({1})})) == 1
+
+
+class TestRemoved:
+    ONE = b"import pytest\n\nfrom pkg.mod import f\n\n\ndef test_f():\n    with pytest.raises(TypeError):\n        f(1)\n"
+    TWO = b"from pkg.mod import g\n\n\ndef test_g():\n    assert g() == 0\n"
+
+    def both(self) -> bytes:
+        made = merge_added_tests("tests/test_mod.py", None, self.TWO, self.ONE, 88)
+        assert made is not None
+        return made
+
+    def test_two_new_files_that_became_one_are_taken_apart_in_either_order(self) -> None:
+        path, both = "tests/test_mod.py", self.both()
+        assert remove_added_tests(path, None, self.TWO, both) == self.ONE
+        assert remove_added_tests(path, None, self.ONE, both) == self.TWO
+        assert remove_added_tests(path, None, self.ONE, self.ONE) == b""
+
+    def test_a_test_that_was_edited_stays(self) -> None:
+        edited = self.both().replace(b"g() == 0", b"g() == 1")
+        assert remove_added_tests("tests/test_mod.py", None, self.TWO, edited) is None
+        assert remove_added_tests("tests/test_mod.py", None, self.ONE, edited) is not None
+
+    def test_an_import_that_others_use_stays(self) -> None:
+        used = self.both() + b"\n\ndef test_mine():\n    f(pytest)\n"
+        left = remove_added_tests("tests/test_mod.py", None, self.ONE, used)
+        assert left is not None
+        assert b"import pytest\n" in left
+        assert b"from pkg.mod import f, g\n" in left
+        assert b"def test_f" not in left

@@ -121,14 +121,12 @@ def test_a_fix_with_edits_in_two_places_is_made_whole(tree: Path, call: Callable
     )
 
 
-def test_a_fix_that_is_not_there_or_not_safe_says_so(
-    tree: Path, refusal: Callable[..., str]
-) -> None:
+def test_a_missing_fix_or_not_safe_says_so(tree: Path, refusal: Callable[..., str]) -> None:
     content = "import os\ndef f(a):\n    return a == None\ndef g():\n    assert (1, 2)\n"
     (tree / "a.py").write_text(content)
 
     assert refusal("apply_ruff_fix", "a.py", "F401", 2) == (
-        "a.py:2: there is not a finding F401; there is none"
+        "a.py:2: there is no finding F401; there is none"
     )
     assert "there is E711 in column 17" in refusal("apply_ruff_fix", "a.py", "F401", 3)
     assert "unsafe, not safe" in refusal("apply_ruff_fix", "a.py", "E711", 3)

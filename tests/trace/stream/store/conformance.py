@@ -117,7 +117,7 @@ class StoreConformance:
         store.append(STREAM, epoch, 2, lines[2])
         assert stored(store) == lines
 
-    def test_a_new_claim_goes_on_where_the_stream_ends(
+    def test_a_new_claim_continues_where_the_stream_ends(
         self, opens: Opens, how: EmitterOptions
     ) -> None:
         lines = chained(6)
@@ -207,7 +207,7 @@ class StoreConformance:
             syncing.result()
         assert stored(store) == lines
 
-    def test_what_is_not_there_is_not_found(self, store: TraceStore) -> None:
+    def test_a_missing_content_is_not_found(self, store: TraceStore) -> None:
         with pytest.raises(NotFound):
             store.head("traces/nobody")
         with pytest.raises(NotFound):
@@ -216,7 +216,7 @@ class StoreConformance:
     @pytest.mark.parametrize(
         "name", ["", "..", "traces/../x", "/etc/passwd", "traces/", "traces/A", "traces/.x", "a//b"]
     )
-    def test_what_is_no_name_is_refused(self, name: str, store: TraceStore) -> None:
+    def test_what_is_not_a_name_is_refused(self, name: str, store: TraceStore) -> None:
         for act in (store.claim, store.head, store.lines):
             with pytest.raises(UsageError):
                 act(name)

@@ -32,7 +32,7 @@ class TestJsonlTraceStore(StoreConformance):
                 other.claim(STREAM)
         store.append(STREAM, 1, 1, chained(2)[1])
 
-    def test_a_sealed_stream_is_read_and_goes_on(self, folder: TraceFolder, opens: Opens) -> None:
+    def test_a_sealed_stream_is_read_and_continues(self, folder: TraceFolder, opens: Opens) -> None:
         lines, store = chained(3), opens()
         store.release(STREAM, self.fill(store, lines[:2]))
         compress_stream(self.path(folder))
@@ -41,7 +41,7 @@ class TestJsonlTraceStore(StoreConformance):
         store.append(STREAM, store.claim(STREAM).epoch, 2, lines[2])
         assert self.path(folder).read_bytes() == b"".join(lines)
 
-    def test_a_torn_tail_is_told_of_once(self, folder: TraceFolder, opens: Opens) -> None:
+    def test_a_torn_tail_is_reported_once(self, folder: TraceFolder, opens: Opens) -> None:
         lines, store = chained(3), opens()
         store.release(STREAM, self.fill(store, lines[:2]))
         with self.path(folder).open("ab") as file:

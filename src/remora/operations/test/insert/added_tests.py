@@ -2,13 +2,10 @@
 
 import ast
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
-from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import parse_text
-from remora.errors import HostError
 from remora.operations.test.cases.best_cases import names_in
 from remora.operations.test.cases.test_source import Draft
 from remora.operations.test.insert.test_imports import (
@@ -18,12 +15,6 @@ from remora.operations.test.insert.test_imports import (
     with_import,
 )
 from remora.operations.test.test_location import InsertLocation
-from remora.tools.host.ruff.new_findings import new_findings
-from remora.tools.host.ruff.ruff_process import imports_sorted, lint_text
-from remora.tools.host.style_config import width_of
-from remora.tools.tree import ToolTree
-from remora.workspaces.apply.transaction import FilePatch
-from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 HYPOTHESIS = "hypothesis"
 
@@ -182,24 +173,3 @@ def merge_added_tests(
 
 def _first_line(test: ast.FunctionDef) -> int:
     return min([test.lineno, *(one.lineno for one in test.decorator_list)])
-
-
-def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
-    """Return a patch of the user's current test file that keeps the tests of both sides.
-
-    Any patch that does more than add tests is returned as it is.
-    """
-    try:
-        ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)
-    except HostError:
-        return patch
-    if not is_test_file(patch.path):
-        return patch
-    width = width_of(ToolTree(root), patch.path)
-    made = merge_added_tests(patch.path, patch.base, patch.theirs, ours, width)
-    if made is None:
-        return patch
-    extra = new_findings(lint_text(root, patch.path, ours), lint_text(root, patch.path, made))
-    if any(str(each["code"]).startswith("I0") for each in extra):
-        made = imports_sorted(root, patch.path, made)
-    return msgspec.structs.replace(patch, base=ours, theirs=made)

@@ -1,0 +1,31 @@
+"""Shell completion of node names from the Hub's stored database; no daemon is started or asked."""
+
+import click
+from click.shell_completion import CompletionItem
+
+from remora.cli.app.options import options_of
+
+
+class HubNode(click.types.StringParamType):
+    """A node's name: `path:qualname`, a path, or a qualname."""
+
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002 (click's)
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return stored names that begin with what is typed; none if they cannot be read."""
+        from remora.bootstrap.hub_node_names import stored_names
+        from remora.cli.app.invocation import caller_of
+        from remora.hub.process.hub_paths import hub_paths
+
+        try:
+            caller = caller_of(options_of(ctx))
+            places = hub_paths(caller.folders, caller.find_root(), db=ctx.params.get("db"))
+            return [CompletionItem(name) for name in stored_names(places.db, incomplete)]
+        except Exception:  # noqa: BLE001 (a completion never fails)
+            return []
+
+
+HUB_NODE = HubNode()

@@ -1,0 +1,75 @@
+"""Removal of tests that a change added, from a file that others changed since."""
+
+import ast
+from collections.abc import Iterator
+
+from remora.code.syntax.source import parse_text
+from remora.operations.test.cases.best_cases import names_in
+from remora.operations.test.insert.added_tests import added_tests
+from remora.operations.test.insert.test_imports import Imported, imported_names
+
+
+def remove_added_tests(
+    path: str, before: bytes | None, after: bytes | None, ours: bytes
+) -> bytes | None:
+    """Return `ours` without the tests that a change added, and the imports only they needed.
+
+    Empty if nothing but imports is left. None if the change did more than add tests, or one of them
+    was edited since.
+    """
+    names = added_tests(path, before, after)
+    if isinstance(names, str) or b"\r" in ours:
+        return None
+    text = ours.decode("utf-8", "replace")
+    old, new, mine = (_parsed(each) for each in (before or b"", after or b"", ours))
+    if old is None or new is None or mine is None:
+        return None
+    added = {ast.dump(one) for one in _tests(new, names)}
+    found = [one for one in _tests(mine, names) if ast.dump(one) in added]
+    if len(found) != len(names):
+        return None
+    left = [one for one in mine.body if one not in found]
+    code = [ast.unparse(one) for one in left if not isinstance(one, _IMPORTS)]
+    if not code:
+        return b"" if before is None else None
+    used = names_in(code)
+    needless = {one for one in imported_names(new) if one.bound not in used}
+    needless -= set(imported_names(old))
+    lines = text.split("\n")
+    _cut(lines, found)
+    for statement in reversed([one for one in left if isinstance(one, _IMPORTS)]):
+        _drop(lines, statement, needless)
+    return ("\n".join(lines).strip("\n") + "\n").encode()
+
+
+_IMPORTS = ast.Import | ast.ImportFrom
+
+
+def _parsed(content: bytes) -> ast.Module | None:
+    tree = parse_text(content.decode("utf-8-sig", "replace"))
+    return tree if isinstance(tree, ast.Module) else None
+
+
+def _tests(tree: ast.Module, names: list[str]) -> Iterator[ast.FunctionDef]:
+    return (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name in names)
+
+
+def _cut(lines: list[str], tests: list[ast.FunctionDef]) -> None:
+    """Remove the tests, each with the blank lines before it."""
+    for one in reversed(tests):
+        first = min([one.lineno, *(each.lineno for each in one.decorator_list)]) - 1
+        while first and not lines[first - 1].strip():
+            first -= 1
+        del lines[first : one.end_lineno]
+
+
+def _drop(lines: list[str], statement: ast.stmt, needless: set[Imported]) -> None:
+    """Remove needless names of an import; a statement with a comment or several lines stays."""
+    assert isinstance(statement, _IMPORTS)
+    first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
+    alone = imported_names(ast.Module(body=[statement], type_ignores=[]))
+    kept = [alias for alias, one in zip(statement.names, alone, strict=True) if one not in needless]
+    if len(kept) == len(statement.names) or any("#" in line for line in lines[first:last]):
+        return
+    statement.names = kept
+    lines[first:last] = [ast.unparse(statement)] if kept else []

@@ -1,0 +1,55 @@
+"""Merge of change sets that add tests to one file, and their removal from it."""
+
+from pathlib import Path
+
+import msgspec
+
+from remora.code.pytest_model.pytest_file import is_test_file
+from remora.errors import HostError
+from remora.operations.test.insert.added_tests import merge_added_tests
+from remora.operations.test.insert.removed_tests import remove_added_tests
+from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.ruff_process import imports_sorted, lint_text
+from remora.tools.host.style_config import width_of
+from remora.tools.tree import ToolTree
+from remora.workspaces.apply.transaction import FilePatch
+from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
+
+
+def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
+    """Return a patch of the user's current test file that keeps the tests of both sides.
+
+    Any patch that does more than add tests is returned as it is.
+    """
+    try:
+        ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)
+    except HostError:
+        return patch
+    if not is_test_file(patch.path):
+        return patch
+    width = width_of(ToolTree(root), patch.path)
+    made = merge_added_tests(patch.path, patch.base, patch.theirs, ours, width)
+    if made is None:
+        return patch
+    extra = new_findings(lint_text(root, patch.path, ours), lint_text(root, patch.path, made))
+    if any(str(each["code"]).startswith("I0") for each in extra):
+        made = imports_sorted(root, patch.path, made)
+    return msgspec.structs.replace(patch, base=ours, theirs=made)
+
+
+def remove_own_tests(root: Path, patch: FilePatch) -> FilePatch:
+    """Return a patch that removes only these tests from the user's current test file.
+
+    `patch` is reversed: its base has the tests. One that did more than add tests, or whose file is
+    as it was written, is returned as it is.
+    """
+    try:
+        ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)
+    except HostError:
+        return patch
+    if ours == patch.base or not is_test_file(patch.path):
+        return patch
+    left = remove_added_tests(patch.path, patch.theirs, patch.base, ours)
+    if left is None:
+        return patch
+    return msgspec.structs.replace(patch, base=ours, theirs=left or None, restores=False)

@@ -1,0 +1,59 @@
+"""Reasons for `no_change`, in the words of the agent's scripts."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from remora.agents.builtin_tools import NEEDS_MODEL, SUBMIT
+from remora.memory.events import Event, ToolCalled
+from remora.runs.records.findings import Codes, is_lint_code
+from remora.trace.read.reader import decode_part
+
+
+class NoChangeReason:
+    """Collects an agent's last knowledge before it submitted."""
+
+    def __init__(self) -> None:
+        self._offered = ""
+        self._state = ""
+        self._found = ""
+        self._needs_model = False
+
+    def add(self, event: Event) -> None:
+        """Add an event."""
+        delta = event.packet_delta
+        if event.type == ToolCalled.type:
+            self._needs_model = _is_undecided(event)
+        if delta is None:
+            return
+        if delta.candidate_actions is not UNSET:
+            reasons = (one.reason for one in delta.candidate_actions if one.tool == SUBMIT)
+            self._offered = next(reasons, "")
+        if delta.state_summary is not UNSET:
+            self._state = delta.state_summary
+        if delta.add_action is not UNSET and delta.add_action.tool != SUBMIT:
+            self._found = delta.add_action.summary
+
+    def text(self, left: Codes | None) -> str | None:
+        """Return the reason, None if there is none.
+
+        If a linter's findings are left (`left`), the tool's summary says more than the candidate's
+        reason.
+        """
+        if self._needs_model:
+            return NEEDS_MODEL
+        linted = left and all(map(is_lint_code, left))
+        return self._state or (self._found if linted else self._offered) or None
+
+
+class _Call(msgspec.Struct):
+    tool: str
+    choice: int | None = None
+    args: dict[str, Any] = {}
+
+
+def _is_undecided(event: Event) -> bool:
+    """True if the call was made because rules alone could not decide."""
+    call = decode_part(event, _Call)
+    return call.tool == SUBMIT and call.choice is None and call.args.get("summary") == NEEDS_MODEL

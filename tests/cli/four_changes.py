@@ -1,0 +1,34 @@
+"""A project after one run with the real embedded model and four pending change sets."""
+
+import shutil
+from pathlib import Path
+
+from tests.cli.conftest import Remora, git, user, write
+
+UNUSED = 'import os\n\n\ndef load():\n    """Read."""\n    import re\n\n    return 1\n'
+
+
+class Four:
+    """The user and the project, to begin from again and again in the same place."""
+
+    def __init__(self, folder: Path, models: Path) -> None:
+        self.root = folder / "project"
+        self.root.mkdir()
+        settings = "[tool.ruff.lint]\nselect=['F']\n"
+        write(self.root, {"a.py": UNUSED, "b.py": UNUSED, "pyproject.toml": settings})
+        git(self.root, "init", "-q")
+        git(self.root, "config", "user.name", "Ann")
+        git(self.root, "config", "user.email", "ann@localhost")
+        git(self.root, "add", "-A")
+        git(self.root, "commit", "-q", "-m", "start")
+        self.remora: Remora = user(folder / "home", models)
+        assert self.remora("analyze", "--json", cwd=self.root).code == 0
+        self._kept = folder / "kept"
+        for place in (self.root, self.remora.home):
+            shutil.copytree(place, self._kept / place.name, symlinks=True)
+
+    def again(self) -> None:
+        """As it was after the run."""
+        for place in (self.root, self.remora.home):
+            shutil.rmtree(place)
+            shutil.copytree(self._kept / place.name, place, symlinks=True)

@@ -1,0 +1,213 @@
+"""A whole run: analyze, show, diff, accept, verify, with the real embedded model."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SETTINGS, Ran, Remora, git, tree, write
+
+JOB_KEYS = {
+    "agent_id",
+    "operation",
+    "node_id",
+    "status",
+    "turns",
+    "decided_by",
+    "max_packet_tokens",
+    "raw_bytes",
+    "files_changed",
+    "error",
+}
+TOTALS = {"jobs", "submitted", "no_change", "failed", "error", "interrupted", "skipped"}
+HEAD = {"count", "hash"}
+
+
+def test_analyze_touches_nothing_and_shows_every_job(ran: Ran) -> None:
+    assert ran.analyzed.code == 0, ran.analyzed.err
+    document = ran.analyzed.document
+    assert set(document) == {"run_id", "root", "model", "jobs", "totals"}
+    assert document["root"] == str(ran.root)
+    assert set(document["totals"]) >= TOTALS
+    assert document["totals"]["jobs"] == document["totals"]["submitted"] == 2
+    assert [job["node_id"] for job in document["jobs"]] == [
+        "node:src/settings.py:__module__",
+        "node:src/settings.py:read",
+    ]
+    assert all(set(job) >= JOB_KEYS for job in document["jobs"])
+    assert tree(ran.root) == ran.before
+
+
+def test_decisions_are_counted_by_who_decided(ran: Ran) -> None:
+    by_rule, by_model = ran.analyzed.document["jobs"]
+    assert set(by_rule["decided_by"]) == {"rule", "model", "fallback", "escalation"}
+    assert by_rule["decided_by"]["rule"] == by_rule["turns"]
+    assert by_model["decided_by"]["model"] + by_model["decided_by"]["fallback"] >= 1
+    assert 0 < by_model["max_packet_tokens"] <= 600
+
+
+def test_without_a_terminal_progress_is_one_line_per_job(ran: Ran) -> None:
+    lines = [line for line in ran.analyzed.err.splitlines() if line.startswith("[")]
+    assert [line[:5] for line in lines] == ["[1/2]", "[2/2]"]
+    assert "\x1b" not in ran.analyzed.err
+
+
+def test_show_prints_the_document_of_analyze(ran: Ran) -> None:
+    assert ran("show", "last", "--json").document == ran.analyzed.document
+    begin = ran.analyzed.document["run_id"][:15]
+    assert ran("--json", "show", begin).document == ran.analyzed.document
+
+
+def test_show_tells_people_what_to_type_next(ran: Ran) -> None:
+    text = ran("show", "last").out
+    run_id = ran.analyzed.document["run_id"]
+    assert "  verified  read        fixed E722" in text
+    assert "3 of 3 findings fixed" in text
+    assert f"remora diff {run_id}" in text
+    assert f"remora accept {run_id} --all" in text
+
+
+def test_runs_counts_what_waits(ran: Ran) -> None:
+    (run,) = ran("runs", "--json").document["runs"]
+    assert set(run) == {"run_id", "started", "status", "jobs", "pending", "accepted", "conflicts"}
+    assert (run["status"], run["jobs"], run["pending"], run["accepted"]) == ("ended", 2, 2, 0)
+    assert run["conflicts"] == 0
+
+
+@pytest.mark.parametrize("command", ["show", "diff", "report"])
+def test_to_look_without_naming_a_run_is_to_look_at_the_newest(ran: Ran, command: str) -> None:
+    assert ran(command, "--json").document == ran(command, "last", "--json").document
+
+
+def test_a_diff_of_several_nodes_shows_each_once_in_the_order_of_the_run(ran: Ran) -> None:
+    found = ran("diff", "last", "read", "src/settings.py:*", "--json").document["diffs"]
+    assert [entry["node_id"].rpartition(":")[2] for entry in found] == ["__module__", "read"]
+
+
+def test_a_diff_in_a_pipe_is_a_patch_that_git_takes(ran: Ran) -> None:
+    done = ran("diff", "last", "src/settings.py:__module__")
+    check = ["git", "apply", "--check", "-"]
+    subprocess.run(check, cwd=ran.root, input=done.out, text=True, check=True)
+    assert "-import os" in done.out
+
+
+def test_the_diff_document_names_each_job(ran: Ran) -> None:
+    document = ran("diff", "last", "read", "--json").document
+    assert document["run_id"] == ran.analyzed.document["run_id"]
+    (entry,) = document["diffs"]
+    assert entry["agent_id"] == ran.job["agent_id"]
+    assert entry["review"] == "pending"
+    assert "-    except:" in entry["diff"]
+
+
+def test_accept_all_writes_what_was_verified(remora: Remora, project: Path) -> None:
+    assert remora("analyze", "--quiet", "--max-nodes", "1", cwd=project).code == 0
+    done = remora("accept", "last", "--all", "--json", cwd=project)
+    assert done.code == 0, done.err
+    document = done.document
+    assert set(document) == {"run_id", "accepted", "conflicts", "head"}
+    assert document["accepted"] == ["node:src/settings.py:__module__"]
+    assert document["conflicts"] == []
+    assert set(document["head"]) == HEAD
+    assert "import os" not in (project / "src" / "settings.py").read_text()
+    assert git(project, "status", "--short").split() == ["M", "src/settings.py"]
+
+    verified = remora("trace", "verify", "--all", "--json", cwd=project)
+    assert verified.code == 0, verified.out
+    (run,) = [stream for stream in verified.document["streams"] if "run_id" in stream]
+    assert run["head"] == document["head"]
+
+
+def test_people_get_the_head_of_the_run_to_keep(remora: Remora, project: Path) -> None:
+    remora("analyze", "--quiet", "--max-nodes", "1", cwd=project)
+    done = remora("reject", "last", "--all", "--feedback", "not now", cwd=project)
+    assert done.code == 0
+    (head,) = [line for line in done.out.splitlines() if line.startswith("head ")]
+    (stream,) = (project / ".agentfs" / "runs").glob("*.jsonl")
+    last = json.loads(stream.read_text().splitlines()[-1])
+    assert head.split() == ["head", str(last["seq"] + 1), last["hash"]]
+    assert last["data"]["feedback"] == "not now"
+    assert remora("show", "last", "--json", cwd=project).document["jobs"][0]["review"] == "rejected"
+
+
+def test_an_edit_of_the_same_lines_is_a_conflict_and_stays(remora: Remora, project: Path) -> None:
+    remora("analyze", "--quiet", "--max-nodes", "1", cwd=project)
+    settings = project / "src" / "settings.py"
+    settings.write_text(settings.read_text().replace("import os", "import os.path"))
+    mine = tree(project)
+    done = remora("accept", "last", "--all", "--json", cwd=project)
+    assert done.code == 1
+    (conflict,) = done.document["conflicts"]
+    assert set(conflict) == {"node_id", "path", "detail"}
+    assert conflict["path"] == "src/settings.py"
+    assert tree(project) == mine
+    # people are told where, and what to type next
+    told = remora("show", "last", cwd=project).out
+    assert conflict["detail"] in told
+    assert "remora analyze -o lint --node src/settings.py:__module__" in told
+    again = remora("accept", "last", "--all", cwd=project)
+    assert "next: remora analyze -o lint --node src/settings.py:__module__" in again.out
+    (_, listed) = remora("runs", cwd=project).out.splitlines()
+    assert listed.split()[-3:] == ["0", "0", "1"]
+
+
+def test_dry_run_needs_no_model_and_runs_nothing(poor: Remora, project: Path) -> None:
+    done = poor("analyze", "--dry-run", "--json", cwd=project)
+    assert done.code == 0, done.err
+    document = done.document
+    assert set(document) == {"run_id", "root", "model", "jobs", "totals"}
+    assert [job["status"] for job in document["jobs"]] == ["planned", "planned"]
+    assert all(set(job) >= JOB_KEYS for job in document["jobs"])
+    assert not (project / ".agentfs").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "nodes"),
+    [
+        ((), ["other.py:__module__", "settings.py:__module__", "settings.py:read"]),
+        (("--node", "read"), ["settings.py:read"]),
+        (("--node", "src/*:__module__"), ["other.py:__module__", "settings.py:__module__"]),
+        (("--max-nodes", "1"), ["other.py:__module__"]),
+        (("--changed",), ["other.py:__module__"]),
+        (("--changed=HEAD~1", "--node", "__module__"), ["other.py:__module__"]),
+        (("--changed=HEAD~2", "--node", "read"), ["settings.py:read"]),
+        (("src/settings.py",), ["settings.py:__module__", "settings.py:read"]),
+    ],
+)
+def test_what_is_planned_can_be_narrowed(
+    poor: Remora, project: Path, args: tuple[str, ...], nodes: list[str]
+) -> None:
+    settings, other = project / "src" / "settings.py", project / "src" / "other.py"
+    settings.write_text(settings.read_text().replace("in a file", "in this file"))
+    git(project, "commit", "-qam", "second")
+    other.write_text("import os\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-qam", "third")
+    other.write_text("import os\nimport sys\n")
+    document = poor("analyze", "--dry-run", "--json", *args, cwd=project).document
+    assert [job["node_id"].rpartition("/")[2] for job in document["jobs"]] == nodes
+
+
+def test_older_runs_that_wait_are_not_forgotten(remora: Remora, project: Path) -> None:
+    for _ in range(2):
+        assert remora("analyze", "--quiet", "--max-nodes", "1", cwd=project).code == 0
+    assert "1 change set of 1 older run is pending too" in remora("show", "last", cwd=project).out
+    assert "older runs have pending changes" in remora("runs", cwd=project).out
+
+
+def test_a_feedback_has_an_end(ran: Ran) -> None:
+    done = ran("reject", "last", "--all", "--feedback", "x" * 70_000, "--json")
+    assert done.code == 2
+    assert "10,000" in done.error["message"]
+    (run,) = ran("runs", "--json").document["runs"]
+    assert (run["status"], run["pending"]) == ("ended", 2)
+
+
+def test_five_of_many_pending_nodes_are_named(remora: Remora, tmp_path: Path) -> None:
+    source = "\n\n".join(f"def f{i}():\n    import os\n" for i in range(7))
+    many = write(tmp_path / "many", {"many.py": source, "pyproject.toml": SETTINGS})
+    assert remora("analyze", "--quiet", cwd=many).code == 0
+    hint = remora("accept", "last", "--json", cwd=many).error["hint"]
+    assert hint.count("many.py:") == 5
+    assert hint.endswith(" and 2 more")

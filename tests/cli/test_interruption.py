@@ -1,0 +1,170 @@
+"""After any end of a run, streams are whole, the user's files unchanged, and no child process remains."""
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SETTINGS, Remora, command, tree, write
+
+SECONDS = 30.0
+FUNCTION = """
+
+def read_{0}(path):
+    try:
+        return open(path).read()
+    except:
+        return ""
+"""
+
+
+@pytest.fixture
+def long_project(tmp_path: Path) -> Path:
+    """Forty jobs in which the model has a choice: some seconds of work."""
+    source = '"""Reads."""\n' + "".join(FUNCTION.format(i) for i in range(40))
+    return write(tmp_path / "long", {"long.py": source, "pyproject.toml": SETTINGS})
+
+
+def under_way(process: "subprocess.Popen[str]", root: Path) -> None:
+    """Wait until a job has ended and another is being worked on."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        assert process.poll() is None, process.communicate()
+        if any("job_end" in path.read_text() for path in (root / ".agentfs/runs").glob("*.jsonl")):
+            return
+        time.sleep(0.05)
+    raise AssertionError("no job ended")
+
+
+def children_of(pid: int) -> set[int]:
+    """All descendants, in whatever session."""
+    found: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        parent = waiting.pop()
+        for task in Path(f"/proc/{parent}/task").glob("*/children"):
+            new = {int(child) for child in task.read_text().split()}
+            found |= new
+            waiting += new
+    return found
+
+
+def are_gone(pids: set[int]) -> bool:
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        if not any(alive(pid) for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_is_reported_and_recorded(
+    remora: Remora, long_project: Path, sent: signal.Signals
+) -> None:
+    before = tree(long_project)
+    process = remora.start("analyze", "--json", cwd=long_project)
+    under_way(process, long_project)
+    children = children_of(process.pid)
+    assert children
+    process.send_signal(sent)
+    out, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "interrupted: nothing of yours was touched" in err
+    told = remora("show", "last", cwd=long_project).out
+    assert "analyze --resume" in told
+    assert are_gone(children)
+    assert tree(long_project) == before
+
+    (run,) = remora("runs", "--json", cwd=long_project).document["runs"]
+    assert run["status"] == "interrupted"
+    document = remora("show", "last", "--json", cwd=long_project).document
+    assert out.strip()
+    assert "interrupted" in {job["status"] for job in document["jobs"]}
+    assert document["totals"]["jobs"] == 40
+    assert remora("trace", "verify", cwd=long_project).code == 0
+    bases = long_project.parent / "home" / "cache" / "remora" / "roots"
+    assert not [path for path in bases.glob("*/bases/*") if path.is_dir()]
+
+
+@pytest.mark.slow
+def test_after_kill_9_at_most_a_torn_tail_is_found(remora: Remora, long_project: Path) -> None:
+    before = tree(long_project)
+    process = remora.start("analyze", cwd=long_project)
+    under_way(process, long_project)
+    children = children_of(process.pid)
+    process.kill()
+    process.communicate(timeout=SECONDS)
+    assert are_gone(children)
+    assert tree(long_project) == before
+
+    done = remora("trace", "verify", "--json", cwd=long_project)
+    kinds = {p["kind"] for one in done.document["streams"] for p in one["problems"]}
+    assert kinds <= {"torn_tail"}
+    assert done.code == (1 if kinds else 0)
+    (run,) = remora("runs", "--json", cwd=long_project).document["runs"]
+    assert run["status"] == "interrupted"
+    accepted = remora("accept", "last", "--all", "--json", cwd=long_project)
+    assert accepted.code == 0
+    assert accepted.document["accepted"]
+
+
+@pytest.mark.slow
+def test_max_time_interrupts_by_itself(remora: Remora, long_project: Path) -> None:
+    done = remora("analyze", "--max-time", "3", "--json", cwd=long_project)
+    assert done.code == 130
+    assert "stopped after 3 s (--max-time)" in done.err
+    totals = done.document["totals"]
+    assert totals["jobs"] > totals["submitted"] + totals["failed"]
+    assert remora("trace", "verify", cwd=long_project).code == 0
+
+
+@pytest.mark.slow
+def test_two_runs_can_work_at_the_same_time(remora: Remora, long_project: Path) -> None:
+    both = [
+        remora.start("analyze", "--json", "--max-nodes", "3", cwd=long_project) for _ in range(2)
+    ]
+    for process in both:
+        _, err = process.communicate(timeout=50)
+        assert process.returncode == 0, err
+    assert len(remora("runs", "--json", cwd=long_project).document["runs"]) == 2
+    assert remora("trace", "verify", cwd=long_project).code == 0
+
+
+def test_a_reader_that_goes_away_is_not_an_error(remora: Remora, project: Path) -> None:
+    process = remora.start("schema", "event", cwd=project)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.wait(timeout=SECONDS)
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("words", [("--help",), ("runs",), ("runs", "--json"), ("schema", "event")])
+@pytest.mark.parametrize(
+    ("where", "code"), [(">&-", 0), ("2>&-", 0), (">/dev/full", 3), (">&- 2>&-", 0)]
+)
+def test_output_that_goes_nowhere_is_reported_and_no_traceback(
+    remora: Remora, project: Path, words: tuple[str, ...], where: str, code: int
+) -> None:
+    line = f'"$@" {where}'
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", *command(words)],
+        cwd=project, env=remora.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert ("No space left" in done.stderr) == (code == 3)

@@ -1,0 +1,307 @@
+"""Trace commands: packet diff, tail, search, and wide terminals."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from remora.memory.events import JobStart, RunStart, TurnStart
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
+from remora.trace.stream.line_builder import Identity
+from remora.trace.trace_folder import TraceFolder
+from tests.cli.conftest import Ran
+from tests.cli.test_terminal import on_terminal
+
+KEY = re.compile(r"trace:(?P<run>[^:]+):lint:(?P<node>node:.+):(?P<turn>\d+)")
+
+
+@pytest.fixture
+def agent(ran: Ran) -> str:
+    found: str = ran.job["agent_id"]
+    return found
+
+
+def recorded(ran: Ran, agent: str) -> list[dict[str, object]]:
+    path = ran.root / ".agentfs" / "traces" / f"{agent}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+class TestDiff:
+    def test_the_document_says_what_changed_where(self, ran: Ran, agent: str) -> None:
+        document = ran("trace", "diff", agent, "--from", "1", "--to", "3", "--json").document
+        assert {key: document[key] for key in ("agent_id", "from", "to")} == {
+            "agent_id": agent, "from": 1, "to": 3
+        }  # fmt: skip
+        changes = {change["path"]: change for change in document["changes"]}
+        assert all(set(change) == {"op", "path", "before", "after"} for change in changes.values())
+        assert changes["/turn"] == {"op": "change", "path": "/turn", "before": 1, "after": 3}
+        assert changes["/recent_actions/0"]["op"] == "add"
+        packets = [ran("trace", "packet", agent, "--turn", str(turn)).document for turn in (1, 3)]
+        assert changes["/recent_actions/1"]["after"] == packets[1]["recent_actions"][1]
+
+    def test_people_read_sections_and_signs(self, ran: Ran, agent: str) -> None:
+        told = ran("trace", "diff", agent, "--from", "1", "--to", "3").out
+        assert re.match(rf"turn 1 → turn 3 of {agent}: \d+ changes\n", told)
+        assert "\nrecent actions\n  + 1. run_linter() → success" in told
+
+    def test_a_turn_differs_in_nothing_from_itself(self, ran: Ran, agent: str) -> None:
+        same = ran("trace", "diff", agent, "--from", "2", "--to", "2", "--json").document
+        assert same["changes"] == []
+        assert ": 0 changes" in ran("trace", "diff", agent, "--from", "2", "--to", "2").out
+
+    def test_a_run_is_distinguished_from_an_agent(self, ran: Ran, agent: str) -> None:
+        error = ran("trace", "packet", "last", "--json").error
+        assert error["message"].endswith("is the ID of a run, not of an agent")
+        (listed,) = re.findall(r"`remora (trace list --run \S+)`", error["hint"])
+        assert agent in ran(*listed.split()).out
+
+    def test_a_missing_turn(self, ran: Ran, agent: str) -> None:
+        done = ran("trace", "diff", agent, "--from", "2", "--to", "99", "--json")
+        assert done.code == 1
+        assert "1 to 3" in done.error["hint"]
+
+
+class Following:
+    """A `trace tail -f --json` that goes on."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.process, self.out, self._err = process, process.stdout, process.stderr
+
+    def interrupt(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> tuple[int, str]:
+        """It ends by itself: its exit code, and what it said on stderr."""
+        return self.process.wait(timeout=30), self._err.read()
+
+
+Follow = Callable[[str], Following]
+
+
+@pytest.fixture
+def follow(ran: Ran, tmp_path: Path) -> Iterator[Follow]:
+    """Starts one in `tmp_path`; whatever happens, none is left."""
+    with ExitStack() as stack:
+
+        def begin(name: str) -> Following:
+            process = ran.remora.start("trace", "tail", name, "-f", "--json", cwd=tmp_path)
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return Following(process)
+
+        yield begin
+
+
+class TestTail:
+    def test_the_last_events(self, ran: Ran, agent: str) -> None:
+        document = ran("trace", "tail", agent, "-n", "3", "--json").document
+        assert document == {"agent_id": agent, "events": recorded(ran, agent)[-3:]}
+        told = ran("trace", "tail", agent, "-n", "3").out
+        shown = ran("trace", "show", agent).out
+        assert told.splitlines() == shown.splitlines()[-3:]
+
+    def test_of_the_newest_run_if_none_is_named(self, ran: Ran) -> None:
+        assert "run_end" in ran("trace", "tail").out.splitlines()[-1]
+
+    @pytest.mark.parametrize("words", [("tail",), ("show", "--raw"), ("show",)])
+    def test_of_a_stream_that_is_a_link_there_is_only_the_error(
+        self, words: tuple[str, ...], ran: Ran, tmp_path: Path
+    ) -> None:
+        folder = TraceFolder(tmp_path)
+        folder.create()
+        folder.agent_stream("lint-a").symlink_to(tmp_path / "elsewhere")
+        done = ran("trace", *words, "lint-a", "--root", str(tmp_path), "--json")
+        assert (done.code, done.error["code"]) == (3, "disk_error")
+
+    def test_of_a_damaged_stream_there_is_one_document_that_ends_in_the_error(
+        self, ran: Ran, agent: str, tmp_path: Path
+    ) -> None:
+        folder = TraceFolder(tmp_path)
+        folder.create()
+        first = json.dumps(recorded(ran, agent)[0]).encode()
+        folder.agent_stream("lint-a").write_bytes(first + b'\n{"seq":1}\n')
+        done = ran("trace", "tail", "lint-a", "--root", str(tmp_path), "--json")
+        assert (done.code, done.error["code"]) == (1, "stream_damaged")
+        assert done.document["events"] == recorded(ran, agent)[:1]
+
+    def test_following_a_stream_without_a_writer_ends_at_once(self, ran: Ran, agent: str) -> None:
+        done = ran("trace", "tail", agent, "-f")
+        assert done.code == 0
+        assert f"{agent} is submitted" in done.err
+
+    def test_what_is_written_meanwhile_is_shown_until_the_writer_goes(
+        self, follow: Follow, tmp_path: Path
+    ) -> None:
+        with live(tmp_path) as writer:
+            process = follow("lint-live")
+            seen = [process.out.readline(), process.out.readline()]
+            assert json.loads(seen[1])["turn"] == 1
+            for turn in (2, 3):
+                writer.emit(TurnStart(), turn=turn)
+                seen.append(process.out.readline())
+                assert json.loads(seen[-1].removeprefix(","))["turn"] == turn
+        seen += process.out.readlines()
+        code, err = process.end()
+        assert code == 0
+        assert [event["turn"] for event in json.loads("".join(seen))["events"]] == [1, 2, 3]
+        assert "interrupted" in err
+
+    def test_ctrl_c_leaves_a_whole_document(self, follow: Follow, tmp_path: Path) -> None:
+        with live(tmp_path):
+            process = follow("lint-live")
+            seen = [process.out.readline(), process.out.readline()]
+            process.interrupt()
+            seen += process.out.readlines()
+            code, err = process.end()
+        assert code == 130
+        assert [event["turn"] for event in json.loads("".join(seen))["events"]] == [1]
+        assert "Traceback" not in err
+
+    def test_of_a_run_the_agents_at_work_are_followed_too(
+        self, follow: Follow, tmp_path: Path
+    ) -> None:
+        with live(tmp_path, job=True) as writer:
+            process = follow("last")
+            seen = [process.out.readline() for _ in range(4)]  # the run's own events come first
+            writer.emit(TurnStart(), turn=2)
+            seen.append(process.out.readline())
+        seen += process.out.readlines()
+        assert process.end()[0] == 0
+        events = json.loads("".join(seen))["events"]
+        assert [(e["agent_id"], e["type"]) for e in events] == [
+            ("", "run_start"), ("", "job_start"), *[("lint-live", "turn_start")] * 2
+        ]  # fmt: skip
+
+
+@contextmanager
+def live(root: Path, *, job: bool = False) -> Iterator[JsonlEventEmitter]:
+    """The writer of an agent that is at work; with `job`, in a run that is written too."""
+    folder = TraceFolder(root)
+    folder.create()
+    with ExitStack() as stack:
+        if job:
+            run = JsonlEventEmitter.open(
+                folder.run_stream("run-1"), Identity("run-1"), blobs=folder.blobs
+            )
+            stack.enter_context(run)
+            run.emit(RunStart(), turn=0)
+            run.emit(
+                JobStart(agent_id="lint-live", operation="lint", node_id="node:a.py:f"), turn=0
+            )
+        identity = Identity("run-1", "lint-live", "lint", "node:a.py:f")
+        path = folder.agent_stream("lint-live")
+        writer = JsonlEventEmitter.open(path, identity, blobs=folder.blobs)
+        stack.enter_context(writer)
+        writer.emit(TurnStart(), turn=1)
+        yield writer
+
+
+class TestQuestions:
+    def test_turns_that_called_a_tool(self, ran: Ran, agent: str) -> None:
+        streams = ran("trace", "list", "--tool", "edit_line", "--json").document["streams"]
+        (found,) = [stream for stream in streams if stream["agent_id"] == agent]
+        calls = [e["turn"] for e in recorded(ran, agent) if e["type"] == "tool_call"]
+        assert [match["turn"] for match in found["matches"]] == [2]
+        assert found["matches"][0]["turn"] in calls
+        assert ran("trace", "list", "--tool", "edit_line").out.splitlines()[1].split()[:3] == [
+            agent, "2", "edit_line"
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("words", "count"),
+        [
+            ("--node read", 1),
+            ("--operation lint", 2),
+            ("--run last", 2),
+            ("--status submitted", 2),
+            ("--status verified", 2),
+            ("--status failed", 0),
+            ("--outcome error", 0),
+            ("--decided-by model", 1),
+            ("--since 1h", 2),
+            ("--until 2020-01-01", 0),
+            ("--text EXCEPT.EXCEPTION", 1),
+            ("--text no-such-thing-anywhere", 0),
+        ],
+    )
+    def test_streams_that_fit(self, words: str, count: int, ran: Ran) -> None:
+        args = [word.replace("EXCEPT.", "EXCEPT ") for word in words.split()]
+        done = ran("trace", "list", *args, "--json")
+        assert done.code == 0
+        assert len(done.document["streams"]) == count
+
+    def test_they_stand_by_node_and_a_turn_says_whose_it_is(self, ran: Ran) -> None:
+        nodes = ["src/settings.py:__module__", "src/settings.py:read"]
+        assert [line.split()[3] for line in ran("trace", "list").out.splitlines()[1:]] == nodes
+        head, *turns, _ = ran("trace", "list", "--since", "1h").out.splitlines()
+        assert head.split()[-1] == "NODE"
+        shown = [line.split()[-1] for line in turns]
+        assert shown == sorted(shown)
+        assert set(shown) == set(nodes)
+
+    def test_no_match_is_reported(self, ran: Ran) -> None:
+        assert "no stream matches" in ran("trace", "list", "--status", "failed").out
+        assert "no turn matches" in ran("trace", "list", "--outcome", "error").out
+
+    @pytest.mark.parametrize("words", ["--status wrong", "--since yesterdayish", "--outcome x"])
+    def test_what_makes_no_sense(self, words: str, ran: Ran) -> None:
+        assert ran("trace", "list", *words.split(), "--json").code == 2
+
+    def test_a_key_gets_the_event_as_recorded(self, ran: Ran, agent: str) -> None:
+        keys = ran("trace", "get", "index:node:node:src/settings.py:read", "--json").document
+        results = [e for e in recorded(ran, agent) if e["type"] == "tool_result"]
+        assert [ran("trace", "get", key).document for key in keys] == results
+        found = [KEY.fullmatch(key) for key in keys]
+        assert [match and int(match["turn"]) for match in found] == [e["turn"] for e in results]
+
+    def test_keys_that_lead_nowhere(self, ran: Ran) -> None:
+        done = ran("trace", "get", "index:node:node:src/settings.py:raed", "--json")
+        assert done.code == 1
+        assert "read" in done.error["hint"]
+        assert ran("trace", "get", "nonsense", "--json").code == 2
+
+    def test_the_index_can_go_and_come_back(self, ran: Ran, tmp_path: Path) -> None:
+        copy = tmp_path / "copy"
+        shutil.copytree(ran.root, copy)
+        before = ran.remora("trace", "list", "--tool", "edit_line", "--json", cwd=copy).document
+        (copy / ".agentfs" / "index.db").unlink()
+        assert (
+            ran.remora("trace", "list", "--tool", "edit_line", "--json", cwd=copy).document
+            == before
+        )
+        built = ran.remora("trace", "reindex", "--json", cwd=copy).document
+        assert built["streams"] == 2
+        assert "indexed 2 streams" in ran.remora("trace", "reindex", cwd=copy).out
+
+    def test_looking_back_needs_no_right_configuration(self, ran: Ran, tmp_path: Path) -> None:
+        copy = tmp_path / "copy"
+        shutil.copytree(ran.root, copy)
+        (copy / "remora.yaml").write_text("runner: {max_turns: many}\n")
+        done = ran.remora("trace", "packet", "read", "--turn", "2", cwd=copy)
+        assert done.code == 0
+        assert "configuration" in done.err
+        for words in ("show", "diff"):
+            assert ran.remora(words, cwd=copy) == ran.remora(words, cwd=ran.root)
+        assert ran.remora("trace", "list", "--tool", "edit_line", cwd=copy).code == 0
+
+
+class TestTerminal:
+    def test_a_wide_one_has_packet_and_output_side_by_side(self, ran: Ran, agent: str) -> None:
+        words = ("trace", "show", agent, "--turn", "1")
+        wide = on_terminal(ran.remora, ran.root, *words, columns=180).replace("\r", "")
+        (title,) = [line for line in wide.splitlines() if "the packet of this decision" in line]
+        assert "the tool's raw output" in title
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", wide)
+        assert all(len(line) <= 180 for line in plain.splitlines())
+        narrow = on_terminal(ran.remora, ran.root, *words, columns=100)
+        assert "the tool's raw output" not in next(
+            line for line in narrow.splitlines() if "the packet of this decision" in line
+        )

@@ -1,0 +1,120 @@
+"""Child process that analyzes or decides, and is killed meanwhile.
+
+    python child.py HOME ROOT analyze EVENTS [embedded]   SIGKILL itself after so many events
+    python child.py HOME ROOT VERDICT STEPS [RUN]         SIGKILL itself at that step
+
+A VERDICT is `accept`, `branch` (named fixes), `reject` or `revert`, of all, or `retry` of NODE, in
+the newest run or in RUN.
+
+A step is an audited act of Python's: a file opened, renamed, removed, a function of C called.
+Without reaching the number it prints how many there were.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import connect_model, open_project
+from remora.bootstrap.prepare_run import prepare
+from remora.bootstrap.run_factory import execute_plan
+from remora.bootstrap.start_fork import retry_jobs
+from remora.models.protocol import Model
+from remora.models.scripted import ScriptedModel
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
+from remora.runs.records.results import list_runs
+from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
+from remora.runs.review.revert import revert
+from remora.runs.review.review import accept, reject
+from remora.trace.stream.line_builder import utc_now
+
+NODE = "part0/m.py:load"
+
+
+class Fuse:
+    """Kills this process when it was counted down."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.seen = 0
+        self.armed = False
+
+    def step(self, *_: Any) -> None:
+        if not self.armed:
+            return
+        self.seen += 1
+        if self.seen == self.steps:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Watching:
+    """Counts events of agents."""
+
+    def __init__(self, fuse: Fuse) -> None:
+        self._fuse = fuse
+
+    def planned(self, run_id: str, plan: object) -> None:
+        sys.stdout.write(f"{run_id}\n")
+        sys.stdout.flush()
+
+    def began(self, job: object) -> None:
+        pass
+
+    def event(self, job: object, event: object) -> None:
+        self._fuse.step()
+
+    def ended(self, job: object, result: object) -> None:
+        pass
+
+
+def analyze(caller: Invocation, fuse: Fuse, *, embedded: bool) -> None:
+    prepared = prepare(caller, RunRequest(operations=("lint",)))
+    fuse.armed = True
+
+    async def run(model: Model) -> None:
+        try:
+            await execute_plan(prepared, model, RunRequest(concurrency=2), Watching(fuse), utc_now)
+        finally:
+            await model.aclose()
+
+    scripted = ScriptedModel(lambda r: {x: float(-i) * 3 for i, x in enumerate(r.decoding.labels)})
+    asyncio.run(run(connect_model(caller, prepared.project.config) if embedded else scripted))
+    prepared.close()
+
+
+def decide(what: str, caller: Invocation, project: Project, run_id: str) -> None:
+    if what == "accept":
+        accept(project, run_id, [], every=True)
+    elif what == "branch":
+        accept_onto_branch(project, run_id, "fixes", ChangeSetChoice(every=True))
+    elif what == "reject":
+        reject(project, run_id, [], every=True)
+    elif what == "revert":
+        revert(project, run_id, [])
+    else:
+        assert what == "retry"
+        retry_jobs(caller, project, run_id, NODE, feedback="be careful")
+
+
+def main(home: str, root: str, what: str, steps: str, *more: str) -> None:
+    environ = {"HOME": home} if "embedded" not in more else {**os.environ, "XDG_STATE_HOME": home}
+    caller = Invocation(environ=environ, folder=Path(root), root=Path(root))
+    fuse = Fuse(int(steps))
+    if what == "analyze":
+        analyze(caller, fuse, embedded="embedded" in more)
+    else:
+        project = open_project(caller)
+        run_id = more[0] if more else list_runs(project)[-1]["run_id"]
+        sys.addaudithook(fuse.step)
+        fuse.armed = True
+        decide(what, caller, project, run_id)
+        fuse.armed = False
+    sys.stdout.write(f"{fuse.seen}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

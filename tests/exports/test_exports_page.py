@@ -1,0 +1,46 @@
+"""The page on exports: it names every column, and its code runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from remora.exports.formats import ExportOptions
+from remora.exports.targets import export_to_file
+from remora.trace.trace_folder import TraceFolder
+from tests.exports.conftest import Attempt, Run, everything, rows
+
+PAGE = Path(__file__).parents[2] / "docs/reference/exports.md"
+
+
+@pytest.fixture
+def played(folder: TraceFolder) -> TraceFolder:
+    run = Run(folder)
+    for name, verdict in (("lint-a", "accepted"), ("lint-b", "rejected")):
+        run.began(name)
+        attempt = Attempt(folder, name)
+        attempt.choose(name[-1].upper())
+        run.ended(name, attempt.end())
+        run.said(name, verdict)
+    run.close()
+    return folder
+
+
+@pytest.mark.parametrize("form", ["sft", "functiongemma", "preference"])
+def test_it_names_every_column(played: TraceFolder, form: str) -> None:
+    named = set(re.findall(r"`([a-z_0-9]+)`", PAGE.read_text(encoding="utf-8")))
+    columns = {re.sub(r"^(chosen|rejected)_(?!prompt)", "", key) for key in rows(played, form)[0]}
+    assert not columns - named
+
+
+def test_page_code_finds_what_a_person_accepted(
+    played: TraceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    export_to_file(
+        played, everything(played), ExportOptions(format="sft", version="1"), Path("rows.jsonl")
+    )
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    found: dict[str, list[dict[str, str]]] = {}
+    exec(compile(block, PAGE, "exec"), found)
+    assert [row["agent_id"] for row in found["good"]] == ["lint-a"]

@@ -1,0 +1,406 @@
+"""A failing source only costs its time: no error and no wrong answer."""
+
+import asyncio
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remora.hub.client import HubClient
+from remora.hub.file_rules import FileRules
+from remora.hub.process import control
+from remora.hub.protocol import MAX_BYTES
+from tests.hub.client.conftest import GENEROUS, TOTAL, House, ask, run
+
+Say = Callable[[dict[str, Any]], bytes | None]
+"""What a false daemon answers to a request; None: it closes the line."""
+
+
+@asynccontextmanager
+async def served(place: Path, say: Say) -> AsyncIterator[None]:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while line := await reader.readline():
+                said = say(json.loads(line))
+                if said is None:
+                    break
+                writer.write(said)
+                await writer.drain()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+
+    place.parent.mkdir(parents=True, exist_ok=True)
+    server = await asyncio.start_unix_server(serve, place)
+    try:
+        yield
+    finally:
+        server.close()
+
+
+def line(asked: dict[str, Any], **told: Any) -> bytes:
+    return json.dumps({"id": asked.get("id"), **told}).encode() + b"\n"
+
+
+def well(result: Any) -> Say:
+    """A daemon that says what one should, and `result` to questions about nodes."""
+
+    def say(asked: dict[str, Any]) -> bytes | None:
+        told = {
+            "health": {"status": "ok", "protocol": 1},
+            "status": {"running": True, "protocol": 1},
+        }.get(asked["type"], result)
+        return line(asked, ok=True, generation=7, result=told)
+
+    return say
+
+
+def refusing(code: str) -> Say:
+    def say(asked: dict[str, Any]) -> bytes | None:
+        if asked["type"] in ("health", "status"):
+            return well(None)(asked)
+        return line(asked, ok=False, error={"code": code, "message": "no"})
+
+    return say
+
+
+def only_at(kind: str, said: bytes | None) -> Say:
+    def say(asked: dict[str, Any]) -> bytes | None:
+        return said if asked["type"] == kind else well({})(asked)
+
+    return say
+
+
+def speaks(protocol: int) -> Say:
+    def say(asked: dict[str, Any]) -> bytes | None:
+        told = {"status": "ok", "protocol": protocol}
+        return line(asked, ok=True, generation=1, result=told)
+
+    return say
+
+
+def of_root(root: str) -> Say:
+    def say(asked: dict[str, Any]) -> bytes | None:
+        if asked["type"] == "status":
+            return line(asked, ok=True, generation=1, result={"root": root, "protocol": 1})
+        return well({})(asked)
+
+    return say
+
+
+FALSE_DAEMONS: dict[str, Say] = {
+    "busy": refusing("busy"),
+    "broken": refusing("internal"),
+    "of another version": speaks(2),
+    "of another kind": speaks(0),
+    "of another root": of_root("/elsewhere"),
+    "hangs up": lambda asked: None,
+    "hangs up late": only_at("get_context", None),
+    "garbage": lambda asked: b"\xff\0{]\n",
+    "no object": lambda asked: b"[1]\n",
+    "half a line": only_at("get_context", b'{"id": null, "ok": tr'),
+    "an answer of another shape": well({TOTAL: {"key": TOTAL}}),
+    "nodes that are no object": well([1, 2]),
+    "too much": only_at("health", b"x" * (MAX_BYTES * 80) + b"\n"),
+    "deep": only_at("get_context", b"[" * 100_000 + b"\n"),
+}
+
+
+@pytest.mark.parametrize("fault", FALSE_DAEMONS)
+def test_a_daemon_that_is_none_of_ours_is_skipped(house: House, fault: str) -> None:
+    async def asked() -> Any:
+        async with served(house.places.socket, FALSE_DAEMONS[fault]):
+            return await house.client(deadline=5.0).refresh_context([TOTAL])
+
+    found = asyncio.run(asked())
+    assert (found.source, list(found)) == ("file", [TOTAL])
+
+
+def test_a_client_with_a_long_deadline_waits_for_a_busy_daemon(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.hub.client._AGAIN_S", 0.01)
+    refused = refusing("busy")
+    left = [refused] * 3
+
+    def says(asked: dict[str, Any]) -> bytes | None:
+        is_question = asked["type"] == "callers"
+        say = left.pop() if is_question and left else well({"callers": []})
+        return say(asked)
+
+    async def asked(deadline: float) -> Any:
+        async with served(house.places.socket, says):
+            return await house.client(deadline=deadline).callers(TOTAL)
+
+    assert asyncio.run(asked(60.0)) == {"callers": []}
+    assert not left
+    left.append(refused)
+    hurried = asyncio.run(asked(30.0))
+    assert (hurried["node"], hurried["callers"]) == (TOTAL, None)
+
+
+def test_a_daemon_that_gave_up_is_not_asked_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.hub.client._TRIED_S", 0.0)
+    house.index()
+    asked_for = []
+
+    def says(asked: dict[str, Any]) -> bytes | None:
+        if asked["type"] != "tests":
+            return well({})(asked)
+        asked_for.append(asked)
+        return refusing("busy")(asked)
+
+    async def asked() -> Any:
+        async with served(house.places.socket, says):
+            return await house.client(deadline=60.0).tests(TOTAL)
+
+    told = asyncio.run(asked())
+    assert (told["tests"], told["fresh"]) == (None, False)
+    assert len(asked_for) == 1
+
+
+def test_one_requests_time_out_does_not_affect_another_request(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remora.hub.client._TRIED_S", 0.0)
+    monkeypatch.setattr("remora.hub.client._OF_SOCKET", 0.05)
+    house.index()
+
+    def says(asked: dict[str, Any]) -> bytes | None:
+        if asked["type"] == "callers":
+            return b""  # and goes on thinking
+        return refusing("busy")(asked)
+
+    async def asked() -> Any:
+        async with served(house.places.socket, says):
+            client = house.client(deadline=GENEROUS)
+            return await asyncio.gather(client.callers(TOTAL), client.tests(TOTAL))
+
+    callers, tests = asyncio.run(asked())
+    assert callers["callers"]
+    assert tests["tests"] is None
+
+
+def test_a_daemon_that_is_silent_is_not_waited_for(house: House) -> None:
+    async def asked() -> Any:
+        async with served(house.places.socket, lambda asked: b""):
+            return await house.client(deadline=1.0).refresh_context([TOTAL])
+
+    began = time.monotonic()
+    found = asyncio.run(asked())
+    assert time.monotonic() - began < GENEROUS / 2
+    assert (found.source, list(found)) == ("file", [TOTAL])
+
+
+def test_a_socket_that_a_dead_daemon_left(house: House) -> None:
+    house.places.socket.parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(house.places.socket))
+    assert ask(house.client(), [TOTAL]).source == "file"
+
+
+def test_a_file_in_the_sockets_place(house: House) -> None:
+    house.places.socket.parent.mkdir(parents=True)
+    house.places.socket.write_text("no socket")
+    assert ask(house.client(), [TOTAL]).source == "file"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_another_users_socket(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked() -> Any:
+        async with served(house.places.socket, well({})):
+            os.chown(house.places.socket, 12345, 12345)
+            return await house.client().refresh_context([TOTAL])
+
+    assert asyncio.run(asked()).source == "file"
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + bytes(5000)])
+def test_an_invalid_database(house: House, content: bytes) -> None:
+    house.places.db.parent.mkdir(parents=True)
+    house.places.db.write_bytes(content)
+    assert ask(house.client(), [TOTAL]).source == "file"
+
+
+def test_a_folder_in_the_databases_place(house: House) -> None:
+    house.places.db.mkdir(parents=True)
+    assert ask(house.client(), [TOTAL]).source == "file"
+
+
+def test_a_database_of_another_version(house: House) -> None:
+    house.places.db.parent.mkdir(parents=True)
+    with sqlite3.connect(house.places.db) as made:
+        made.execute("CREATE TABLE node_state (key TEXT)")
+    made.close()
+    assert ask(house.client(), [TOTAL]).source == "file"
+
+
+def test_a_database_that_is_damaged_while_it_is_read(house: House) -> None:
+    client = house.raised_to("sqlite").client()
+    assert ask(client, [TOTAL]).source == "sqlite"
+    size = house.places.db.stat().st_size
+    with house.places.db.open("r+b") as file:
+        file.seek(100)
+        file.write(os.urandom(size - 100))
+    found = ask(client, [TOTAL])
+    assert list(found) == [TOTAL]
+
+
+def test_a_database_that_is_deleted_while_it_is_read(house: House) -> None:
+    client = house.raised_to("sqlite").client()
+    assert ask(client, [TOTAL]).source == "sqlite"
+    house.places.db.unlink()
+    assert list(ask(client, [TOTAL])) == [TOTAL]
+
+
+def test_a_root_that_is_gone(house: House) -> None:
+    client = house.raised_to("sqlite").client()
+    assert TOTAL in ask(client, [TOTAL])
+    house.root.rename(house.folder / "moved")
+    assert ask(client, [TOTAL]) == {}
+    (house.folder / "moved").rename(house.root)
+    assert TOTAL in ask(client, [TOTAL])
+
+
+@pytest.mark.parametrize("deadline", [0.0, -1.0, 1e-9])
+def test_no_time_at_all(house: House, deadline: float) -> None:
+    assert ask(house.client(deadline=deadline), [TOTAL]) == {}
+
+
+def test_an_empty_request_asks_no_source(house: House) -> None:
+    assert ask(house.client(), []) == {}
+
+
+def test_a_file_that_would_take_too_long_is_not_begun(house: House) -> None:
+    house.write({"shop/price.py": "def total(prices): pass\n" + "x = 1\n" * 900_000})
+    found = ask(house.client(deadline=2.0, files=FileRules(limit=1 << 24)), [TOTAL])
+    assert (found, found.source) == ({}, None)
+
+
+def test_what_is_begun_of_many_changes_is_not_lost(house: House) -> None:
+    """Too many for one question: the asked file answers, until all are known."""
+    house.raised_to("sqlite")
+    lines = "x = [1, 2, 3]\n" * 4000
+    house.write({f"many/m{n}.py": f"def f{n}(): pass\n{lines}" for n in range(12)})
+    client = house.client(deadline=0.4)
+    found = ask(client, [TOTAL])
+    assert found.source in ("file", None)
+    house.until(lambda: ask(client, [TOTAL]).source == "sqlite")
+
+
+def test_a_closed_client_knows_nothing(house: House) -> None:
+    client = house.client()
+    assert TOTAL in ask(client, [TOTAL])
+    client.close()
+    client.close()
+    assert ask(client, [TOTAL]) == {}
+
+
+def test_a_client_serves_one_loop_after_another_and_many_at_once(house: House) -> None:
+    client = house.raised_to("sqlite").client()
+
+    async def many() -> list[Any]:
+        return await asyncio.gather(*(client.get_context([TOTAL]) for _ in range(32)))
+
+    for _ in range(2):
+        assert all(list(found) == [TOTAL] for found in asyncio.run(many()))
+
+
+def test_a_question_may_be_given_up(house: House) -> None:
+    async def given_up() -> None:
+        client = house.client()
+        async with served(house.places.socket, lambda asked: b""):
+            task = asyncio.create_task(client.get_context([TOTAL]))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(given_up())
+
+
+def test_the_next_question_finds_a_daemon_that_came_and_one_that_went(house: House) -> None:
+    client = house.raised_to("sqlite").client()
+    assert ask(client, [TOTAL]).source == "sqlite"
+    house.raised_to("socket")
+    assert ask(client, [TOTAL]).source == "socket"
+    control.stop(house.places)
+    assert ask(client, [TOTAL]).source == "sqlite"
+
+
+def test_as_a_library_it_finds_the_users_hub(house: House) -> None:
+    """In a process of its own: it looks where the user's environment says."""
+    house.raised_to("socket")
+    program = (
+        "import asyncio, sys\n"
+        "from remora.hub.client import HubClient\n"
+        "async def main():\n"
+        "    async with HubClient(sys.argv[1], deadline=20) as hub:\n"
+        "        found = await hub.get_context([sys.argv[2]])\n"
+        "        print(found.source, found[sys.argv[2]].callers[0].key)\n"
+        "asyncio.run(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program, str(house.root), TOTAL],
+        env=dict(house.caller.environ), capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("socket node:shop/cart.py:Cart.sum\n", "")
+
+
+def test_without_a_home_the_file_is_asked(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with HubClientClosing(HubClient(house.root, deadline=GENEROUS)) as client:
+        assert ask(client, [TOTAL]).source == "file"
+
+
+class HubClientClosing:
+    """Closes a client where no loop runs."""
+
+    def __init__(self, client: HubClient) -> None:
+        self.client = client
+
+    def __enter__(self) -> HubClient:
+        return self.client
+
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
+
+
+def test_a_client_that_nobody_closed_leaves_nothing_behind(house: House) -> None:
+    house.raised_to("sqlite")
+    client = HubClient(house.root, places=house.places, deadline=GENEROUS)
+    assert run(client.node(TOTAL)) is not None
+    del client  # warnings are errors: an open database would be one
+
+
+def test_links_that_would_take_too_long_are_given_up_and_not_kept_by_halves(house: House) -> None:
+    """However many calls lead to a node, a thread is not held by them for long."""
+    calls = "".join(f"    total([{n}])\n" for n in range(40))
+    house.write(
+        {
+            f"many/m{n}.py": f"from shop.price import total\n\n\ndef f{n}():\n{calls}"
+            for n in range(60)
+        }
+    )
+    house.raised_to("sqlite")
+    found = ask(house.client(deadline=0.1), [TOTAL])
+    assert found.source in ("sqlite", "file", None)
+    client = house.client(deadline=GENEROUS)
+    for deadline in (1e-3, 5e-3, 2e-2, 0.1, GENEROUS):
+        client.deadline = deadline
+        found = ask(client, [TOTAL])
+    assert found.source == "sqlite"
+    assert len(found[TOTAL].callers or ()) == 62

@@ -1,0 +1,158 @@
+"""Hub facts in a run: in packets, and for jobs whose node was edited."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from remora.agents.job import Job
+from remora.bootstrap.run_factory import execute_plan
+from remora.errors import OutsideError
+from remora.memory.events import ContextUpdate, Event, Review, ToolResulted, payload
+from remora.models.scripted import ScriptedModel
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.review.review import accept, reject
+from remora.trace.read.reader import read_events
+from remora.trace.stream.line_builder import utc_now
+from tests.runs.conftest import RULES, UNUSED, Desk, Watching, first
+
+FILES = {"a.py": UNUSED, "ruff.toml": RULES}
+LOAD = "node:a.py:load"
+
+
+def updates(desk: Desk, run_id: str, node: str) -> list[tuple[Event, ContextUpdate]]:
+    """What the Hub said to the agent on a node."""
+    path = desk.project.trace.existing_agent(desk.job(run_id, node).agent_id)
+    return [
+        (event, data)
+        for event in read_events(path)
+        if isinstance(data := payload(event), ContextUpdate) and data.source == "hub"
+    ]
+
+
+def states(desk: Desk, run_id: str) -> dict[str, str]:
+    return {job.node_id.rpartition(":")[2]: job.review for job in desk.view(run_id).jobs}
+
+
+def test_without_a_hub_packets_hold_what_the_file_says(desk: Desk) -> None:
+    desk.write(FILES)
+    run_id = desk.analyze()
+    told, *more = updates(desk, run_id, "load")
+    event, update = told
+    assert event.turn == 1
+    assert update.value[LOAD]["source_hash"]
+    assert (update.value[LOAD]["callers"], update.value[LOAD]["fresh"]) == (None, True)
+    assert event.packet_delta is not None
+    assert event.packet_delta.hub_context == {
+        LOAD: {"flags": ["type hints missing"], "complexity": 1}
+    }
+    # the fix is made in the workspace: from then on its own facts are
+    assert [found.value[LOAD].get("own_facts") for _, found in more] in ([], ["workspace"])
+    assert desk.problems() == []
+
+
+def test_two_runs_hold_the_same(desk: Desk) -> None:
+    desk.write(FILES)
+
+    def packets(run_id: str) -> list[Any]:
+        return [
+            event.packet_delta
+            for node in ("load", "__module__")
+            for event, _ in updates(desk, run_id, node)
+        ]
+
+    one, other = desk.analyze(), desk.analyze()
+    assert packets(one) == packets(other) != []
+
+
+def test_with_hub_enabled_false_no_source_is_asked(desk: Desk) -> None:
+    desk.write({**FILES, "remora.yaml": "hub: {enabled: false}\n"})
+    run_id = desk.analyze()
+    assert updates(desk, run_id, "load") == []
+    assert states(desk, run_id) == {"load": "pending", "__module__": "pending"}
+
+
+def test_with_hub_enabled_true_a_daemon_must_run(desk: Desk) -> None:
+    desk.write({**FILES, "remora.yaml": "hub: {enabled: true}\n"})
+    with pytest.raises(OutsideError, match="no daemon answers") as refused:
+        desk.analyze()
+    assert refused.value.exit_code == 3
+    assert "remora hub start" in refused.value.hint
+    assert list(desk.project.trace.run_streams()) == []
+
+
+class Meddling(Watching):
+    """The user edits a file as soon as an agent has done something."""
+
+    def __init__(self, desk: Desk, edits: list[dict[str, str | bytes | None]]) -> None:
+        super().__init__()
+        self.desk = desk
+        self.edits = edits
+
+    def event(self, job: Job, event: Event) -> None:
+        super().event(job, event)
+        if event.type == ToolResulted.type and job.node_id == LOAD and self.edits:
+            self.desk.write(self.edits.pop(0))
+
+
+def meddled(desk: Desk, *edits: dict[str, str | bytes | None]) -> str:
+    desk.write(FILES)
+    request = RunRequest(concurrency=1, node="load")
+    prepared = desk.prepare(request)
+    work = execute_plan(prepared, ScriptedModel(first), request, Meddling(desk, [*edits]), utc_now)
+    try:
+        asyncio.run(work)
+    finally:
+        prepared.close()
+    desk.newest = prepared.run_id
+    return prepared.run_id
+
+
+EDITED = UNUSED.replace("return 1", "return 2")
+
+
+class TestStale:
+    def test_the_agent_learns_of_the_edit(self, desk: Desk) -> None:
+        run_id = meddled(desk, {"a.py": EDITED})
+        event, update = updates(desk, run_id, "load")[-1]
+        assert event.turn == 2
+        assert update.value[LOAD]["changed_by_user"] is True
+        assert event.packet_delta is not None
+        context = event.packet_delta.hub_context
+        assert isinstance(context, dict)
+        assert context[LOAD]["changed_by_user"] is True
+        assert desk.problems() == []
+
+    def test_its_change_set_is_not_applied(self, desk: Desk) -> None:
+        run_id = meddled(desk, {"a.py": EDITED})
+        assert states(desk, run_id) == {"load": "stale"}
+        before = desk.tree()
+        said = accept(desk.project, run_id, ["load"])
+        assert (said.accepted, desk.tree()) == ([], before)
+        (conflict,) = said.conflicts
+        assert conflict["node_id"] == LOAD
+        assert "you changed this node while the agent worked" in conflict["detail"]
+        assert [review.verdict for review in desk.payloads(run_id, Review)] == ["conflict"]
+        assert states(desk, run_id) == {"load": "stale"}
+
+    def test_it_can_be_rejected(self, desk: Desk) -> None:
+        run_id = meddled(desk, {"a.py": EDITED})
+        assert reject(desk.project, run_id, ["load"]).rejected == [LOAD]
+        assert states(desk, run_id) == {"load": "rejected"}
+
+    def test_an_edit_elsewhere_in_the_file_is_merged(self, desk: Desk) -> None:
+        run_id = meddled(desk, {"a.py": "# mine\n" + UNUSED})
+        assert states(desk, run_id) == {"load": "pending"}
+        assert accept(desk.project, run_id, ["load"]).accepted == [LOAD]
+        assert (desk.root / "a.py").read_text().startswith("# mine\n")
+
+    def test_a_reverted_edit_does_not_count(self, desk: Desk) -> None:
+        run_id = meddled(desk, {"a.py": EDITED})
+        desk.write(FILES)
+        assert states(desk, run_id) == {"load": "stale"}
+        assert accept(desk.project, run_id, ["load"]).accepted == [LOAD]
+
+    def test_a_removed_node_is_changed(self, desk: Desk) -> None:
+        run_id = meddled(desk, {"a.py": "import os\n"})
+        assert states(desk, run_id) == {"load": "stale"}
+        assert accept(desk.project, run_id, [], every=True).conflicts

@@ -1,0 +1,96 @@
+"""User edits of files with pending changes are never lost or overwritten."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from remora.runs.review.review import accept
+from remora.workspaces.apply.file_swap import FileSwapper
+from tests.runs.conftest import RULES, UNUSED, Desk, Kept
+
+DONE = UNUSED.replace("    import re\n", "")
+OTHER = UNUSED.replace('"""Read."""', '"""Read it all."""').replace("return 1", "return 100")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    desk = Desk(tmp_path_factory.mktemp("shop"))
+    desk.write({"a.py": UNUSED, "ruff.toml": RULES})
+    desk.commit()
+    desk.git("switch", "-q", "-c", "other")
+    desk.write({"a.py": OTHER})
+    desk.commit()
+    desk.git("switch", "-q", "main")
+    desk.analyze()
+    return Kept(desk)
+
+
+@pytest.fixture
+def shop(kept: Kept) -> Desk:
+    return kept.again()
+
+
+def renames(desk: Desk) -> None:
+    (desk.root / "a.py").rename(desk.root / "b.py")
+
+
+def deletes(desk: Desk) -> None:
+    (desk.root / "a.py").unlink()
+
+
+def reformats(desk: Desk) -> None:
+    text = UNUSED.replace("    ", "\t").replace('"', "'")
+    (desk.root / "a.py").write_text(text)
+
+
+def switches(desk: Desk) -> None:
+    desk.git("switch", "-q", "other")
+
+
+def rewrites(desk: Desk) -> None:
+    (desk.root / "a.py").write_text("x = 1\n")
+
+
+ACTS: list[Callable[[Desk], None]] = [renames, deletes, reformats, switches, rewrites]
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_before_the_accept(shop: Desk, act: Callable[[Desk], None]) -> None:
+    act(shop)
+    before = shop.tree()
+    done = accept(shop.project, shop.newest, ["a.py:load"])
+    if act is switches:  # the lines around it moved on, the ones to be changed did not
+        expected = {**before, "a.py": OTHER.replace("    import re\n", "").encode()}
+        assert (done.conflicts, shop.tree()) == ([], expected) or shop.tree() == before
+    else:
+        assert done.conflicts
+        assert shop.tree() == before
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_in_the_very_moment_between_merge_and_exchange(
+    shop: Desk, act: Callable[[Desk], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forward, after = FileSwapper.put_in_place, dict[str, bytes]()
+
+    def faster(placing: FileSwapper, entry: object) -> str:
+        act(shop)
+        after.update(shop.tree())
+        return forward(placing, entry)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FileSwapper, "put_in_place", faster)
+    done = accept(shop.project, shop.newest, ["a.py:load"])
+    assert done.conflicts
+    assert shop.tree() == after
+    assert [path.name for path in Path(shop.root).rglob(".remora-*")] == []
+    assert shop.job(shop.newest, "load").review == "conflict"
+
+
+def test_a_conflict_keeps_both_sides(shop: Desk) -> None:
+    rewrites(shop)
+    accept(shop.project, shop.newest, ["a.py:load"])
+    (change,) = shop.job(shop.newest, "load").change_set
+    assert change.after is not None
+    assert shop.project.trace.objects.get(change.after).decode() == DONE
+    assert (shop.root / "a.py").read_text() == "x = 1\n"
