@@ -35,7 +35,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.home, self.beside, self.project = (
+        self.home, self.torn_bytes, self.project = (
             folder / name for name in ("home", "beside", "project")
         )
         self.mark = uuid.uuid4().hex
@@ -52,20 +52,20 @@ class World:
             self.home / ".ssh" / "id": _SECRET,
             self.home / ".bashrc": "true\n",
             self.home / ".config" / "settings": "x",
-            self.beside / ".git" / "config": "[core]\n",
-            self.beside / "app.py": "x = 1\n",
+            self.torn_bytes / ".git" / "config": "[core]\n",
+            self.torn_bytes / "app.py": "x = 1\n",
             self.folder / "runtime" / "file": "x",
             self.project / "app.py": "y = 2\n",
             self.project / ".git" / "config": "[core]\n",
             self.project / "data" / "rows": "1 2 3",
-            self.beside / "twin": "twin",
+            self.torn_bytes / "twin": "twin",
         }.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         (self.project / "to_file").symlink_to(self.home / ".bashrc")
         (self.project / "to_folder").symlink_to(self.home)
         (self.project / "relative").symlink_to("../home")
-        (self.project / "twin").hardlink_to(self.beside / "twin")
+        (self.project / "twin").hardlink_to(self.torn_bytes / "twin")
         inside = self.project / _INSIDE
         inside.mkdir(parents=True)
         shutil.copy(ATTACKS / "inside.py", inside)
@@ -142,7 +142,7 @@ class World:
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "WORLD_HOME": str(self.home),
-            "WORLD_BESIDE": str(self.beside),
+            "WORLD_BESIDE": str(self.torn_bytes),
             "WORLD_SOCKET": str(self.folder / "runtime" / "hub.sock"),
             "WORLD_ABSTRACT": self.mark,
             "WORLD_PORT": str(self.listeners["tcp"].getsockname()[1]),

@@ -70,7 +70,7 @@ class TestFewerFindings:
     def test_a_silenced_finding_is_not_one_less(self, comment: str) -> None:
         after = BEFORE.replace(b"x = 1", b"x = 1  " + comment.encode())
         detail = said("fewer_findings", submission(after, found=([finding(5)], [])))
-        assert detail == "mod.py: a comment silences findings, and mends none"
+        assert detail == "mod.py: a comment silences findings instead of fixing them"
 
     def test_comments_that_silence_may_stay_or_go(self) -> None:
         before = BEFORE.replace(b"x = 1", b"x = 1  # noqa: E501")

@@ -55,7 +55,7 @@ class TestAnchors:
         kept = write(tmp_path, {"kept": ran("trace", "anchor").out}) / "kept"
         sound = ran.remora("trace", "verify", "--anchors", kept, cwd=copy)
         assert sound.code == 0
-        assert "3 kept heads held" in sound.out
+        assert "3 stored heads confirmed" in sound.out
         run_id = ran.analyzed.document["run_id"]
         path = copy / ".agentfs" / "runs" / f"{run_id}.jsonl"
         lines = path.read_bytes().splitlines(keepends=True)

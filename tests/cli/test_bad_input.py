@@ -237,7 +237,7 @@ def test_nothing_to_do_needs_no_model(poor: Remora, tmp_path: Path) -> None:
     done = poor("analyze", "--json", cwd=clean)
     assert done.code == 0
     assert done.document["totals"]["skipped"] == 2  # neither lint nor docstring
-    assert "nothing to do: the 1 node looked at needs none" in poor("analyze", cwd=clean).out
+    assert "nothing to do: 1 node checked, none needs work" in poor("analyze", cwd=clean).out
 
 
 def test_without_weights_rules_decide_and_the_command_that_fetches_them_is_named(

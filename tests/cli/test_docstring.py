@@ -55,7 +55,7 @@ def test_the_way_through(remora: Remora, shelf: Path) -> None:
     assert tree(shelf) == before
     shown = remora("show", "last", cwd=shelf).out
     assert "docstring added" in shown
-    assert "2 of 3 docstrings written: 1 added, 1 mended" in shown
+    assert "2 of 3 docstrings written: 1 added, 1 updated" in shown
     assert "+        Raises:" in remora("diff", "last", "Shelf.take", cwd=shelf).out
 
     again = remora("retry", "last", "Shelf.take", "--feedback", "shorter", cwd=shelf)

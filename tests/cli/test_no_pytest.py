@@ -60,7 +60,7 @@ def test_doctor_names_the_missing_pytest_and_the_operation_that_needs_it(
     ("named", "said"),
     [
         ("nowhere/python", "python: nowhere/python does not exist"),
-        ("broken", "broken gave no result"),
+        ("broken", "broken returned no result"),
     ],
 )
 def test_doctor_starts_the_interpreter_that_is_configured(

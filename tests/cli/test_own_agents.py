@@ -346,8 +346,8 @@ class TestValidate:
             "it is denied",
             f"{folder}/agent.yaml:7:14: `read_text` is granted, but act.pym declares no such "
             "external",
-            f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its type tells a model "
-            "nothing; use str, int, Literal or list",
+            f"{folder}/agent.yaml:6:13: act.pym:3: the input `what`: its type does not describe it to a model"
+            "; use str, int, Literal or list",
         ]
 
 

@@ -71,7 +71,7 @@ def test_a_run_shows_live_progress(remora: Remora, project: Path) -> None:
 
 def test_how_to_continue_with_a_stopped_run_is_said_once(remora: Remora, project: Path) -> None:
     seen = on_terminal(remora, project, "analyze", "--max-time", "0.3", code=130)
-    assert "nothing of yours was touched" in seen
+    assert "your files are unchanged" in seen
     assert seen.count("remora analyze --resume") == 1
 
 

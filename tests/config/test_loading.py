@@ -300,7 +300,7 @@ def test_files_that_cannot_be_read(files: Files, tmp_path: Path) -> None:
         tmp_path / "gone.yaml": "no such file",
         folder: "a folder, not a file",
         pipe: "a pipe (FIFO), not a file",
-        link: "a link that leads nowhere",
+        link: "a broken link",
         Path("/dev/null"): "a device, not a file",
     }.items():
         with pytest.raises(ConfigError) as raised:

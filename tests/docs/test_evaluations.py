@@ -10,7 +10,7 @@ from remora.cli.agents.eval import memory
 from remora.config.schema import MemoryConfig
 from remora.evals.argument_coverage import SMALL_INTEGER
 from remora.evals.eval_report import EvalReport, ToolCounts
-from remora.evals.variant import RENDERER_NAMES, EvalSetting
+from remora.evals.eval_setting import RENDERER_NAMES, EvalSetting
 from remora.memory.summarizers import FACT_LIMIT, MAX_FACTS
 
 PAGE = (Path(__file__).parent.parent.parent / "docs/reference/evaluations.md").read_text(

@@ -10,9 +10,9 @@ import pytest
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ScriptError
 from remora.pym import Limits, ScriptChecks, load_source
-from remora.tools.contract import ToolResult
 from remora.tools.host.find_references import REFERENCE_LIMIT
 from remora.tools.host.text_files import LIST_LIMIT
+from remora.tools.result_contract import ToolResult
 from remora.tools.script_check import check_script
 from remora.tools.tool import Tool, failed_load, run_tool
 

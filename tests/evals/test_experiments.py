@@ -8,8 +8,8 @@ import pytest
 
 from remora.bootstrap.operations import BUILT_IN
 from remora.errors import ConfigError, NotFound
+from remora.evals.eval_setting import EvalSetting
 from remora.evals.experiments import compare_settings, select_agents
-from remora.evals.variant import EvalSetting
 from remora.trace.trace_folder import TraceFolder
 from tests.agents.conftest import Play, Played, Theatre
 from tests.evals.conftest import LOOKS, ORDERS, root_of

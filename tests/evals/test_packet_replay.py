@@ -8,8 +8,8 @@ import pytest
 
 from remora.agents.named_summarizers import summarizers_in
 from remora.chat import ToolSchema
+from remora.evals.eval_setting import RECORDED, EvalSetting, setting_combinations
 from remora.evals.packet_replay import PacketReplay, recorded_result
-from remora.evals.variant import RECORDED, EvalSetting, setting_combinations
 from remora.memory.context import ContextManager
 from remora.memory.delta import PacketDelta, new_action
 from remora.memory.events import AgentStart, Event, ToolCalled, ToolResulted, payload

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from remora.chat import ToolCall, ToolSchema, Usage
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.run_bundles import RunBundle, all_bundles
 from remora.memory.budget import trim

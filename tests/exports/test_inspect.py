@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from remora.errors import StreamDamaged, UsageError
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions
 from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
 from remora.exports.targets import export_inspect_logs

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.run_bundles import RunBundle, all_bundles, bundle_of_agent, bundle_of_run
 from remora.exports.stream_summary import summarize_stream

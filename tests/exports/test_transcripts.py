@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.markdown_transcript import escaped, markdown
 from remora.exports.run_bundles import bundle_of_agent

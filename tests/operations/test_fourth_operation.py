@@ -18,7 +18,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.results import read_run, run_document
 from remora.runs.report.markdown import markdown
-from remora.runs.report.run_facts import make_report
+from remora.runs.report.report_builder import make_report
 from remora.runs.review.review import accept
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all

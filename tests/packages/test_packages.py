@@ -19,7 +19,7 @@ from remora.runs.execution.run import Run
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.runs.review.review import accept
-from remora.tools.host.ruff.file_findings import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
 from tests.no_observer import Quiet

@@ -77,7 +77,6 @@ class RawOutputs:
             self._recorded[turn] = _PACKED + zlib.compress(recorded, 1) if long else recorded
 
     def turns(self) -> tuple[int, ...]:
-        """Return the turns that have an output, in order."""
         return tuple(self._recorded)
 
     def lines(self, turn: int, first: int, last: int) -> tuple[list[str], int]:
@@ -103,8 +102,7 @@ class _Recorded(msgspec.Struct):
 
 
 def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:
-    """Return a tool result whose excerpt is lines `first` to `last` (from 1, inclusive) of
-    `turn:N`.
+    """Return a tool result with lines `first` to `last` (from 1, inclusive) of `turn:N`.
 
     Raises `HostError` for an unknown turn or an unreadable output.
     """

@@ -52,7 +52,7 @@ def run_check(script: Script, facts: Mapping[str, Any], content: Contents) -> st
     if isinstance(run.value, str) and run.value.strip():
         return escape_surrogates(one_line(run.value))
     got = escape_surrogates(one_line(repr(run.value)))
-    return f"{script.label}: gave {got}, neither true nor a text that says what is wrong"
+    return f"{script.label}: returned {got}; expected true, or a text that describes the fault"
 
 
 def _hashes(path: str, before: bytes | None, after: bytes | None) -> dict[str, str | None]:

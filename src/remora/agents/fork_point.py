@@ -26,9 +26,9 @@ _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
     """The state of an agent before a turn's decision: all that a fork needs.
 
-    `packet` is not trimmed. `changes` lead from the files that the agent's run began with to those
-    before the turn's call. `seq` and `hash` are those of the last line included. `turn` comes next;
-    `decides` is true if only the decision is missing.
+    `packet` is not trimmed. `changes` lead from the files of the agent's start to those before the turn's
+    call. `seq` and `hash` are those of the last line included. `turn` comes next; `decides` is true if
+    only the decision is missing.
     """
 
     agent_id: str
@@ -42,11 +42,10 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:
-    """Return the fork point at `turn`: before its decision, or the end of the stream if there is
-    none.
+    """Return the fork point at `turn`: before its decision, or the end of the stream without one.
 
-    At turn 0 it is after the context scripts. Raises NotFound with the existing turns,
-    StreamDamaged if this is not an agent's stream, StreamError for unknown folding rules.
+    At turn 0 it is after the context scripts. Raises NotFound with the existing turns, StreamDamaged if
+    this is not an agent's stream, StreamError for unknown folding rules.
     """
     cutting = _ForkPointFold(turn)
     for event in events:
@@ -129,7 +128,6 @@ class _ForkPointFold:
         )
 
     def _beginning(self, first: Event, start: AgentStart) -> ForkPoint:
-        """Return the point at the agent's own beginning."""
         return ForkPoint(
             agent_id=first.agent_id,
             start=start,

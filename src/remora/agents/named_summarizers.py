@@ -37,14 +37,12 @@ class ScriptSummarizer(Summarizer):
         self._run = lru_cache(_REMEMBERED)(self._asked)
 
     def summarize(self, raw_result: Any) -> str:
-        """The script's `summary`."""
-        said = self.output(raw_result).get("summary")
-        return said if isinstance(said, str) else self._otherwise.summarize(raw_result)
+        value = self.output(raw_result).get("summary")
+        return value if isinstance(value, str) else self._otherwise.summarize(raw_result)
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """The script's `knowledge`."""
-        said = self.output(raw_result).get("knowledge")
-        return said if isinstance(said, dict) else self._otherwise.extract_knowledge(raw_result)
+        value = self.output(raw_result).get("knowledge")
+        return value if isinstance(value, dict) else self._otherwise.extract_knowledge(raw_result)
 
     def output(self, raw_result: Any) -> dict[str, Any]:
         """Return the script's output for a result; empty if it fails."""
@@ -67,15 +65,12 @@ def summarizer_record(
     silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
     if not silent or not isinstance(summarizer, ScriptSummarizer):
         return None
-    said = summarizer.output(raw_output_of(result))  # it is remembered
-    return {
-        "script_sha256": summarizer.script.sha256,
-        "output_sha256": encoded_sha256(said),
-    }
+    value = summarizer.output(raw_output_of(result))  # it is cached
+    return {"script_sha256": summarizer.script.sha256, "output_sha256": encoded_sha256(value)}
 
 
 def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:
-    """Return the summarizer named `tool`, `linter` or `default`, or the script at that path in
+    """Return the summarizer `tool`, `linter` or `default`, or the script at that path in
     `folder`."""
     if name == "tool":
         return ToolSidePassthrough()
@@ -91,8 +86,7 @@ def summarizers_in(
 ) -> dict[str, Summarizer]:
     """Return the summarizers by tool.
 
-    `tool_specific`: those of the definition; `tool_side`: only the tool's own summary; `default`:
-    the default for all.
+    `tool_specific`: from the definition; `tool_side`: the tool's own summary; `default`: for all.
     """
     if mode == "tool_specific":
         return dict(named)

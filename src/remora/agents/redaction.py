@@ -9,7 +9,7 @@ from remora.trace.redact.redactor import Redactor
 
 
 class RedactedModel:
-    """Wraps a model and redacts its answers: only what is recorded is acted upon."""
+    """Wraps a model and redacts its answers: agents act on what is recorded."""
 
     def __init__(self, model: Model, redact: Redactor) -> None:
         self._model = model
@@ -17,34 +17,27 @@ class RedactedModel:
 
     @property
     def name(self) -> str:
-        """The model's."""
         return self._model.name
 
     @property
     def capabilities(self) -> Capabilities:
-        """The model's."""
         return self._model.capabilities
 
     @property
     def context(self) -> int | None:
-        """The model's."""
         return self._model.context
 
     @property
     def counter(self) -> TokenCounter:
-        """The model's."""
         return self._model.counter
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's description, redacted."""
         return self._redact.clean(self._model.describe())
 
     async def ask(self, request: Request) -> Answer:
-        """Return the model's redacted answer. Raises as the model does."""
         return self._redact.clean(await self._model.ask(request))
 
     async def aclose(self) -> None:
-        """The model's."""
         await self._model.aclose()
 
 
@@ -54,7 +47,6 @@ def placeholder_in_args(args: Mapping[str, Any], base: bytes | None) -> str | No
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in a value of any depth, keys included."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -73,7 +65,7 @@ def placeholder_in_files(files: Iterable[tuple[bytes | None, bytes | None]]) -> 
 
     `files` are contents before and after, None for a file that does not exist.
     """
-    found = {held for before, after in files for held in new_placeholders(before, after or b"")}
+    found = {one for before, after in files for one in new_placeholders(before, after or b"")}
     return _refusal(found, "a changed file holds")
 
 

@@ -1,4 +1,4 @@
-"""Replay of a recorded agent's scripts, from its stream and `objects/` alone."""
+"""Replay of a recorded agent's scripts from its stream and `objects/` alone."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -60,8 +60,6 @@ def replay_scripts(
 
 
 class _ReplayFold:
-    """Fold of one stream, with its scripts loaded."""
-
     def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
         self._blobs = blobs
         self._objects = objects
@@ -88,22 +86,24 @@ class _ReplayFold:
         self._definition = start.definition if isinstance(start, AgentStart) else {}
 
     def _ran(self, event: Event) -> Iterator[ScriptReplay]:
-        said = resolved_payload(event, self._blobs)
-        if isinstance(said, ContextUpdate) and said.source in _SCRIPTED:
-            path = self._part(said.source)
-            yield self._told(event, said.source, path, partial(self._update, said, path))
-        if isinstance(said, ToolResulted) and said.script_sha256 is not None:
-            path = self._tool(said.tool, "script")
-            yield self._told(event, "tool", path, partial(self._result, said, path))
-        if isinstance(said, ToolResulted) and said.summarized is not None:
-            path = self._tool(said.tool, "summarizer")
-            yield self._told(event, "summarizer", path, partial(self._summary, said, path))
-        for check in said.checks if isinstance(said, SubmitResult) else ():
+        payload = resolved_payload(event, self._blobs)
+        if isinstance(payload, ContextUpdate) and payload.source in _SCRIPTED:
+            path = self._part(payload.source)
+            yield self._replayed(event, payload.source, path, partial(self._update, payload, path))
+        if isinstance(payload, ToolResulted) and payload.script_sha256 is not None:
+            path = self._tool(payload.tool, "script")
+            yield self._replayed(event, "tool", path, partial(self._result, payload, path))
+        if isinstance(payload, ToolResulted) and payload.summarized is not None:
+            path = self._tool(payload.tool, "summarizer")
+            yield self._replayed(event, "summarizer", path, partial(self._summary, payload, path))
+        for check in payload.checks if isinstance(payload, SubmitResult) else ():
             if str(check.get("name")).endswith(".pym"):
                 path = str(check["name"])
-                yield self._told(event, "verify", path, partial(self._check, check))
+                yield self._replayed(event, "verify", path, partial(self._check, check))
 
-    def _told(self, event: Event, kind: str, path: str, differs: Callable[[], str]) -> ScriptReplay:
+    def _replayed(
+        self, event: Event, kind: str, path: str, differs: Callable[[], str]
+    ) -> ScriptReplay:
         same: bool | None
         try:
             detail = differs()
@@ -112,7 +112,7 @@ class _ReplayFold:
             same, detail = False, error.message
         except _CannotReplay as why:
             same, detail = None, str(why)
-        except (ValueError, TypeError, KeyError) as error:  # a foreign stream may say anything
+        except (ValueError, TypeError, KeyError) as error:  # a foreign stream may contain anything
             same, detail = None, f"its record is invalid: {one_line(str(error))}"
         if same is False and _PLACEHOLDER in bytes(event.data):
             same, detail = None, _REDACTED + detail
@@ -120,16 +120,16 @@ class _ReplayFold:
             seq=event.seq, turn=event.turn, kind=kind, script=path, same=same, detail=detail
         )
 
-    # --- each kind: how what it comes to now differs from what is recorded, if it does -------
+    # --- each kind: how the new result differs from the recorded one -------------------------
 
-    def _update(self, said: ContextUpdate, path: str) -> str:
-        run = self._run(said, said.inputs, path)
+    def _update(self, payload: ContextUpdate, path: str) -> str:
+        run = self._run(payload, payload.inputs, path)
         now = (encode_value(run.result.result), run.result.error, encoded_sha256(run.raw_output))
-        then = (said.value, said.error, said.output_sha256)
+        then = (payload.value, payload.error, payload.output_sha256)
         return _difference(("value", "error", "output"), now, then)
 
-    def _result(self, said: ToolResulted, path: str) -> str:
-        run = self._run(said, {**said.args, **said.inputs}, path)
+    def _result(self, payload: ToolResulted, path: str) -> str:
+        run = self._run(payload, {**payload.args, **payload.inputs}, path)
         now = (
             encode_value(run.raw_output),
             encode_value(run.result.result),
@@ -138,33 +138,33 @@ class _ReplayFold:
             run.error_kind,
         )
         then = (
-            said.raw_output,
-            said.parsed_output,
-            said.outcome,
-            said.error,
-            said.error_kind,
+            payload.raw_output,
+            payload.parsed_output,
+            payload.outcome,
+            payload.error,
+            payload.error_kind,
         )
         names = ("raw_output", "parsed_output", "outcome", "error", "error_kind")
         return _difference(names, now, then)
 
     def _run(
-        self, said: ContextUpdate | ToolResulted, inputs: dict[str, Any], path: str
+        self, payload: ContextUpdate | ToolResulted, inputs: dict[str, Any], path: str
     ) -> ToolRun:
-        if said.script_sha256 is None or said.clock is None or said.seed is None:
+        if payload.script_sha256 is None or payload.clock is None or payload.seed is None:
             raise _CannotReplay(_OLDER)
-        script = self._script(said.script_sha256, path)
+        script = self._script(payload.script_sha256, path)
         given = decode_value(inputs)
         if any(spec.name == "packet" for spec in script.inputs):
             given["packet"] = packet_json(self._packet)
-        calls = msgspec.convert(decode_value(said.host_calls), list[HostCall])
-        tool = Tool(name=_name_of(said), description="", script=script)
-        clock = datetime.fromisoformat(said.clock)
-        return replay_tool(tool, given, calls, clock=clock, seed=said.seed)
+        calls = msgspec.convert(decode_value(payload.host_calls), list[HostCall])
+        tool = Tool(name=_name_of(payload), description="", script=script)
+        clock = datetime.fromisoformat(payload.clock)
+        return replay_tool(tool, given, calls, clock=clock, seed=payload.seed)
 
-    def _summary(self, said: ToolResulted, path: str) -> str:
-        recorded = said.summarized or {}
+    def _summary(self, payload: ToolResulted, path: str) -> str:
+        recorded = payload.summarized or {}
         script = self._script(recorded.get("script_sha256", ""), path)
-        now = ScriptSummarizer(script, said.tool).output_of_recorded(said.raw_output)
+        now = ScriptSummarizer(script, payload.tool).output_of_recorded(payload.raw_output)
         return _difference(("output",), (encoded_sha256(now),), (recorded.get("output_sha256"),))
 
     def _check(self, check: dict[str, Any]) -> str:
@@ -175,7 +175,7 @@ class _ReplayFold:
         now = run_check(script, decode_value(recorded.get("inputs")), self._content)
         return _difference(("detail",), (now,), (check.get("detail"),))
 
-    # --- what it takes -----------------------------------------------------------------------
+    # --- helpers -----------------------------------------------------------------------------
 
     def _content(self, digest: str) -> bytes:
         try:
@@ -208,12 +208,12 @@ class _ReplayFold:
         return str(found or f"{name}.pym")
 
 
-def _name_of(said: ContextUpdate | ToolResulted) -> str:
-    return said.source if isinstance(said, ContextUpdate) else said.tool
+def _name_of(payload: ContextUpdate | ToolResulted) -> str:
+    return payload.source if isinstance(payload, ContextUpdate) else payload.tool
 
 
 def _difference(names: Iterable[str], now: Iterable[Any], then: Iterable[Any]) -> str:
-    """Return which recorded value differs first, or an empty string."""
+    """Return which recorded value differs first; may be empty."""
     for name, new, old in zip(names, now, then, strict=True):
         if canonical(new) != canonical(old):
             return f"its {name} differs from the record"

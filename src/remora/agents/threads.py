@@ -19,5 +19,5 @@ async def run_in_thread(work: Callable[..., _T], *args: object) -> _T:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # nobody is left to be told of it
+            task.exception()  # retrieve it: nothing awaits the task any more
         raise

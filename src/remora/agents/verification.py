@@ -15,8 +15,7 @@ from remora.pym import Script, one_line
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """A check and its result; `detail` is empty if it passed. `script` lets a replay run a
-    project's check."""
+    """A check and its result; `detail` is empty if it passed. A replay runs `script`, if any."""
 
     name: str
     ok: bool
@@ -24,7 +23,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     script: Mapping[str, Any] | None = None
 
     def recorded(self) -> dict[str, Any]:
-        """Return the check as events record it."""
         record: dict[str, Any] = msgspec.to_builtins(self)
         if self.script is None:
             del record["script"]

@@ -1,1 +1,1 @@
-"""The composition root: configuration in, wired objects out."""
+"""Composition root: builds connected objects from the configuration."""

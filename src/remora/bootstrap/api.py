@@ -1,7 +1,8 @@
-"""Use cases as functions: what the commands do, for Python callers. Nothing is printed.
+"""Use cases as functions: the commands for Python callers. Nothing is printed.
 
 Every function takes the project's `root` (default: found from the current directory; the commands
-pass a Project that is open) and raises RemoraError, with a message and a hint. `run` is a run ID, a unique prefix, or `last`.
+pass an open Project) and raises RemoraError with a message and a hint. `run` is a run ID, a unique
+prefix, or `last`.
 """
 
 import asyncio
@@ -33,9 +34,9 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named, stream_named
 from remora.runs.records.results import RunView, read_run
+from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
-from remora.runs.report.run_facts import make_report
 from remora.runs.review import review
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.branch_journal import complete_branch
@@ -53,7 +54,7 @@ NO_OBSERVER = NoObserver()
 class RunResult:
     """A run that ended or was stopped.
 
-    `stopped` says why it was stopped, empty if it was not. With `only`, these agents ran.
+    `stopped` is the reason, empty if it ended by itself. With `only`, just these agents ran.
     """
 
     project: Project
@@ -63,7 +64,7 @@ class RunResult:
 
     @cached_property
     def view(self) -> RunView:
-        """The run with its jobs, read from its streams. Raises NotFound if it never began."""
+        """The run with its jobs, read from its streams. Raises NotFound if it never started."""
         return read_run(self.project, self.run_id)
 
 
@@ -161,7 +162,7 @@ def resume(
     trust_run: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
-    """Run what is left of an interrupted run; finished jobs are not repeated."""
+    """Run the remaining jobs of an interrupted run; finished jobs are not repeated."""
     invocation = _invocation(root, {"model.max_concurrency": concurrency})
     project = _opened(invocation)
     wanted = prepare_resume(invocation, project, run_named(project.trace, run), trusted=trust_run)
@@ -180,7 +181,7 @@ def retry(
     trust_run: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
-    """Run the jobs of a node again, with feedback, on the file as it is now."""
+    """Run the jobs of a node again, with feedback, on the current file."""
     invocation = _invocation(root)
     project = _opened(invocation)
     run_id = run_named(project.trace, run)
@@ -200,8 +201,8 @@ def fork(
 ) -> ForkResult:
     """Start another attempt from any turn of an agent; `resume` runs it.
 
-    `files` is an empty folder that gets the files as they were then. `agent` is its ID, a unique
-    prefix, or the function it worked on.
+    `files` is an empty folder for the files at that turn. `agent` is its ID, a unique prefix, or the
+    function it worked on.
     """
     invocation = _invocation(root, model_flags(model))
     project = _opened(invocation)
@@ -260,7 +261,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     root: str | Path | Project | None = None,
     trust_run: bool = False,
 ) -> Verdicts:
-    """Reject changes; no file changes, and the record stays. Arguments as `accept` has them."""
+    """Reject changes; no file changes, and the record stays. Arguments as in `accept`."""
     project = _project(root)
     return review.reject(
         project,
@@ -274,10 +275,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
 
 
 def revert(
-    run: str = LAST,
-    *nodes: str,
-    root: str | Path | Project | None = None,
-    trust_run: bool = False,
+    run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
 ) -> Reverted:
     """Remove accepted changes from the project's files; without `nodes`, all of the run."""
     project = _project(root)
@@ -287,7 +285,7 @@ def revert(
 def report(
     run: str = LAST, *, root: str | Path | Project | None = None, raw: bool = False
 ) -> Report:
-    """Return a run's report as a record, redacted unless `raw`; `render` makes a text of it."""
+    """Return a run's report, redacted unless `raw`; `render` formats it."""
     project = _project(root)
     return make_report(project, read_run(project, run_named(project.trace, run)), raw=raw)
 
@@ -336,9 +334,9 @@ def _project(root: str | Path | Project | None) -> Project:
 
 
 def _opened(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
-    """Open the project, and finish or roll back what a killed accept had begun."""
+    """Open the project, and complete or roll back an interrupted accept."""
     project = open_project(invocation, paths)
-    with suppress(Conflict):  # an accept is going on: nothing was left behind
+    with suppress(Conflict):  # an accept is running: nothing to recover
         complete_journals(project)
         complete_branch(project)
     return project

@@ -1,4 +1,5 @@
-"""What `clean` can remove: a project's leftovers and Hub database, and those of projects that are gone."""
+"""Files that `clean` removes: a project's leftovers and Hub database, and those of deleted
+projects."""
 
 from collections.abc import Iterator
 from contextlib import closing

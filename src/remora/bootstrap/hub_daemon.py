@@ -42,7 +42,7 @@ _SWITCH_S = 0.001
 def run_hub(
     caller: Invocation, target: HubTarget, *, ready: Callable[[StatusResult], None], log_file: bool
 ) -> bool:
-    """Run the daemon in this process until it is stopped; False if one runs already.
+    """Run the daemon in this process until it is stopped; False if one is already running.
 
     Replaces this process if the daemon needs a restart. Raises OutsideError, ConfigError.
     """

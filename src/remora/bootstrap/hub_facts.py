@@ -14,7 +14,7 @@ from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.runs.project import Project
 
 TURN_S = 0.25
-"""Seconds that a turn waits for facts at most: a small part of the model's time."""
+"""Maximum seconds that a turn waits for facts: a small part of the model's time."""
 EXACT_S = 30.0
 """The same for reproducible runs: their packets must not depend on the machine's load."""
 _READY_S = 2.0
@@ -42,10 +42,7 @@ class FactSource:
         from remora.hub.client import HubClient  # imports the analysis
 
         async with HubClient(
-            self.root,
-            places=self.places,
-            deadline=self.deadline,
-            files=self.files,
+            self.root, places=self.places, deadline=self.deadline, files=self.files
         ) as client:
             if self.enabled is True and not await client.is_served(_READY_S):
                 raise OutsideError(

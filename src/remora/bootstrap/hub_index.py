@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from contextlib import closing
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,12 +27,13 @@ from remora.hub.process.spawn import environment
 from remora.hub.protocol import ChangedSince
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
-from remora.hub.store.reader import open_snapshot
+from remora.hub.store.reader import StoredSnapshot, open_snapshot
 
 _AT_ONCE = 100
 _LOOK_S = 0.1
 _ANSWER_S = 60.0
 
+_Found = TypeVar("_Found")
 Progress = Callable[[int, int], None]
 """Called with the number of finished files and of all files."""
 
@@ -61,8 +63,7 @@ def index_hub(
 ) -> Indexed:
     """Index all changed files; with `links` also precompute all links.
 
-    A daemon precomputes links itself and is not waited for. Raises OutsideError, DiskError,
-    HubLocked.
+    A daemon precomputes links later by itself. Raises OutsideError, DiskError, HubLocked.
     """
     began = time.monotonic()
     places = hub_paths_of(caller, target)
@@ -80,7 +81,11 @@ def index_hub(
             files, nodes = store.counts()
         errors = {**_partial(places), **unreadable}
     listed = [FileError(path, errors[path]) for path in sorted(errors)]
-    linked = None if links is None else Links(_is_linked(places), failed)
+    linked = (
+        None
+        if links is None
+        else Links(bool(_read(places, lambda view: view.links().complete())), failed)
+    )
     by = writer if isinstance(writer, int) else None
     return Indexed(files, nodes, changed, listed, time.monotonic() - began, by, linked)
 
@@ -103,7 +108,7 @@ def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[U
 
 
 class Collected(NamedTuple):
-    """`removed`: number of nodes; `by`: process id of a daemon, which keeps no removed files."""
+    """`removed`: number of nodes; `by`: process ID of a daemon, which keeps no removed files."""
 
     removed: int
     by: int | None = None
@@ -125,33 +130,20 @@ def verify_hub(caller: Invocation, target: HubTarget) -> IndexCheck:
     """Update the index, then compare it with a fresh analysis of all files."""
     places = hub_paths_of(caller, target)
     index_hub(caller, target, lambda _done, _all: None)
-    view = open_snapshot(places.db)
-    if view is None:
+    done = _read(places, lambda view: verify(places.root, _members(caller, places), view))
+    if done is None:
         raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` rebuilds it")
-    try:
-        return verify(places.root, _members(caller, places), view)
-    finally:
-        view.close()
+    return done
 
 
 def is_readable(places: HubPaths) -> bool:
     """True if the database can be read."""
-    view = open_snapshot(places.db)
-    if view is None:
-        return False
-    view.close()
-    return True
+    return _read(places, lambda _: True) is not None
 
 
 def is_indexed(caller: Invocation, places: HubPaths) -> bool:
     """True if the database can be read and has been filled; `hub observe` makes an empty one."""
-    view = open_snapshot(places.db)
-    if view is None:
-        return False
-    try:
-        return bool(view.paths()) or not _members(caller, places).sweep()
-    finally:
-        view.close()
+    return bool(_read(places, lambda v: bool(v.paths()) or not _members(caller, places).sweep()))
 
 
 def _members(caller: Invocation, places: HubPaths) -> Members:
@@ -201,23 +193,16 @@ def _counted(places: HubPaths) -> tuple[int, int]:
 
 def _partial(places: HubPaths) -> dict[str, str]:
     """Return by raw path why a stored file could only be read in part."""
-    view = open_snapshot(places.db)
-    if view is None:
-        return {}
-    try:
-        return view.partial()
-    finally:
-        view.close()
+    return _read(places, lambda view: view.partial()) or {}
 
 
-def _is_linked(places: HubPaths) -> bool:
+def _read(places: HubPaths, query: Callable[[StoredSnapshot], _Found]) -> _Found | None:
+    """Return the answer from the database; None if it cannot be read."""
     view = open_snapshot(places.db)
     if view is None:
-        return False
-    try:
-        return view.links().complete()
-    finally:
-        view.close()
+        return None
+    with closing(view):
+        return query(view)
 
 
 def _caught_up(places: HubPaths) -> int:

@@ -59,12 +59,7 @@ def indexer_of(
 ) -> Indexer:
     """Return an indexer that runs the project's own scripts."""
     return Indexer(
-        places.root,
-        store,
-        members,
-        analyse=analysis,
-        extras=UserScripts(places.root),
-        clock=_now,
+        places.root, store, members, analyse=analysis, extras=UserScripts(places.root), clock=_now
     )
 
 

@@ -16,7 +16,7 @@ class LinkCount(NamedTuple):
 
 
 def linked(places: HubPaths) -> LinkCount | None:
-    """Return the progress of links; None where the database cannot be read."""
+    """Return the progress of links; None if the database cannot be read."""
     view = open_snapshot(places.db)
     if view is None:
         return None

@@ -43,7 +43,6 @@ def start_hub(caller: Invocation, target: HubTarget) -> StatusResult:
 
 
 def _check(caller: Invocation, places: HubPaths, target: HubTarget) -> None:
-    """Check the configuration and options before anything is started."""
     open_config(caller, places.root)
     if target.http is not None:
         http_address(target.http)
@@ -79,7 +78,6 @@ def _words(caller: Invocation, places: HubPaths, target: HubTarget) -> list[str]
 
 
 def _startup_output(pipe: int) -> bytes:
-    """Return the output up to READY, the end or the timeout."""
     output = b""
     until = time.monotonic() + _START_S
     while output != READY:
@@ -101,5 +99,5 @@ def _failed(output: bytes, places: HubPaths) -> RemoraError:
 
 def _where_to_look(places: HubPaths) -> str:
     if places.log.exists():
-        return f"{places.log} says more"
-    return "`remora hub start --foreground` shows what it says"
+        return f"see {places.log}"
+    return "run `remora hub start --foreground` to see its output"

@@ -1,4 +1,4 @@
-"""Target hub of a command: its command-line options and paths."""
+"""The hub of a command: its command-line options and paths."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,8 +74,7 @@ def http_address(value: str) -> tuple[str, int]:
     host = host or "127.0.0.1"
     if host not in _LOOPBACK:
         raise UsageError(
-            f"--http {value}: {host} is not a loopback address",
-            hint="use 127.0.0.1 or [::1]",
+            f"--http {value}: {host} is not a loopback address", hint="use 127.0.0.1 or [::1]"
         )
     if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
         raise UsageError(f"--http {value}: expected [HOST:]PORT", hint="port 0 picks a free one")

@@ -34,7 +34,6 @@ class Invocation:
 
     @property
     def folders(self) -> UserFolders:
-        """The user's own folders."""
         return UserFolders.from_environ(self.environ)
 
     def find_root(self, paths: Sequence[Path] = ()) -> Path:
@@ -65,14 +64,14 @@ def path_hint(absent: Path, folder: Path) -> str:
     file, _, node = str(absent).rpartition(":")
     if file and (folder / file).is_file():
         words = shlex.join([file, "--node", node])
-        return f"a path names files, and --node what is in them: `{words}`"
+        return f"to select a node, use --node: `{words}`"
     return "name a file or folder of the project"
 
 
 def is_configured(invocation: Invocation, root: Path) -> bool:
-    """Return True if a file, a variable or a flag may set something.
+    """True if a file, variable or flag may set something.
 
-    Reading a configuration takes longer than most questions that need one of its defaults.
+    Reading a configuration takes longer than most queries that need one of its defaults.
     """
     return (
         invocation.config_file is not None
@@ -92,14 +91,14 @@ def open_config(invocation: Invocation, root: Path) -> "Config":
 
 
 def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[KeyPath, str]]":
-    """Return the configuration for `root`, and where each setting is that is not a default."""
+    """Return the configuration for `root`, and the place of each setting that is not a default."""
     from remora.config.loading import load_with_places
 
     invocation.check_config_file()
     user = invocation.folders.config_file
     project = invocation.config_file or root / "remora.yaml"
     if invocation.config_file is None and not Path(realpath(project)).is_relative_to(root):
-        # an error quotes what it complains of: no clone may have it quote a file from elsewhere
+        # errors quote the file: a clone must not make them quote one from elsewhere
         raise ConfigError(f"{project} is a link out of the project", hint="put the file there")
     return load_with_places(
         user_file=user if lexists(user) else None,

@@ -82,7 +82,6 @@ class PreparedTests:
         return Observed(ran=ran, waits=_store(self.places, ran.read.observation))
 
     def _look(self, paths: frozenset[str]) -> MemorySnapshot:
-        """Read the project files among `paths`; needs no index."""
         limit = self._config.hub.file_limit
         members = Members(self.places.root, self._config.exclude, file_limit=limit)
         return MemorySnapshot(read_all(self.places.root, members.belonging(paths), limit=limit))
@@ -98,7 +97,7 @@ def store_observed(caller: Invocation, project: Project, observation: Observatio
     try:
         _store(hub_paths(caller.folders, project.root), observation)
     except RemoraError as error:
-        return f"what the tests ran is not kept for the Hub: {error.message}"
+        return f"the test observation was not stored in the Hub: {error.message}"
     return ""
 
 

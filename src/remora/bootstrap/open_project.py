@@ -71,8 +71,8 @@ def _interpreter(invocation: Invocation, root: Path, config: "Config") -> "Proje
 
 
 def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor":
-    """Return the redactor. Fingerprints use this installation's key, so guesses cannot be tested on
-    a stream."""
+    """Return the redactor. Fingerprints use this installation's key, so guesses cannot be tested on a
+    stream."""
     import hmac
 
     from remora.trace.redact.redactor import Redactor
@@ -114,7 +114,7 @@ def model_flags(model: str | None) -> dict[str, Any]:
 
 
 def connect_model(invocation: Invocation, config: "Config") -> "Model":
-    """The configured model. Raises ModelError; never falls through to another one."""
+    """Return the configured model. Raises ModelError; never falls back to another one."""
     from remora.models.provider import open_model
 
     key = model_key(invocation, config)
@@ -130,14 +130,14 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
 
 
 def model_key(invocation: Invocation, config: "Config") -> str | None:
-    """Return the key that may go to the configured address: never one to a project's address."""
+    """Return the key for the configured address; none for an address that a project sets."""
     from remora.config.loading import api_key
 
     return api_key(_keys(invocation), config.layer_of("model", "base_url"))
 
 
 def withheld_key(invocation: Invocation, config: "Config") -> str:
-    """Return why a key that is set is not sent to the configured address, else an empty text."""
+    """Return why a configured key is not sent to the configured address; empty if it is."""
     from remora.config.loading import why_no_key
 
     if config.model.base_url is None or config.model.provider == "embedded":

@@ -43,13 +43,13 @@ def prepare(invocation: Invocation, request: RunRequest, project: Project | None
     python = python_for(invocation, project, agents)
     remove_idle_bases(project, utc_now())
     note_root(project)
-    # the base is all of the project: `exclude` only says what agents leave alone
+    # the base is the whole project: `exclude` only limits what agents work on
     files = project_files(project.root, include=config.workspace.include)
     base = take_base(project.root, files, project.cache / "bases" / run_id)
     try:
         paths = tuple(_relative(project.root, path, invocation.folder) for path in request.paths)
         selection = Selection(paths=paths, node=request.node, max_nodes=request.max_nodes)
-        # a file that could not be copied is looked for all the same, so that it is told of
+        # files that could not be copied are included, so that they are reported
         looked_for = sorted({*base.files, *_still_there(project.root, files.paths)})
         source = read_modules(base.folder, _included(looked_for, config.exclude), selection)
         if request.changed is not None:
@@ -75,7 +75,7 @@ def prepare(invocation: Invocation, request: RunRequest, project: Project | None
 
 
 def _refuse_whole_disk(root: Path) -> None:
-    """Raise UsageError for the root of the file system, unless something says it is a project."""
+    """Raise UsageError for the root of the file system, unless it is marked as a project."""
     marks = (".git", "remora.yaml", "pyproject.toml")
     if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
         raise UsageError(
@@ -92,7 +92,6 @@ def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
 
 
 def too_many(plan: Plan, request: RunRequest) -> bool:
-    """True if this many jobs need confirmation."""
     return len(plan.jobs) > MAX_JOBS and request.max_nodes is None and not request.yes
 
 

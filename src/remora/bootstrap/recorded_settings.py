@@ -63,15 +63,12 @@ def _drop_misplaced_style(recorded: Any, models: Mapping[str, type[OperationConf
 
 
 class _Recorded(msgspec.Struct):
-    """Recorded options of `analyze`."""
-
     unsafe_fixes: bool = False
     seed: int | None = None
     max_turns: int | None = None
 
 
 def recorded_request(start: RunStart, invocation: Invocation) -> RunRequest:
-    """Return the run's recorded request."""
     try:
         recorded = msgspec.convert(start.config, _Recorded)
     except msgspec.ValidationError as error:

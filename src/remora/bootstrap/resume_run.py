@@ -31,8 +31,8 @@ from remora.workspaces.copy.driver_choice import require_driver
 class Resumable:
     """A run to resume, or only some of its agents.
 
-    The run's project has the recorded configuration for all that decides what agents do. `models`
-    are the names of the models needed, the run's own first.
+    The run's project has the recorded configuration for everything that affects agents. `models` are the
+    names of the models needed, the run's own first.
     """
 
     run: Run
@@ -55,12 +55,11 @@ def prepare_resume(
     trusted: bool = False,
     only: frozenset[str] | None = None,
 ) -> Resumable:
-    """Return what is left of a run that belongs to this installation, or is `trusted`.
+    """Return the remaining work of a run that belongs to this installation, or is `trusted`.
 
-    Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys
-    are never read from a stream. Raises UsageError if the run is not this installation's, an agent
-    has changed, or required tests cannot run; StreamLocked if the run is running; NotFound,
-    StreamDamaged.
+    Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys are
+    never read from a stream. Raises UsageError if the run is not this installation's, an agent has
+    changed, or required tests cannot run; StreamLocked if the run is running; NotFound, StreamDamaged.
     """
     if last_event(project.trace.existing_run(run_id)) is None:
         hint = "it was killed at its start: there is nothing to resume"
@@ -68,7 +67,7 @@ def prepare_resume(
     check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     require_driver(project.config.workspace.driver, project.cache)
     if stream_status(project.trace.existing_run(run_id)) == RUNNING:
-        with open_run(project, run_id):  # refuses, and knows who writes it
+        with open_run(project, run_id):  # raises if it is locked, naming the writer
             pass
     attempts = attempts_of(project.trace, run_id)
     request = recorded_request(attempts.start, invocation)
@@ -103,8 +102,7 @@ def connect_models(
 ) -> dict[str, Model]:
     """Return the models by name, each at its current address.
 
-    Raises ModelError if the server has another model: no run must silently continue with a
-    different one.
+    Raises ModelError if the server has another model: a run never silently changes its model.
     """
     found: dict[str, Model] = {}
     for name in dict.fromkeys(names):
@@ -126,8 +124,8 @@ async def run_remaining(
     observer: RunObserver,
     clock: Callable[[], datetime],
 ) -> None:
-    """Run the remaining jobs, or the wanted agents. Raises as `finish_run` does, and OutsideError
-    if a required hub does not run."""
+    """Run the remaining jobs, or the wanted agents. Raises as `finish_run` does, and OutsideError if a
+    required hub does not run."""
     async with wanted.run.source.opened() as facts:
         run = replace(wanted.run, facts=facts, models=models, observer=observer, clock=clock)
         await finish_run(run, only=wanted.only)
@@ -138,8 +136,7 @@ def _model_of(
 ) -> str | None:
     """Return the name of the model that an attempt still needs.
 
-    None if it only lacks its `job_end`, or is damaged: then it is not continued, and others are not
-    blocked.
+    None if it only lacks its `job_end`, or is damaged and therefore not continued.
     """
     agent, agent_id = agents[attempt.job.operation], attempt.job.agent_id
     try:
@@ -156,12 +153,12 @@ def _model_of(
 
 def _plan(attempts: Attempts) -> Plan:
     """Return the recorded plan, for observers."""
-    told = attempts.start.plan
+    plan = attempts.start.plan
     return Plan(
         jobs=attempts.jobs,
-        operations=tuple(told.get("operations", ())),
-        nodes=told.get("nodes", 0),
-        skipped=told.get("skipped", 0),
-        findings=told.get("findings", 0),
-        unreadable=tuple(told.get("unreadable", ())),
+        operations=tuple(plan.get("operations", ())),
+        nodes=plan.get("nodes", 0),
+        skipped=plan.get("skipped", 0),
+        findings=plan.get("findings", 0),
+        unreadable=tuple(plan.get("unreadable", ())),
     )

@@ -47,8 +47,7 @@ async def execute_plan(
 ) -> None:
     """Run the plan to its end; agents of the operations in `own` use that model instead.
 
-    Raises ModelError if a model cannot answer as configured, OutsideError if a required hub does
-    not run.
+    Raises ModelError if a model cannot answer as configured, OutsideError without a required hub.
     """
     project, base = prepared.project, prepared.base
     assert base is not None, "a new run has a base"
@@ -76,7 +75,6 @@ async def execute_plan(
 
 
 def listeners_for(invocation: Invocation, config: Config) -> tuple[GlobalEventLog, ...]:
-    """Return who else sees every event."""
     events_file = invocation.folders.cache / "events.jsonl"
     return (GlobalEventLog(events_file),) if config.runner.memory.global_events else ()
 

@@ -10,11 +10,11 @@ from remora.errors import UsageError
 from remora.models.protocol import Model
 
 PLANNING_S = 30.0
-"""Seconds that planning may take under a time limit, however short that is."""
+"""Minimum seconds for planning under a time limit."""
 
 
 class _OutOfTime(BaseException):
-    """Raised wherever the main thread is: no handler of errors may take it for one of its own."""
+    """Raised anywhere in the main thread; not an Exception, so that no error handler catches it."""
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def planned_within(seconds: float | None) -> Iterator[None]:
         yield
     except _OutOfTime:
         raise UsageError(
-            f"planning did not end within {seconds:g} s, as --max-time says",
+            f"planning took longer than {seconds:g} s (--max-time)",
             hint="name fewer files or a smaller folder, or give it more time",
         ) from None
     finally:
@@ -45,7 +45,7 @@ def planned_within(seconds: float | None) -> Iterator[None]:
 def run_to_end(
     work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
 ) -> str:
-    """Do the work and close the models; return why it stopped early, empty if it did not."""
+    """Do the work and close the models; return why it stopped early, or an empty text."""
 
     async def main() -> None:
         task = asyncio.current_task()
@@ -64,5 +64,5 @@ def run_to_end(
     except (KeyboardInterrupt, asyncio.CancelledError):
         return "interrupted"
     except TimeoutError:
-        return f"stopped after {max_time:g} s, as --max-time says"
+        return f"stopped after {max_time:g} s (--max-time)"
     return ""

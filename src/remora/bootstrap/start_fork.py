@@ -24,7 +24,7 @@ from remora.runs.records.attempts import attempts_of
 
 @dataclass(frozen=True, kw_only=True)
 class ForkRequest:
-    """Arguments of `trace fork`; `files` gets the files as they were then."""
+    """Arguments of `trace fork`; `files` gets the files at that turn."""
 
     agent_id: str
     turn: int

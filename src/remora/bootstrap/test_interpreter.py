@@ -1,4 +1,4 @@
-"""The interpreter for the project's code: consent, then location."""
+"""Interpreter for the project's code: consent and location."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,8 +25,7 @@ def python_for(
 def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
     """Return the project's interpreter.
 
-    Raises UsageError without consent or an interpreter, and ConfigError, before any project code is
-    started.
+    Raises UsageError without consent or interpreter, and ConfigError, before project code starts.
     """
     from remora.hub.observe.observed_run import check_consent, check_home, find_interpreter
 
@@ -41,13 +40,10 @@ def interpreter_for(invocation: Invocation, root: Path, config: Config) -> Proje
 
 
 def require_tests(python: ProjectPython | None) -> None:
-    """Raise UsageError if the interpreter cannot run tests; once before a run, not for each job.
-
-    None means that no agent needs one.
-    """
+    """Raise UsageError if the interpreter cannot run tests; None means that no agent needs one."""
     if python is None:
         return
-    from remora.operations.test.runner.pytest_check import require_pytest
+    from remora.operations.test.runner.parent import require_pytest
 
     try:
         require_pytest(python)

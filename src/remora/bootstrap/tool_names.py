@@ -18,8 +18,6 @@ _LISTED = 20
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTool:
-    """A tool as declared in its agent's definition."""
-
     agent: str
     builtin: bool
     folder: Path
@@ -27,12 +25,10 @@ class DeclaredTool:
 
     @property
     def name(self) -> str:
-        """Return the unique name `agent/tool`."""
         return f"{self.agent}/{self.definition.name}"
 
     @property
     def path(self) -> Path:
-        """Return the path of its script."""
         return self.folder / self.definition.script
 
 
@@ -46,7 +42,7 @@ def known_tools(root: Path, operations: Operations) -> list[DeclaredTool]:
 
 
 def tool_named(root: Path, operations: Operations, name: str) -> DeclaredTool:
-    """Return the tool that `tool` or `agent/tool` means; other agents may be wrong.
+    """Return the tool that `tool` or `agent/tool` means; errors in other agents are ignored.
 
     Raises NotFound for an unknown name, UsageError for one that several tools have.
     """

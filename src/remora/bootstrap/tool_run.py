@@ -121,7 +121,7 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
         if not equals:
             raise UsageError(f"{word!r} is not an input", hint="an input is given as NAME=VALUE")
         given[name] = _value(specs[name], text) if name in specs else text
-    # a node is looked for in the copy, which is not made for inputs that are wrong
+    # nodes are looked up in the copy, which is not made for invalid inputs
     found = {name: {} if isinstance(value, _NodeName) else value for name, value in given.items()}
     problem = script.arguments.problem(found)
     if problem:
@@ -148,7 +148,6 @@ def _inputs_hint(script: Script) -> str:
 
 
 def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
-    """Return the `target` input for that node."""
     path, _, qualname = named.removeprefix("node:").rpartition(":")
     key = node_key(escape_path(path), qualname)
     try:
@@ -176,7 +175,6 @@ def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
 
 @contextmanager
 def _workspace(project: Project) -> Iterator[Workspace]:
-    """Yield a private copy of the current project."""
     remove_idle_bases(project, utc_now())
     note_root(project)
     files = project_files(project.root, include=project.config.workspace.include)

@@ -16,7 +16,7 @@ def main() -> None:
     if args in (["--version"], ["-V"]) and sys.stdout is not None:
         _print(f"remora {__version__}\n")
         return
-    gc.set_threshold(50_000)  # importing makes many objects and next to no garbage
+    gc.set_threshold(50_000)  # importing creates many objects and almost no garbage
     from remora.cli.app.entry import start
 
     sys.exit(start(args))

@@ -16,7 +16,7 @@ from remora.errors import ConfigError
 _PREFIX = "REMORA_"
 _API_KEY = ("model", "api_key")
 _RECEIVERS = {"environment": ("user", "environment", "flag"), "user": ("user",)}
-"""By the layer of a key, the layers whose address may receive it. A project's never does."""
+"""Layers by the layer of a key whose addresses may receive it. A project's address never does."""
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -40,10 +40,10 @@ def load_config(
 ) -> Config:
     """Return the configuration from all layers. A file of None is skipped; others must exist.
 
-    `project_table` is `[tool.remora]` of pyproject.toml, in place of a project's file. `flags`
-    have dotted keys (`runner.max_turns`); a value of None means not given. `operations` are the
-    models of the known operations' settings. Raises ConfigError with the position of every error of the first invalid layer, DiskError for an
-    unreadable file.
+    `project_table` is `[tool.remora]` of pyproject.toml, instead of a project's file. `flags` have
+    dotted keys (`runner.max_turns`); a value of None means not given. `operations` are the models of the
+    known operations' settings. Raises ConfigError with the position of every error of the first invalid
+    layer, DiskError for an unreadable file.
     """
     config, _ = load_with_places(
         user_file=user_file,
@@ -119,7 +119,7 @@ def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
     if not keys or address_layer is None or api_key(keys, address_layer) is not None:
         return ""
     if address_layer == "project":
-        return "the project sets model.base_url, and a key goes only to an address that you set"
+        return "the project sets model.base_url, and keys are sent only to addresses that you set"
     return f"the key is in your own file, but model.base_url comes from the {address_layer}"
 
 

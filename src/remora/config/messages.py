@@ -74,7 +74,7 @@ def known_keys(
         if inner is None:
             continue
         rest = where[1:] if where and where[0] == name else ()
-        if not _is_mapping(field.annotation):
+        if getattr(field.annotation, "__origin__", None) is not dict:
             yield from (f"{name}.{key}" for key in known_keys(inner, rest))
             continue
         for entry, entry_model in {str(rest[0]) if rest else "NAME": inner, **entries}.items():
@@ -95,10 +95,6 @@ def _nested(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_nested, get_args(annotation))), None)
-
-
-def _is_mapping(annotation: Any) -> bool:
-    return getattr(annotation, "__origin__", None) is dict
 
 
 def _line(

@@ -55,5 +55,5 @@ def _source(root: Path) -> bytes:
             return b""  # an error would quote a file from outside the project
         with path.open("rb") as file:
             return file.read(_SIZE_LIMIT)
-    except OSError:  # other tools complain of it, and it may hold nothing of ours
+    except OSError:  # other tools report it, and it may have no table of ours
         return b""

@@ -48,7 +48,7 @@ def _instead(path: Path) -> str:
     try:
         mode = path.stat().st_mode
     except OSError:
-        return "a link that leads nowhere" if path.is_symlink() else "no such file"
+        return "a broken link" if path.is_symlink() else "no such file"
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe (FIFO)", stat.S_IFSOCK: "a socket"}
     return f"{kinds.get(stat.S_IFMT(mode), 'a device')}, not a file"
 

@@ -1,1 +1,1 @@
-"""Evaluations: what recorded streams say about settings, without a model."""
+"""Evaluations: compare settings on recorded streams, without a model."""

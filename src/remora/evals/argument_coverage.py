@@ -11,7 +11,7 @@ from remora.memory.prompt.base import prompt_context
 from remora.trace.read.reader import event_data
 
 SMALL_INTEGER = 10
-"""Integers closer to zero occur in any text by chance, and are ignored."""
+"""Smaller integers occur in any text by chance and are ignored."""
 ValueOrigin = Literal["given", "memory", "candidates"]
 _GIVEN = ("goal", "operation", "node_id", "node_type", "node_summary")
 _MEMORY = (

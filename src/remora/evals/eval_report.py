@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.evals.argument_coverage import VisibleText
-from remora.evals.variant import EvalSetting
+from remora.evals.eval_setting import EvalSetting
 from remora.memory.budget import FittedPacket
 
 
@@ -26,7 +26,6 @@ class ToolCounts(msgspec.Struct):
     dropped: int = 0
 
     def count_call(self, fitted: FittedPacket, shown: VisibleText, values: Iterable[str]) -> None:
-        """Count a call with these argument values, decided on this packet."""
         self.calls += 1
         self.tokens += fitted.tokens
         self.most_tokens = max(self.most_tokens, fitted.tokens)
@@ -40,13 +39,11 @@ class ToolCounts(msgspec.Struct):
             self.remembered += place == "memory"
 
     def count_facts(self, facts: Iterable[str], shown: VisibleText) -> None:
-        """Count the facts of a result, and those that the next decision did not see."""
         for fact in facts:
             self.facts += 1
             self.dropped += shown.origin_of(fact) is None
 
     def add(self, other: "ToolCounts") -> None:
-        """Add the counts of `other`."""
         for name in self.__struct_fields__:
             combine = max if name == "most_tokens" else int.__add__
             setattr(self, name, combine(getattr(self, name), getattr(other, name)))
@@ -69,20 +66,16 @@ class ToolCounts(msgspec.Struct):
 
 
 class Arm(msgspec.Struct, frozen=True):
-    """A setting and its counts by tool."""
-
     setting: EvalSetting
     tools: dict[str, ToolCounts]
 
     def total(self) -> ToolCounts:
-        """Return the counts of all tools."""
         total = ToolCounts()
         for tally in self.tools.values():
             total.add(tally)
         return total
 
     def as_json(self) -> dict[str, Any]:
-        """Return the arm's entry."""
         return {
             "name": self.setting.name,
             "setting": self.setting.as_json(),

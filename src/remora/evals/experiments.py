@@ -13,9 +13,9 @@ from remora.agents.named_summarizers import summarizer_named, summarizers_in
 from remora.errors import ConfigError, NotFound, RemoraError, StreamDamaged
 from remora.evals.argument_coverage import VisibleText, argument_values
 from remora.evals.eval_report import Arm, EvalReport, ToolCounts
+from remora.evals.eval_setting import RECORDED, EvalSetting
 from remora.evals.packet_replay import PacketReplay
 from remora.evals.tokens import TokenRates
-from remora.evals.variant import RECORDED, EvalSetting
 from remora.memory.decode_values import decode_value
 from remora.memory.events import (
     AgentStart,
@@ -69,8 +69,6 @@ def select_agents(folder: TraceFolder, names: Sequence[str]) -> list[str]:
 
 
 class _Evaluation:
-    """The arms of an evaluation, with token rates and summarizers."""
-
     def __init__(
         self, folder: TraceFolder, summarizers: "_SummarizerLookup", asked: Sequence[EvalSetting]
     ) -> None:
@@ -83,7 +81,6 @@ class _Evaluation:
         self._streams = 0
 
     def calibrate(self, agent: str) -> None:
-        """Read the recorded token counts of an agent's requests."""
         counter = ""
         try:
             for event in read_events(self._folder.existing_agent(agent)):
@@ -100,7 +97,7 @@ class _Evaluation:
             self._skipped[agent] = error.message
 
     def evaluate(self, agent: str) -> None:
-        """Fold an agent's stream in every arm; only a stream that can be read to its end counts."""
+        """Fold an agent's stream in every arm; only a completely readable stream counts."""
         if agent in self._skipped:
             return
         try:
@@ -116,7 +113,6 @@ class _Evaluation:
                 arm.tools.setdefault(tool, ToolCounts()).add(tally)
 
     def report(self) -> EvalReport:
-        """Return the report of all evaluated agents."""
         return EvalReport(
             arms=tuple(self._arms),
             streams=self._streams,

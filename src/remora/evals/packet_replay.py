@@ -9,7 +9,7 @@ from msgspec import UNSET
 from remora.agents.builtin_tools import RECALL, SUBMIT
 from remora.agents.decision.candidates import declared_tools
 from remora.errors import StreamDamaged
-from remora.evals.variant import EvalSetting
+from remora.evals.eval_setting import EvalSetting
 from remora.memory.budget import FittedPacket, fit, trim
 from remora.memory.canonical import canonical_sha256
 from remora.memory.context import ContextManager
@@ -22,7 +22,7 @@ from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
 from remora.memory.prompt.render import render
 from remora.memory.summarizers import Summarizer
 from remora.models.protocol import TokenCounter
-from remora.tools.contract import ToolResult, as_result, is_contract
+from remora.tools.result_contract import ToolResult, as_result, is_contract
 
 _NATIVE, _COMPLETION, _WRITTEN = "tool_call", "completion", "grammar"
 _NO_LIMIT = 2**53
@@ -55,7 +55,6 @@ class PacketReplay:
 
     @property
     def shown_history(self) -> list[Event] | None:
-        """The events that are shown instead of the packet, or None."""
         return self._history if self._renderer == HISTORY else None
 
     def packet_for_call(self, call: ToolCalled) -> FittedPacket:
@@ -102,9 +101,7 @@ class PacketReplay:
 
     def _context(self, summarizers: Mapping[str, Summarizer]) -> ContextManager:
         context = ContextManager(
-            {},
-            packet_size_limit=self._limit,
-            token_counter=self._counter.count_text,
+            {}, packet_size_limit=self._limit, token_counter=self._counter.count_text
         )
         context.packet = self.packet
         for tool, summarizer in summarizers.items():

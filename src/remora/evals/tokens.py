@@ -28,11 +28,9 @@ class EstimatedCounter:
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Return the tokens of a chat request."""
         return self._tokens(messages_size(messages) + tools_size(tools))
 
     def count_text(self, prompt: str) -> int:
-        """Return the tokens of a finished prompt."""
         return self._tokens(len(prompt.encode()))
 
     def _tokens(self, size: int) -> int:
@@ -56,7 +54,6 @@ class TokenRates:
         self._seen: dict[str, tuple[int, int]] = {}
 
     def add_request(self, counter: str, request: ModelRequest) -> None:
-        """Add a request that the counter of that name counted."""
         tokens, size = self._seen.get(counter, (0, 0))
         self._seen[counter] = tokens + request.prompt_tokens, size + _size(request)
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.markdown_transcript import escaped, markdown
 from remora.exports.otel.agent_spans import agent_spans, run_span, run_span_id
 from remora.exports.otel.otlp import request_documents
@@ -41,52 +41,51 @@ class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def export_chunks(
-    folder: TraceFolder, groups: Groups, wish: ExportOptions, tally: ExportCounts
+    folder: TraceFolder, groups: Groups, options: ExportOptions, tally: ExportCounts
 ) -> Iterator[bytes]:
     """Yield the file's bytes in memory bounded by one agent's stream (preferences: one node's).
 
-    Of a run or of everything, an agent that cannot be read is skipped and counted in `tally`;
-    of a single agent its StreamDamaged or NotFound is raised. Nothing is exported of a
-    stream with an invalid hash.
+    Of a run or of everything, unreadable agents are skipped and counted in `tally`; a single agent's
+    StreamDamaged or NotFound is raised. A stream with an invalid hash is not exported at all.
     """
-    if wish.format in ("sft", "preference"):
+    if options.format in ("sft", "preference"):
         tally.plain = _all_plain(folder, groups)
     for group in _undamaged(groups, tally):
-        match wish.format:
+        match options.format:
             case "transcript":
-                yield from _transcripts(folder, group, tally, as_markdown=wish.markdown)
+                yield from _transcripts(folder, group, tally, as_markdown=options.markdown)
             case "otel":
                 for document, _ in request_documents(
-                    group_spans(folder, group, wish, tally), wish.version
+                    group_spans(folder, group, options, tally), options.version
                 ):
                     yield _line(document)
             case _:
-                for row in _rows(folder, group, wish.format, tally):
+                for row in _rows(folder, group, options.format, tally):
                     tally.records += 1
                     yield _line(row)
 
 
 def span_requests(
-    folder: TraceFolder, groups: Groups, wish: ExportOptions, tally: ExportCounts
+    folder: TraceFolder, groups: Groups, options: ExportOptions, tally: ExportCounts
 ) -> Iterator[tuple[dict[str, object], int]]:
     """Yield the requests of `--format otel` with the number of spans in each."""
     for group in _undamaged(groups, tally):
-        yield from request_documents(group_spans(folder, group, wish, tally), wish.version)
+        yield from request_documents(group_spans(folder, group, options, tally), options.version)
 
 
 def group_spans(
-    folder: TraceFolder, group: RunBundle, wish: ExportOptions, tally: ExportCounts
+    folder: TraceFolder, group: RunBundle, options: ExportOptions, tally: ExportCounts
 ) -> Iterator[Span]:
     """Yield the spans of each agent, then the run's own if the run was requested."""
     has_run = group.whole and group.path is not None
-    tell = partial(
+    spans_of = partial(
         agent_spans,
         folder,
-        content=wish.content,
+        content=options.content,
         parent=run_span_id(group.run_id) if has_run else "",
     )
     ended = group.began
-    for span in map_agents(folder, group, tally, tell):
+    for span in map_agents(folder, group, tally, spans_of):
         tally.records += 1
         ended = max(ended, span.ended)
         yield span
@@ -99,16 +98,16 @@ def map_agents(
     folder: TraceFolder,
     group: RunBundle,
     tally: ExportCounts,
-    tell: Callable[[AgentSummary, Attempt], Iterable[_Item]],
+    convert: Callable[[AgentSummary, Attempt], Iterable[_Item]],
 ) -> Iterator[_Item]:
-    """Yield the results of `tell` for each agent of a group, in order."""
+    """Yield the results of `convert` for each agent of a group, in order."""
     for agent_id in group.agents:
         try:
             path = folder.existing_agent(agent_id)
             if next(read_events(path), None) is None:
                 tally.leave_out("with an empty stream")
                 continue
-            yield from tell(summarize_stream(path, folder.blobs), group.of_agent(agent_id))
+            yield from convert(summarize_stream(path, folder.blobs), group.of_agent(agent_id))
             tally.streams += 1
         except (StreamDamaged, NotFound) as error:
             if not group.whole:
@@ -130,10 +129,10 @@ def _rows(
     makers = {"sft": sft_rows, "functiongemma": functiongemma_rows, "preference": score_rows}
     make = makers[form]
 
-    def tell(survey: AgentSummary, attempt: Attempt) -> Iterator[Row]:
+    def rows_of(survey: AgentSummary, attempt: Attempt) -> Iterator[Row]:
         return make(folder, survey, attempt, tally)
 
-    yield from map_agents(folder, group, tally, tell)
+    yield from map_agents(folder, group, tally, rows_of)
     if form == "preference":
         yield from verdict_rows(folder, group, tally)
 
@@ -141,19 +140,19 @@ def _rows(
 def _transcripts(
     folder: TraceFolder, group: RunBundle, tally: ExportCounts, *, as_markdown: bool
 ) -> Iterator[bytes]:
-    tell = markdown if as_markdown else transcript
+    form = markdown if as_markdown else transcript
     if group.whole and group.path is not None:
         yield from _titled(f"run {group.run_id}", as_markdown=as_markdown)
-        yield from _lines(tell(read_events(group.path)))
+        yield from _lines(form(read_events(group.path)))
 
-    def told(survey: AgentSummary, _: Attempt) -> Iterator[bytes]:
+    def lines_of(survey: AgentSummary, _: Attempt) -> Iterator[bytes]:
         if group.whole or as_markdown:
             yield from _titled(f"agent {survey.agent_id}", as_markdown=as_markdown)
         events = read_events(folder.existing_agent(survey.agent_id))
-        yield from _lines(tell(_with_blobs(event, folder) for event in events))
+        yield from _lines(form(_with_blobs(event, folder) for event in events))
         tally.records += 1
 
-    yield from map_agents(folder, group, tally, told)
+    yield from map_agents(folder, group, tally, lines_of)
 
 
 def _with_blobs(event: Event, folder: TraceFolder) -> Event:

@@ -1,4 +1,4 @@
-"""A stream as Markdown in which nothing that was recorded can pass for Markdown or HTML."""
+"""A stream as Markdown, with recorded text escaped."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,8 @@ _FENCES = re.compile(r"`{3,}")
 
 
 def markdown(events: Iterable[Event]) -> Iterator[str]:
-    """Lines without newlines: a heading for each turn, remarks as paragraphs, quotations fenced."""
+    """Return lines without newlines: a heading per turn, remarks as paragraphs, quotations
+    fenced."""
     turn = 0
     for event in events:
         if event.turn != turn:
@@ -25,13 +26,13 @@ def markdown(events: Iterable[Event]) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """`text` as one line of Markdown that shows just these characters."""
+    """Return `text` as one line of Markdown that displays exactly these characters."""
     shown = escape_line(text).replace("\t", " ")
     return _SPECIAL.sub(r"\\\1", shown).translate(_HTML)
 
 
 def _fenced(quoted: Quotation) -> Iterator[str]:
-    """The text within a fence that is longer than any in it."""
+    """Return the text in a fence that is longer than any in it."""
     lines = [escape_line(line) for line in quoted.text.split("\n")]
     longest = max((len(run) for line in lines for run in _FENCES.findall(line)), default=2)
     fence = "`" * (longest + 1)

@@ -37,7 +37,8 @@ def temporary_beside(path: Path) -> Iterator[Path]:
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="name a file")
     target = Path(os.path.realpath(path))
-    temporary = _free(target)
+    name = f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}"
+    temporary = target.with_name(name)
     try:
         with disk_errors(path):
             yield temporary
@@ -47,10 +48,6 @@ def temporary_beside(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
-
-
-def _free(target: Path) -> Path:
-    return target.with_name(f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}")
 
 
 def _sync(path: Path) -> None:

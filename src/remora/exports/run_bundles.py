@@ -39,7 +39,6 @@ class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = True
 
     def of_agent(self, agent_id: str) -> Attempt:
-        """Return the run's attempt of an agent, without a verdict if the run has none."""
         return self.attempts.get(agent_id) or Attempt(agent_id=agent_id)
 
 
@@ -64,15 +63,16 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
     start, began, head = None, "", Head()
     for count, event in enumerate(verified_events(path), 1):
         head = Head(count=count, hash=event.hash)
-        said = typed_payload(event)
-        if isinstance(said, RunStart):
-            start, began = said, event.timestamp
-        elif isinstance(said, JobStart):
-            attempts.setdefault(said.agent_id, _started_attempt(said))
-        elif isinstance(said, Review):
-            before = attempts.get(said.agent_id) or Attempt(agent_id=said.agent_id)
-            attempts[said.agent_id] = msgspec.structs.replace(
-                before, verdict=said.verdict, feedback=said.feedback
+        payload = typed_payload(event)
+        if isinstance(payload, RunStart):
+            start, began = payload, event.timestamp
+        elif isinstance(payload, JobStart):
+            names = {"operation": payload.operation, "node_id": payload.node_id}
+            attempts.setdefault(payload.agent_id, Attempt(agent_id=payload.agent_id, **names))
+        elif isinstance(payload, Review):
+            before = attempts.get(payload.agent_id) or Attempt(agent_id=payload.agent_id)
+            attempts[payload.agent_id] = msgspec.structs.replace(
+                before, verdict=payload.verdict, feedback=payload.feedback
             )
     return RunBundle(
         run_id=run_id,
@@ -118,11 +118,3 @@ def _without_run(
             continue
         if first is not None and first.run_id not in damaged:
             yield RunBundle(run_id=first.run_id, path=None, agents=(agent_id,), attempts={})
-
-
-def _started_attempt(said: JobStart) -> Attempt:
-    return Attempt(
-        agent_id=said.agent_id,
-        operation=said.operation,
-        node_id=said.node_id,
-    )

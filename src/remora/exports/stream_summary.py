@@ -56,19 +56,17 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str:
-        """The model's name as it was recorded."""
         return str(self.start.model.get("name") or "unknown")
 
     @property
     def tools(self) -> tuple[ToolSchema, ...]:
-        """The tools that the agent could call."""
         return self.start.tools
 
 
 def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
     """Check the stream's chain and read it once, in bounded memory.
 
-    Raises NotFound, StreamDamaged (also for a stream that does not begin as an agent's).
+    Raises NotFound, StreamDamaged (also if this is not an agent's stream).
     """
     # before `agent_start` a writer may have been killed within its very first line
     events = dropwhile(lambda event: event.type == Recovered.type, verified_events(path))
@@ -140,6 +138,6 @@ def _end(end: _Ended) -> Iterator[tuple[str, Any]]:
     yield "error", end.error if isinstance(end.error, str) else None
 
 
-def _submission(said: _Submitted) -> Iterator[tuple[str, Any]]:
-    yield "verified", said.verified
-    yield "failed_checks", tuple(str(c.get("name")) for c in said.checks if not c.get("ok"))
+def _submission(submitted: _Submitted) -> Iterator[tuple[str, Any]]:
+    yield "verified", submitted.verified
+    yield "failed_checks", tuple(str(c.get("name")) for c in submitted.checks if not c.get("ok"))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from remora.errors import StreamDamaged, UsageError
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, Groups, export_chunks, map_agents, span_requests
 from remora.exports.inspect_logs.inspect_log import check_inspect, eval_log, log_name, write_log
 from remora.exports.inspect_logs.inspect_sample import Json, inspect_sample
@@ -18,46 +18,45 @@ from remora.trace.trace_folder import TraceFolder
 
 
 def export_to_file(
-    folder: TraceFolder, groups: Groups, wish: ExportOptions, path: Path
+    folder: TraceFolder, groups: Groups, options: ExportOptions, path: Path
 ) -> ExportCounts:
-    """Write an export to a file that is replaced when all of it is there, mode 0600.
+    """Write an export to a file, mode 0600, which is replaced when the export is complete.
 
     Raises as `export_chunks` does, DiskError, and UsageError for a folder.
     """
     with replace_when_done(path) as file:
-        return export_to_stream(folder, groups, wish, file)
+        return export_to_stream(folder, groups, options, file)
 
 
 def export_to_stream(
-    folder: TraceFolder, groups: Groups, wish: ExportOptions, file: BinaryIO
+    folder: TraceFolder, groups: Groups, options: ExportOptions, file: BinaryIO
 ) -> ExportCounts:
-    """Write an export as it is made. Raises as `export_chunks` does."""
+    """Write an export to an open stream. Raises as `export_chunks` does."""
     tally = ExportCounts()
-    file.writelines(export_chunks(folder, groups, wish, tally))
+    file.writelines(export_chunks(folder, groups, options, tally))
     return tally
 
 
 def send_to_receiver(
     folder: TraceFolder,
     groups: Groups,
-    wish: ExportOptions,
+    options: ExportOptions,
     endpoint: str,
     headers: Mapping[str, str],
 ) -> ExportCounts:
     """Send spans to an OTLP/HTTP receiver. Raises as `send_spans` and `export_chunks` do."""
     tally = ExportCounts()
-    for _ in send_spans(span_requests(folder, groups, wish, tally), endpoint, headers):
+    for _ in send_spans(span_requests(folder, groups, options, tally), endpoint, headers):
         pass
     return tally
 
 
 def export_inspect_logs(
-    folder: TraceFolder, groups: Groups, wish: ExportOptions, path: Path, *, several: bool
+    folder: TraceFolder, groups: Groups, options: ExportOptions, path: Path, *, several: bool
 ) -> ExportCounts:
-    """Write Inspect logs: one `.eval` file, or with `several` one for each run in a folder.
+    """Write Inspect logs: one `.eval` file, or with `several` one per run in a folder.
 
-    Holds one run at a time. Raises UsageError (inspect-ai is missing, a name with another ending)
-    and as `export_chunks` does.
+    Keeps one run in memory. Raises UsageError (no inspect-ai, wrong suffix) and as `export_chunks`.
     """
     check_inspect()
     if not several and path.suffix != ".eval":
@@ -69,7 +68,7 @@ def export_inspect_logs(
     for group in groups():
         if isinstance(group, RunBundle):
             try:
-                _write(folder, group, wish, path / log_name(group) if several else path, tally)
+                _write(folder, group, options, path / log_name(group) if several else path, tally)
             except StreamDamaged as error:
                 if not several:
                     raise
@@ -80,13 +79,13 @@ def export_inspect_logs(
 
 
 def _write(
-    folder: TraceFolder, group: RunBundle, wish: ExportOptions, path: Path, tally: ExportCounts
+    folder: TraceFolder, group: RunBundle, options: ExportOptions, path: Path, tally: ExportCounts
 ) -> None:
-    def tell(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[AgentSummary, Json]]:
+    def sample_of(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[AgentSummary, Json]]:
         yield survey, inspect_sample(folder, survey, attempt)
 
-    told_of = list(map_agents(folder, group, tally, tell))
-    surveys, samples = [one for one, _ in told_of], [one for _, one in told_of]
+    pairs = list(map_agents(folder, group, tally, sample_of))
+    surveys, samples = [one for one, _ in pairs], [one for _, one in pairs]
     with temporary_beside(path) as place:
-        write_log(eval_log(group, surveys, samples, wish.version), place)
+        write_log(eval_log(group, surveys, samples, options.version), place)
     tally.records += len(samples)

@@ -34,10 +34,10 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job's change set fixes and what it leaves, with or without it, by code.
+    """Findings that a job's change set fixes and leaves, by code.
 
-    `counts` is False if the change set is not and will not be in the user's files. `worth` holds
-    further numbers that the operation's tools reported of the work.
+    `counts` is False if the change set is not, and will not be, in the user's files. `worth` holds
+    other numbers that the operation's tools reported.
     """
 
     fixed: Codes
@@ -52,7 +52,7 @@ class JobFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Phrase(msgspec.Struct, frozen=True, kw_only=True):
-    """A total in words: `done` of `of`, of what, and perhaps more."""
+    """A total in words: `done` of `of` `what`, then `more`."""
 
     done: int
     of: int
@@ -66,25 +66,25 @@ class Phrase(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def whole(self) -> str:
-        """`5 of 6 docstrings written: 4 added, 1 mended`."""
+        """`5 of 6 docstrings written: 4 added, 1 updated`."""
         return f"{self.brief}: {self.more}" if self.more else self.brief
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """How jobs are summed up: `measure` returns the numbers under `key` in JSON documents.
+    """Totals over jobs: `measure` returns the numbers under `key` in JSON documents.
 
-    It returns None if no job knows of such work. `planned` findings were met when the run began.
+    It returns None if no job knows of such work. The plan counted `planned` findings.
     """
 
     key: str
     measure: Callable[[Sequence[JobFindings], int], dict[str, int] | None]
     phrase: Callable[[Mapping[str, int]], Phrase]
     worth_text: Callable[[Codes], str] = lambda _worth: ""
-    """Returns what a job's `worth` says of its change, to follow `test added, `."""
+    """Returns a description of a job's `worth`, to follow `test added, `."""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of an operation that only planning, running and verifying need."""
+    """The parts of an operation that only planning, execution and verification need."""
 
     needs: Mapping[str, Need] = {}
     checks: Mapping[str, "Check"] = {}
@@ -95,12 +95,12 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of work: a folder with its `agent.yaml` and scripts, and what they rely on.
+    """One kind of work: a folder with `agent.yaml` and scripts, and what they rely on.
 
-    `by_default` operations run if `analyze` names none. `load` is called on first use, so commands
-    that only read do not import what runs agents. `settings` returns the model of the operation's
-    settings if it has others than `max_turns`. `checks_run_code` names checks that start the project's
-    interpreter.
+    `analyze` runs `by_default` operations if none is named. `load` is called on first use, so that
+    commands that only read import no agent code. `settings` returns the model of the operation's
+    settings if it has others than `max_turns`. `checks_run_code` names checks that start the
+    project's interpreter.
     """
 
     name: str
@@ -113,9 +113,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operations:
-    """All operations of a process, built in or added, with the names they share.
+    """All operations of a process, and the names they share.
 
-    Raises ValueError if two give one name to different things.
+    Raises ValueError if two operations give one name to different things.
     """
 
     def __init__(self, operations: Iterable[Operation]) -> None:
@@ -123,7 +123,6 @@ class Operations:
         _unique("operation", [each.name for each in self.all])
 
     def __or__(self, other: Operation) -> "Operations":
-        """Return these operations and another one."""
         return Operations((*self.all, other))
 
     @property
@@ -133,26 +132,23 @@ class Operations:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Folders of the agents."""
         return tuple(each.folder for each in self.all)
 
     @property
     def totals(self) -> tuple[Totals, ...]:
-        """The totals, in the order of the operations."""
         return tuple(each.totals for each in self.all if each.totals is not None)
 
     @property
     def checks_run_code(self) -> frozenset[str]:
-        """Names of checks that start the project's interpreter."""
         return frozenset[str]().union(*(each.checks_run_code for each in self.all))
 
     def worth_text(self, worth: Codes) -> str:
-        """Return what the numbers that a job's tools reported say of its change, or nothing."""
+        """Return a description of the numbers that a job's tools reported; may be empty."""
         return next(filter(None, (each.worth_text(worth) for each in self.totals)), "")
 
     @cached_property
     def settings(self) -> "Mapping[str, type[OperationConfig]]":
-        """The model of each operation's settings, by the operation's name."""
+        """Models of operations' settings by the operation's name."""
         from remora.config.schema import OperationConfig
 
         return {
@@ -161,20 +157,20 @@ class Operations:
 
     @cached_property
     def needs(self) -> Mapping[str, Need]:
-        """By the name that `agent.yaml` uses; `always` is every node's."""
+        """Needs by their names in `agent.yaml`, including `always`."""
         always = Need(prepare=lambda _tree, _modules: lambda _module, _node: 1)
         return _merged("need", [*(parts.needs for parts in self._parts), {"always": always}])
 
     @cached_property
     def checks(self) -> Mapping[str, "Check"]:
-        """By the name that `agent.yaml` uses, those of no operation among them."""
+        """Checks by their names in `agent.yaml`, including those of no operation."""
         from remora.operations.checks import CHECKS
 
         return _merged("check", [CHECKS, *(parts.checks for parts in self._parts)])
 
     @cached_property
     def host_functions(self) -> Mapping[str, "HostFunction"]:
-        """By the name that scripts declare, sorted, those of no operation among them."""
+        """Host functions by name, sorted, including those of no operation."""
         from remora.tools.host_functions import GENERIC
 
         given = [{each.name: each for each in parts.host_functions} for parts in self._parts]
@@ -183,7 +179,7 @@ class Operations:
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:
-        """What reconciles a change set with files that others changed."""
+        """Functions that reconcile a change set with files that others changed."""
         return tuple(parts.merge for parts in self._parts if parts.merge is not None)
 
     @cached_property

@@ -11,7 +11,7 @@ from remora.tools.host.ruff.new_findings import new_findings
 
 
 def parse_errors(files: Mapping[str, bytes | None]) -> str:
-    """Return why the first of these Python files does not parse, or an empty text."""
+    """Return why the first invalid Python file does not parse, or an empty text."""
     for path, content in files.items():
         if path.endswith((".py", ".pyi")) and content is not None:
             error = parse_error(content)
@@ -63,7 +63,7 @@ def known_keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
 def node_lines(
     path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
 ) -> frozenset[int] | None:
-    """Return the node's own lines, perhaps none; None if the file has no such node."""
+    """Return the node's own lines; None if the file has no such node."""
     module = parse_module(path, source) if source is not None else None
     if not isinstance(module, Module):
         return None
@@ -109,4 +109,4 @@ CHECKS: Mapping[str, Check] = {
     "no_new_findings": no_new_findings,
     "own_lines_only": own_lines_only,
 }
-"""By the name that `agent.yaml` uses."""
+"""Checks by their names in `agent.yaml`."""

@@ -1,4 +1,4 @@
-"""What is checked before a change set is proposed."""
+"""A submission: the input of all checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Any, Protocol, TypeVar
 from remora.tools.tree import ToolTree
 
 Findings = Callable[[str], list[dict[str, Any]]]
-"""The lint findings of one file (by path) of a tree."""
+"""Returns the lint findings of one file (by path) of a tree."""
 Result = TypeVar("Result")
 
 
 class RunInTree(Protocol):
-    """Runs work on the changed tree, where the project's own code may be started.
+    """Runs work on the changed tree, where project code may be started.
 
     Raises HostError if it may not.
     """
@@ -25,10 +25,10 @@ class RunInTree(Protocol):
 class Submission:
     """An agent's changes to one node.
 
-    `path`, `node_id`, `node_name` and `qualname` name the node. `files` holds the changed files
-    before and after (None: no such file). `target` says where the node is now, as scripts get it.
-    `observed` takes what checks saw while project code ran; it is recorded. `results` lets the
-    checks of one submission share what is costly to make.
+    `path`, `node_id`, `node_name` and `qualname` identify the node. `files` holds the changed files
+    before and after (None: no such file). `target` is the node's current location, as scripts get it.
+    Checks add to `observed` what project code executed; it is recorded. `results` shares costly results
+    between the checks of one submission.
     """
 
     path: str
@@ -45,4 +45,4 @@ class Submission:
 
 
 Check = Callable[[Submission], str]
-"""Returns what is wrong in a line, or an empty text."""
+"""Returns the problem in one line, or an empty text."""

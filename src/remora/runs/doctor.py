@@ -1,4 +1,4 @@
-"""Machine checks: each part is tried, not only its version read."""
+"""Machine checks, which try each part instead of only reading its version."""
 
 import os
 import platform
@@ -20,7 +20,7 @@ from remora.models.embedded.engine import require_engine
 from remora.models.provider import ModelStatus
 from remora.pym import Limits, load_source
 from remora.tools.host.ruff.config_files import SETTINGS
-from remora.tools.host.ruff.file_findings import lint_text
+from remora.tools.host.ruff.ruff_process import lint_text
 from remora.workspaces.copy.driver_choice import OVERLAY, overlay_problem
 
 _OLDEST = (3, 11)
@@ -100,15 +100,15 @@ def _model_detail(status: ModelStatus) -> str:
 
 
 def check_ruff_settings(root: Path) -> Check:
-    """Check that ruff accepts the project's own settings, in every folder of Python files that has
-    some."""
+    """Check that ruff accepts the project's own settings, in every folder of Python files with
+    settings."""
 
     def read() -> str:
         for folder in _with_settings(project_files(root).paths):
             lint_text(root, (folder / "remora_doctor.py").as_posix(), b"")
-        return "ruff takes the project's settings"
+        return "ruff accepts the project's settings"
 
-    return _try("settings", read, hint="correct it: ruff's settings are the project's")
+    return _try("settings", read, hint="correct the project's ruff settings")
 
 
 def _with_settings(paths: Sequence[str]) -> list[Path]:
@@ -133,7 +133,7 @@ def check_tests(find: Callable[[], None], configured: str | None) -> Check:
             needed=configured is not None,
             hint=error.hint,
         )
-    return Check(name="tests", ok=True, detail="the project's interpreter starts, and has pytest")
+    return Check(name="tests", ok=True, detail="the project's interpreter starts and has pytest")
 
 
 def _python() -> Check:
@@ -161,14 +161,14 @@ def _ruff() -> str:
     with tempfile.TemporaryDirectory() as folder:
         if not lint_text(Path(folder), "a.py", b"import os\n"):
             raise HostError("ruff did not find an unused import")
-    return f"ruff {version('ruff')} finds what it should"
+    return f"ruff {version('ruff')} works"
 
 
 def _monty() -> str:
     script = load_source('"""Adds."""\n\n1 + 1\n', name="sum")
     done = script.run({}, {}, limits=Limits(), clock=datetime(2026, 1, 1, tzinfo=UTC), seed=0)
     if done.error is not None or done.value != 2:
-        raise HostError(f"a script gave {done.value!r}: {done.error}")
+        raise HostError(f"a script returned {done.value!r}: {done.error}")
     return f"pydantic-monty {version('pydantic-monty')} runs scripts"
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:  # pydantic and the redaction rules take longer to import than
 class Project:
     """A project.
 
-    `cache` and `state` are the user's folders for this root alone; `install_key` is the secret by
-    which this installation recognizes its own runs. Everything written to a stream passes `redact`.
-    New runs are signed by `signer`, if the user has a key. `interpreter` is called only if project
-    code must run; it raises UsageError without consent.
+    `cache` and `state` are the user's folders for this root alone; with the secret `install_key` this
+    installation recognizes its own runs. Everything written to a stream passes `redact`. New runs are
+    signed by `signer`, if the user has a key. `interpreter` is called only if project code must run; it
+    raises UsageError without consent.
     """
 
     root: Path
@@ -46,7 +46,7 @@ class Project:
 
 
 class RecordedProject(Project):
-    """A project opened to read its records; `whole` opens the rest when something asks for it."""
+    """A project opened to read its records; `whole` opens the rest on first use."""
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ def install_key(state: Path) -> bytes:
         key = path.read_bytes()
     except OSError as error:
         raise DiskError(f"{path}: {error.strerror}", hint="check the folder's rights") from error
-    if len(key) != _KEY_BYTES:  # with an empty key anybody could sign
+    if len(key) != _KEY_BYTES:  # with an empty key anyone could sign
         raise DiskError(
             f"{path} is not a key of {_KEY_BYTES} bytes",
             hint="remove it: a new one is made, and earlier runs then need --trust-run",
@@ -69,8 +69,7 @@ def sign_run_start(start: RunStart, key: bytes) -> RunStart:
 def remember_head(state: Path, run_id: str, head: Head) -> None:
     """Store the head of the last append to a run atomically.
 
-    The first one is synced: without any the run counts as foreign, while an older one only has to
-    be extended.
+    The first one is synced: without any, the run counts as foreign; an older one is only extended.
     """
     folder = state / "heads"
     try:
@@ -81,7 +80,7 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
         with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
             file.write(msgspec.json.encode(head))
             file.flush()
-            os.fsync(file.fileno())  # an empty record would make the run a stranger's
+            os.fsync(file.fileno())  # with an empty record the run would count as foreign
         temporary.replace(folder / f"{run_id}.json")
         if is_first:
             sync_folder(folder)

@@ -1,1 +1,1 @@
-"""Tools: scripts run on a tree through closed host functions, their results one contract."""
+"""Tools: scripts that run on a tree through a closed set of host functions."""

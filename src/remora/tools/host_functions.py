@@ -1,4 +1,4 @@
-"""Host functions: what a script may be granted, and how a granted call is carried out."""
+"""Host functions: grants and checked calls."""
 
 import functools
 import inspect
@@ -21,10 +21,10 @@ from remora.tools.tree import ToolTree
 
 @dataclass(frozen=True, kw_only=True)
 class HostFunction:
-    """A function that scripts declare and agents grant by its name.
+    """A function that scripts declare and agents grant by name.
 
-    `function` takes the Place first, then what the script gives, and raises HostError only.
-    `seconds` bound one call. `runs_project_code` is True if it starts the project's interpreter.
+    `function` takes the Place first, then the script's arguments, and raises HostError only.
+    `seconds` limits one call. `runs_project_code` is True if it starts the project's interpreter.
     """
 
     function: Callable[..., Any]
@@ -33,7 +33,6 @@ class HostFunction:
 
     @property
     def name(self) -> str:
-        """The name that scripts declare."""
         return self.function.__name__
 
 

@@ -1,4 +1,4 @@
-"""A tool, and one run of it on a tree."""
+"""Tools and their runs on a tree."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -11,15 +11,15 @@ from remora.chat import ToolSchema
 from remora.errors import ReplayMismatch, ScriptError
 from remora.pym import HostCall, Limits, Script, ScriptRun, replay
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.contract import ToolResult, as_result, contract_problem
 from remora.tools.host_functions import HostFunction, bind
+from remora.tools.result_contract import ToolResult, as_result, contract_problem
 from remora.tools.tree import NO_SUBPROCESS, ToolTree
 
 _DEFAULT_LIMITS = Limits()
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A script under the name a model calls it by; `grants` are the host functions it may call."""
+    """A script under the name that a model calls; `grants` are the host functions it may call."""
 
     name: str
     description: str
@@ -28,7 +28,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def schema(self) -> ToolSchema:
-        """The tool as declared to a model; the script's docstring where it has no description."""
+        """Return the tool's schema for a model; the description defaults to the script's
+        docstring."""
         description = self.description or self.script.description.split("\n\n")[0]
         return ToolSchema(
             name=self.name, description=description, parameters=self.script.parameters
@@ -38,9 +39,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a tool run, converted and raw.
 
-    `isolation` is the weakest that a subprocess ran under, `none` where none was started;
-    `error_kind` is null or one of syntax, typing, runtime, limit, crashed, contract, denied.
-    With the `host_calls`, `clock` and `seed` that it had, `replay_tool` runs it again.
+    `isolation` is the weakest level of a subprocess, `none` without one. `error_kind` is null or one of
+    syntax, typing, runtime, limit, crashed, contract, denied. `replay_tool` repeats the run with its
+    `host_calls`, `clock` and `seed`.
     """
 
     result: ToolResult
@@ -54,9 +55,9 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
 
     def document(self) -> dict[str, Any]:
-        """The contract's dict with `host_calls` and `error_kind`, and the clock and seed it had.
+        """Return the contract's dict with `host_calls`, `error_kind`, clock and seed.
 
-        Values are as the script gave them: not all of them are JSON.
+        Values are the script's own: not all of them are JSON.
         """
         return {
             **msgspec.structs.asdict(self.result),
@@ -78,10 +79,9 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     extra_externals: Mapping[str, Callable[..., Any]] | None = None,
     python: ProjectPython | None = None,
 ) -> ToolRun:
-    """Run a tool on the files beneath `tree`; whatever it does, the outcome is a value.
+    """Run a tool on the files beneath `tree`; every outcome is a value, never an exception.
 
-    `extra_externals` are functions of the caller's own, granted with the tool's grants.
-    Without `python` no code of the project is run.
+    `extra_externals` are granted functions of the caller. Without `python` no project code is run.
     """
     place = ToolTree(tree, python)
     externals = {**bind(tool.grants, place), **(extra_externals or {})}
@@ -98,9 +98,9 @@ def replay_tool(
     seed: int,
     limits: Limits = _DEFAULT_LIMITS,
 ) -> ToolRun:
-    """Repeat a recorded run; every host call is answered from the record. The same script, arguments, clock, seed and limits give the same result.
+    """Repeat a recorded run with its recorded host answers.
 
-    Raises ReplayMismatch if the script makes a different call.
+    The same input gives the same result. Raises ReplayMismatch for a different host call.
     """
     run = replay(tool.script, args, host_calls, limits=limits, clock=clock, seed=seed)
     if isinstance(run.error, ReplayMismatch):
@@ -109,7 +109,6 @@ def replay_tool(
 
 
 def failed_load(name: str, error: ScriptError, *, clock: datetime, seed: int) -> ToolRun:
-    """Return the run of a tool whose script cannot be loaded."""
     run = ScriptRun(value=None, printed="", host_calls=(), error=error, duration_ms=0)
     return _tool_run(name, run, clock, seed, NO_SUBPROCESS)
 

@@ -20,7 +20,7 @@ _PRINTABLE, _DELETE = 0x20, 0x7F
 class ToolTree:
     """A tree, the time limit of the current call, and the weakest isolation of a subprocess so far.
 
-    Without `python` no code of the project is run. `seen` is the tree's path inside subprocesses.
+    Without `python` no project code is run. `seen` is the tree's path inside subprocesses.
     """
 
     def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
@@ -52,16 +52,15 @@ class ToolTree:
         self.isolation = level if self.isolation == NO_SUBPROCESS else min(self.isolation, level)
 
     def read(self, path: str) -> bytes:
-        """A file's bytes, at most TEXT_LIMIT. Raises HostError."""
+        """Return a file's bytes, at most TEXT_LIMIT. Raises HostError."""
         return self.files.read_bytes(path, limit=TEXT_LIMIT)
 
     def write(self, path: str, content: bytes) -> None:
-        """Replace a file. Raises HostError."""
         self._writable(path, content)
         self.files.write_bytes(path, content)
 
     def create(self, path: str, content: bytes) -> None:
-        """Write a file that is not there yet. Raises HostError."""
+        """Write a new file. Raises HostError if it exists."""
         self._writable(path, content)
         if any(0 < ord(one) < _PRINTABLE or ord(one) == _DELETE for one in path):
             raise HostError(f"{path!r}: a new file's name must not contain control characters")

@@ -66,12 +66,12 @@ def test_a_small_definition_is_enough(folder: Path) -> None:
         ("candidates: gone.pym", "7:13", "there is no file gone.pym"),
         ("candidates: {script: act.pym, grants: [reed_text]}", "7:40",
          "no host function reed_text; the nearest known one is read_text"),
-        ("context: [../x.pym]", "7:11", "leads out of the agent's folder"),
+        ("context: [../x.pym]", "7:11", "is outside the agent's folder"),
         ("context: [{script: act.pym, grant: []}]", "7:29", "did you mean"),
         ("packet_extension: {type: objec}", "7:19", "a JSON Schema (2020-12)"),
         ("packet_extension: {$ref: 'http://x.test/y'}", "7:19", "without references to other"),
         ("packet_extension: {properties: {a: {$ref: other.json}}}", "7:19", "without references"),
-        ("packet_extension: {$ref: '#/nowhere'}", "7:19", "leads somewhere"),
+        ("packet_extension: {$ref: '#/nowhere'}", "7:19", "resolves"),
         (f"packet_extension: {{description: {'x' * 2100}}}", "7:19", "at most 2 KB"),
         ("description: &a x\nmodel: *a", "8:8", "aliases are not supported"),
         ("name: again", "7:1", "duplicate key name"),
@@ -90,8 +90,8 @@ def test_a_fault_points_at_its_line(folder: Path, more: str, place: str, words: 
         ("{name: submit_result, script: act.pym}", "5:12", "is built in"),
         ("{name: Act, script: act.pym}", "5:12", "pattern"),
         ("{name: act, script: act.py}", "5:25", "the path of a .pym script"),
-        ("{name: act, script: ../../etc/x.pym}", "5:25", "leads out of the agent's folder"),
-        ("{name: act, script: /etc/x.pym}", "5:25", "leads out of the agent's folder"),
+        ("{name: act, script: ../../etc/x.pym}", "5:25", "is outside the agent's folder"),
+        ("{name: act, script: /etc/x.pym}", "5:25", "is outside the agent's folder"),
         ("{name: act, script: gone.pym}", "5:25", "there is no file gone.pym"),
         ("{name: act}", "5:5", "the key tools.0.script is missing"),
         ("{name: act, script: act.pym, summarizer: best}", "5:46", "one of tool, linter, default"),
@@ -141,7 +141,7 @@ def test_a_link_out_of_the_folder_is_not_a_way_out(folder: Path, tmp_path_factor
     (folder / "inner").mkdir()
     (folder / "inner" / "agent.yaml").write_text(GOOD)
     (folder / "inner" / "act.pym").symlink_to(folder / "act.pym")
-    with pytest.raises(ConfigError, match="leads out of the agent's folder"):
+    with pytest.raises(ConfigError, match="is outside the agent's folder"):
         load_agent(folder / "inner", BUILT_IN)
 
 

@@ -152,7 +152,7 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
         terminal.press("a")
         assert "[2/4] lint a.py:load" in terminal.sees(ASK)
         terminal.press("r")
-        terminal.sees("no reason")
+        terminal.sees("Enter: none")
         terminal.types("keep it")
         assert "── b.py ──" in terminal.sees(ASK)
         terminal.press("s")
@@ -264,7 +264,7 @@ def test_trying_again_brings_a_new_attempt(desk: Desk) -> None:
     with desk.review() as terminal:
         terminal.sees(ASK)
         terminal.press("t")
-        terminal.sees("done otherwise")
+        terminal.sees("what to do differently")
         terminal.types("be careful")
         terminal.sees("the same change as before")
         terminal.sees(ASK)

@@ -77,7 +77,7 @@ def test_the_document_is_that_of_the_whole_run(again: Ran) -> None:
 def test_options_of_a_new_run_are_refused_with_resume(stopped: Ran, words: tuple[str, ...]) -> None:
     done = stopped("analyze", "--resume", "last", "--json", *words)
     assert (done.code, done.error["code"]) == (2, "usage_error")
-    assert "cannot go with --resume" in done.error["message"]
+    assert "cannot be combined with --resume" in done.error["message"]
 
 
 def test_another_model_is_refused(again: Ran) -> None:

@@ -50,7 +50,7 @@ def test_a_run_that_waits_is_named_and_kept_then_it_goes(old: tuple[Remora, Path
     before = streams(root)
     waits = remora("trace", "compact", cwd=root)
     assert waits.code == 0
-    assert "wait for a verdict" in waits.out
+    assert "pending review" in waits.out
     assert "nothing to do; " in waits.out
     assert streams(root) == before
     assert remora("reject", "last", "--all", cwd=root).code == 0

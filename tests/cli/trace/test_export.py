@@ -127,7 +127,7 @@ def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
         (("read", "--format", "csv"), "'csv' is not one of"),
         (("read", "--format", "sft", "--content"), "--content requires --format otel"),
         (("read", "--format", "otel", "--markdown"), "--markdown requires --format transcript"),
-        (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint goes with"),
+        (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint requires"),
         (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
         (("read", "--format", "otel", "--endpoint", "h:4318"), "is not the address of a receiver"),
         (("read", "--format", "inspect"), "name a file with -o"),
@@ -145,7 +145,7 @@ def test_json_is_one_document(ran: Ran) -> None:
     """What goes to stdout cannot be told there too."""
     done = ran("trace", "export", "read", "--format", "otel", "--json")
     assert done.code == 2
-    assert "name a file with -o" in done.error["message"]
+    assert "name a file for the export with -o" in done.error["message"]
 
 
 def test_an_unknown_agent(ran: Ran) -> None:

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from remora.chat import ToolCall
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.formats import ExportOptions, export_chunks
 from remora.exports.otel.otlp import protobuf, request_documents
-from remora.exports.otel.otlp_attributes import any_value
-from remora.exports.otel.span import Span, nanoseconds, span_json
+from remora.exports.otel.span import Span, any_value, nanoseconds, span_json
 from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, exported, only
@@ -98,7 +97,7 @@ def test_the_official_messages_read_the_same_from_both_forms(golden: TraceFolder
 def test_values_of_every_kind(values: dict[str, Any]) -> None:
     span = Span(
         run_id="r", span_id="0" * 16, name="n", began="2026-01-02T03:04:05.000006Z",
-        ended="", told=values, error=("kind", "é"),
+        ended="", attributes=values, error=("kind", "é"),
     )  # fmt: skip
     ((document, count),) = request_documents([span], "1")
     assert count == 1
@@ -235,7 +234,7 @@ def test_requests_are_of_bounded_size(number: int, text: str, counts: list[int])
         for place in range(number):
             yield Span(
                 run_id="r", span_id=f"{place:016x}", name="n",
-                began="2026-01-02T03:04:05Z", ended="2026-01-02T03:04:05Z", told={"t": text},
+                began="2026-01-02T03:04:05Z", ended="2026-01-02T03:04:05Z", attributes={"t": text},
             )  # fmt: skip
 
     assert [count for _, count in request_documents(many(), "1")] == counts
@@ -244,7 +243,7 @@ def test_requests_are_of_bounded_size(number: int, text: str, counts: list[int])
 def test_a_clock_that_jumped_back_makes_no_negative_span() -> None:
     span = Span(
         run_id="r", span_id="0" * 16, name="n", began="2026-01-02T03:04:05Z",
-        ended="2025-01-02T03:04:05Z", told={},
+        ended="2025-01-02T03:04:05Z", attributes={},
     )  # fmt: skip
     written = span_json(span)
     assert written["endTimeUnixNano"] == written["startTimeUnixNano"] == "1767323045000000000"

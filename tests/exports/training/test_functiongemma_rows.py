@@ -72,7 +72,7 @@ def test_a_packet_that_is_not_the_one_named_is_never_rendered(folder: TraceFolde
         one, request=msgspec.structs.replace(one.request, packet_sha256="0" * 64)
     )
     assert one.shown() == packet_at(events, 1)
-    with pytest.raises(StreamDamaged, match="is not the one named"):
+    with pytest.raises(StreamDamaged, match="does not match its recorded hash"):
         lying.shown()
 
 

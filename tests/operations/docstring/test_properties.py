@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from remora.operations.docstring.ast_equality import tree_without_docstring
-from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.checks import tree_without_docstring
+from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.parts import STYLES, DocstringFormat, DocstringTexts, Style
 from remora.operations.docstring.write import find_documented, write
 

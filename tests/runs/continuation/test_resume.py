@@ -105,7 +105,7 @@ def choosing(request: Request) -> Mapping[str, float]:
 def stopped(
     desk: Desk, burns: Callable[[Event | AgentResult], bool], request: RunRequest = ONE_BY_ONE
 ) -> Desk:
-    """A run that was stopped; or that came to its end before."""
+    """A run that was stopped; or that has ended before."""
     desk.watching = Fuse(burns)
     try:
         desk.analyze(choosing, run_id=RUN, request=request)

@@ -33,8 +33,8 @@ def test_unverified_changes_fix_nothing() -> None:
 
 def test_each_kind_of_work_is_reported_in_its_own_words() -> None:
     gone = {"F401": 2, "missing docstring": 1, "outdated docstring": 1, "missing test": 1}
-    told = "fixed F401 x2, docstring added, docstring mended, test added"
+    told = "fixed F401 x2, docstring added, docstring updated, test added"
     assert fixes_text(gone) == told
-    would = "would fix F401 x2, would add a docstring, would mend a docstring, would add a test"
+    would = "would fix F401 x2, would add a docstring, would update a docstring, would add a test"
     assert fixes_text(gone, done=False) == would
     assert fixes_text({}) == ""

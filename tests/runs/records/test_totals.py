@@ -76,7 +76,7 @@ def test_tests_are_counted_with_what_they_are_worth() -> None:
         job("test", missing, missing, "", status="no_change"),
     ]
     (told,) = totals_by_operation(jobs, 0, TOTALS)
-    assert told.measures["findings"] is None, "a missing test is no finding of a linter"
+    assert told.measures["findings"] is None, "a missing test is not a finding of a linter"
     assert told.measures["tests"] == {
         "added": 2,
         "of": 4,
@@ -118,7 +118,7 @@ def test_the_words() -> None:
     sums = totals_by_operation(jobs, 1, TOTALS)
     assert [one.whole for one in phrases_of(sums)] == [
         "1 of 1 finding fixed",
-        "3 of 4 docstrings written: 2 added, 1 mended",
+        "3 of 4 docstrings written: 2 added, 1 updated",
         "1 of 2 missing tests added: notice 5 of 6 planted faults, run 4 of 7 lines of what they test",
         "1 of 2 tidy jobs verified",
     ]

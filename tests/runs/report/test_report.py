@@ -16,10 +16,9 @@ from remora.bootstrap.operations import BUILT_IN
 from remora.runs.records.totals import OperationTotals, totals_by_operation
 from remora.runs.report.html_page import html_page
 from remora.runs.report.markdown import markdown
-from remora.runs.report.redacted import redacted
+from remora.runs.report.report_builder import make_report, redacted
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
-from remora.runs.report.run_facts import make_report
 from remora.runs.review.review import accept, reject
 from tests.runs.conftest import RULES, Desk, Kept, analyzed, last
 from tests.runs.report.sarif_schema import LOG
@@ -148,7 +147,7 @@ class TestAllAgents:
         report = of_all_agents(told(shop))
         text = markdown(report)
         headline = "4 of 5 findings fixed, 1 of 1 docstring written, 1 of 1 missing test added"
-        assert text.startswith(f"## Remora: {headline}, 3 change sets wait for a verdict\n")
+        assert text.startswith(f"## Remora: {headline}, 3 change sets pending review\n")
         assert "\n- 1 of 1 docstring written: 1 added\n" in text
         assert "notice 5 of 6 planted faults, run 4 of 4 lines of what they test\n" in text
         shown = _Page()
@@ -160,7 +159,7 @@ class TestAllAgents:
         text = markdown(of_all_agents(told(shop)))
         first = text.partition("<details>")[0]
         assert "docstring written" in first
-        assert "### Left" in first
+        assert "### Remaining" in first
         assert "| node |" not in first
         assert text.count("<details>") == text.count("</details>")
 
@@ -168,7 +167,7 @@ class TestAllAgents:
         report = told(shop)
         left = tuple(Finding(code="E501", message="too long", line=n) for n in range(1, 31))
         text = markdown(replace(report, jobs=(replace(report.jobs[0], left=left),)))
-        head, _, folded = text.partition("### Left\n\n<details><summary>30 findings")
+        head, _, folded = text.partition("### Remaining\n\n<details><summary>30 findings")
         assert "E501 too long" not in head
         assert folded.partition("</details>")[0].count("E501 too long") == 30
 

@@ -213,7 +213,7 @@ class TestNeverTouched:
         return kept.reason
 
     def test_a_change_set_that_waits(self, ran: Desk, policy: dict[str, Any]) -> None:
-        assert self.kept(ran, policy).startswith("3 change sets wait for a verdict")
+        assert self.kept(ran, policy).startswith("3 change sets pending review")
 
     def test_a_live_writer(self, reviewed: Desk, policy: dict[str, Any]) -> None:
         with open_run(reviewed.project, reviewed.newest):

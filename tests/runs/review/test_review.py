@@ -13,7 +13,7 @@ from remora.runs.records.run_stream import open_run
 from remora.runs.review.apply_changes import secrets_in
 from remora.runs.review.journals import complete_journals
 from remora.runs.review.review import accept, reject
-from remora.tools.host.ruff.file_findings import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.workspaces.apply.transaction import FilePatch, prepare_changes
 from tests.runs.conftest import CHOICE, RULES, UNUSED, Desk, Kept, analyzed, last
 

@@ -45,7 +45,6 @@ class Agent:
 
     @property
     def needs(self) -> Script | None:
-        """Return the agent's own `needs` script, if it has one."""
         return self.scripts.get(self.definition.needs)
 
     @property
@@ -66,7 +65,9 @@ def hide_harness_inputs(schema: ToolSchema) -> ToolSchema:
     parameters.pop("required", None)
     if required:
         parameters["required"] = required
-    description = escape_surrogates(schema.description)  # a script may say what UTF-8 cannot
+    description = escape_surrogates(
+        schema.description
+    )  # a script may contain what UTF-8 cannot encode
     return ToolSchema(name=schema.name, description=description, parameters=parameters)
 
 
@@ -148,7 +149,9 @@ def load_agents(
     checks = checks or ScriptChecks()
     if names is None and wrong:
         raise wrong[0]
-    claimed: set[str] = set()  # by built-in agents always, by others where they are wanted
+    claimed: set[str] = (
+        set()
+    )  # names of built-in agents are always taken, of others if they are wanted
     taken: set[str] = set()
     agents: dict[str, Agent] = {}
     for folder, builtin, definition in found:
@@ -169,7 +172,7 @@ def load_agents(
             )
     for name in names or ():
         if name not in taken:
-            raise wrong[0] if wrong else _unknown(name, found)
+            raise wrong[0] if wrong else no_agent(name, (one.operation for _, _, one in found))
     return agents
 
 
@@ -192,12 +195,7 @@ def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[Co
     return found, wrong
 
 
-def _unknown(name: str, found: Found) -> NotFound:
-    return no_agent(name, (definition.operation for _, _, definition in found))
-
-
 def no_agent(name: str, known: Iterable[str]) -> NotFound:
-    """Return the error for an unknown agent, with suggestions."""
     names = sorted(set(known))
     near = " or ".join(nearest(name, names, 2))
     meant = f"did you mean {near}? " if near else ""

@@ -1,4 +1,4 @@
-"""A list of agents that loads no agent code for the built-in ones, which the tests validate."""
+"""List of agents; loads no code of the built-in ones, which the tests validate."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ def list_agents(
 
 
 def agent_document(folder: Path, definition: dict[str, Any], *, builtin: bool) -> dict[str, Any]:
-    """Return one entry of `agents list --json`."""
     document = {key: definition[key] for key in _KEYS}
     document["tools"] = [*(tool["name"] for tool in definition["tools"]), *_ALWAYS]
     return {

@@ -52,10 +52,6 @@ def _summarizer(value: str) -> str:
     return value
 
 
-def _need(value: str, info: ValidationInfo[Operations]) -> str:
-    return _known(value, info.context.needs)
-
-
 def _check(value: str, info: ValidationInfo[Operations]) -> str:
     return _known(value, info.context.checks)
 
@@ -72,7 +68,7 @@ def is_script(value: str) -> bool:
 
 
 def _checks(value: Any) -> Any:
-    if value == []:  # nothing would be checked, and the change be called verified
+    if value == []:  # nothing would be checked, and the change would count as verified
         raise ValueError("at least one check; without the key it is parses and own_lines_only")
     return value
 
@@ -83,7 +79,7 @@ def _goal(value: str) -> str:
         parts = list(string.Formatter().parse(value))
     except ValueError as error:
         raise ValueError(f"a text with no fields but {fields}") from error
-    # names alone: a format such as {path:>999999999} would fill the memory
+    # names only: a format such as {path:>999999999} would fill the memory
     if any(
         name is not None and (name not in GOAL_FIELDS or form or conversion)
         for _, name, form, conversion in parts
@@ -107,9 +103,7 @@ def _extension(value: dict[str, Any]) -> dict[str, Any]:
         try:
             resolver.lookup(reference)
         except Unresolvable as error:
-            raise ValueError(
-                f"a JSON Schema whose reference {reference} leads somewhere"
-            ) from error
+            raise ValueError(f"a JSON Schema whose reference {reference} resolves") from error
     return value
 
 
@@ -122,7 +116,6 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _as_reference(value: Any) -> Any:
-    """Convert a bare path to a script without grants."""
     return {"script": value} if isinstance(value, str) else value
 
 
@@ -139,8 +132,6 @@ class _YamlModel(BaseModel):
 
 
 class ScriptReference(_YamlModel):
-    """A script and the host functions it may call."""
-
     script: ScriptPath
     """Path of a `.pym` file, relative to the definition."""
     grants: list[str] = []
@@ -148,55 +139,52 @@ class ScriptReference(_YamlModel):
 
 
 class ToolDefinition(ScriptReference):
-    """A tool that the model may call."""
-
     name: ToolName
-    """What the model calls it."""
+    """Its name for the model."""
     description: str = ""
-    """What it does, in a sentence: the model reads it."""
+    """What it does, in one sentence for the model."""
     summarizer: Annotated[str, AfterValidator(_summarizer)] | None = None
-    """Who summarizes its results where it does not: tool, linter, default or a `.pym`."""
+    """Summarizer of results without a summary: tool, linter, default or a `.pym`."""
 
 
 Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]
 
 
 class AgentDefinition(_YamlModel):
-    """An agent: what it is for, what it may do, how its work is checked."""
+    """An agent: goal, tools, candidates and checks."""
 
     name: Name
     """The agent's name."""
     operation: Name
-    """What `analyze -o` calls it; one word that says what it does to a node."""
+    """Name for `analyze -o`: one word for what it does to a node."""
     goal: Annotated[str, AfterValidator(_goal)]
-    """What the model is told to reach; a template with `{node_name}`, `{path}` and the like."""
+    """The goal, as the model reads it; a template with `{node_name}`, `{path}` and the like."""
     tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
-    """What the model may do, beside the built-in `recall` and `submit_result`."""
+    """Tools of the model, besides the built-in `recall` and `submit_result`."""
     description: str = ""
-    """For people."""
+    """A description for people."""
     node_types: list[Literal["function", "class", "module"]] = ["function", "class", "module"]
-    """Which nodes it works on."""
+    """Types of nodes that it works on."""
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
-    """The most turns; null takes `runner.max_turns`."""
+    """Maximum number of turns; null: `runner.max_turns`."""
     model: ModelName | None = None
-    """The model's name; null takes the configured one."""
-    needs: Annotated[str, AfterValidator(_need)] = "always"
+    """The model's name; null: the configured one."""
+    needs: Annotated[str, AfterValidator(lambda value, info: _known(value, info.context.needs))] = (
+        "always"
+    )
     """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
     context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None
-    """A script from the packet to the next actions that are valid."""
+    """Script that returns the valid next actions for a packet."""
     packet_extension: Annotated[dict[str, Any], AfterValidator(_extension)] | None = None
     """JSON Schema of the packet's `extensions`."""
     verify: Annotated[
         list[Annotated[str, AfterValidator(_check)]],
         Field(min_length=1, max_length=_MOST_PARTS),
         BeforeValidator(_checks),
-    ] = [
-        "parses",
-        "own_lines_only",
-    ]
-    """Checks that a submission must pass; a `.pym` is one of your own."""
+    ] = ["parses", "own_lines_only"]
+    """Checks that a submission must pass: built-in names, or your own `.pym` scripts."""
 
 
 class ScriptUse(NamedTuple):
@@ -237,7 +225,6 @@ def read_definition(path: Path, operations: Operations) -> AgentDefinition:
 
 
 def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReference]]:
-    """Yield every script with grants, and its position."""
     yield from ((("tools", index), tool) for index, tool in enumerate(definition.tools))
     yield from ((("context", index), part) for index, part in enumerate(definition.context))
     if definition.candidates is not None:
@@ -245,7 +232,6 @@ def _parts(definition: AgentDefinition) -> Iterator[tuple[KeyPath, ScriptReferen
 
 
 def script_uses(definition: AgentDefinition) -> Iterator[ScriptUse]:
-    """Yield every use of a script in the definition."""
     for index, tool in enumerate(definition.tools):
         yield ScriptUse(("tools", index, "script"), "tool", tool.script, tuple(tool.grants))
         if tool.summarizer not in (None, *SUMMARIZERS):
@@ -279,8 +265,7 @@ def _check_script(folder: Path, script: str, place: str) -> None:
     path = folder / script
     if not Path(realpath(path)).is_relative_to(realpath(folder)):
         raise ConfigError(
-            f"{place}: {script} leads out of the agent's folder",
-            hint="scripts live beside agent.yaml",
+            f"{place}: {script} is outside the agent's folder", hint="put scripts beside agent.yaml"
         )
     if not path.is_file():
         raise ConfigError(

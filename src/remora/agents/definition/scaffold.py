@@ -1,4 +1,4 @@
-"""Scaffold of a new agent: a working folder, written whole or not at all."""
+"""Scaffold of a new agent: a working example, written completely or not at all."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ from remora.errors import ConfigError, DiskError, UsageError
 from remora.operations.base import Operations
 
 _TEMPLATE = Path(__file__).parent / "template"
-_PLAIN = ".txt"  # a Python file that is none of ours
+_PLAIN = ".txt"  # a Python file of another program
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,5 +93,5 @@ def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
             (aside / source.name.removesuffix(_PLAIN)).write_text(text, encoding="utf-8")
         aside.rename(folder)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)  # it is gone where all went well
+        shutil.rmtree(aside, ignore_errors=True)  # on success it was renamed
     return tuple(source.name.removesuffix(_PLAIN) for source in sources)

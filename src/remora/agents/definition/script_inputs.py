@@ -52,7 +52,7 @@ def input_faults(script: Script, role: Role) -> Iterator[str]:
         if spec.name not in given:
             if role != "tool" and spec.required:
                 yield _input_fault(
-                    script, spec, f"it is not provided; {_kind(role)} gets {_list(given)}"
+                    script, spec, f"it is not provided; a {role} script gets {_list(given)}"
                 )
         elif role != "summarizer" and not Draft202012Validator(spec.schema).is_valid(
             given[spec.name]
@@ -65,20 +65,18 @@ def input_faults(script: Script, role: Role) -> Iterator[str]:
 
 
 def untyped_inputs(script: Script) -> Iterator[str]:
-    """Yield a tool's inputs whose type tells a model nothing."""
+    """Yield a tool's inputs whose type does not describe it to a model."""
     for spec in script.inputs:
         if not spec.schema and spec.name not in HARNESS_INPUTS:
             yield _input_fault(
-                script, spec, "its type tells a model nothing; use str, int, Literal or list"
+                script,
+                spec,
+                "its type does not describe it to a model; use str, int, Literal or list",
             )
 
 
 def _input_fault(script: Script, spec: InputSpec, why: str) -> str:
     return f"{script.label}:{spec.line}: the input `{spec.name}`: {why}"
-
-
-def _kind(role: Role) -> str:
-    return f"a {role} script"
 
 
 def _list(given: Mapping[str, Any]) -> str:

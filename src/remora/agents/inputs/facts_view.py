@@ -59,30 +59,30 @@ def facts_view(facts: Mapping[str, Any], room: int, known: str = "") -> dict[str
 
 
 def _warnings(facts: Mapping[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    view: dict[str, Any] = {}
     if facts.get("changed_by_user"):
-        told["changed_by_user"] = True
+        view["changed_by_user"] = True
     if facts.get("fresh") is False:
-        told["fresh"] = False
-    return told
+        view["fresh"] = False
+    return view
 
 
 def _own_facts(facts: Mapping[str, Any], known: str) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    view: dict[str, Any] = {}
     for name in ("signature", "docstring"):
         text = facts.get(name)
         if text and text not in known:
-            told[name] = clip(to_packet_value(text), _TEXT)
+            view[name] = clip(to_packet_value(text), _TEXT)
     flags = [
         *(["docstring outdated"] if facts.get("docstring_outdated") else []),
         *(["type hints missing"] if _is_untyped(facts) else []),
         *(["syntax error in the file"] if facts.get("partial") else []),
     ]
     if flags:
-        told["flags"] = flags
+        view["flags"] = flags
     if facts.get("complexity") is not None:
-        told["complexity"] = facts["complexity"]
-    return told
+        view["complexity"] = facts["complexity"]
+    return view
 
 
 def _is_untyped(facts: Mapping[str, Any]) -> bool:
@@ -92,22 +92,20 @@ def _is_untyped(facts: Mapping[str, Any]) -> bool:
 def _with_links(
     base: dict[str, Any], facts: Mapping[str, Any], counts: Mapping[str, int]
 ) -> dict[str, Any]:
-    told = dict(base)
+    view = dict(base)
     for links in _LINKS:
         found = _link_names(facts, links)
         number = counts[links.name]
         if facts.get(links.of) is not None and (number or not found):
-            told[links.name] = found[:number]  # empty: it is known that there are none
+            view[links.name] = found[:number]  # empty: there are known to be none
         total = (facts.get("counts") or {}).get(links.of, len(found))
         if number < total:
-            told[links.total] = total
-    if facts.get("own_facts") == "workspace" and _has_links(told):
-        told["links"] = "as before your edits"
-    return {name: told[name] for name in _ORDER if name in told}
-
-
-def _has_links(told: Mapping[str, Any]) -> bool:
-    return any(links.name in told or links.total in told for links in _LINKS)
+            view[links.total] = total
+    if facts.get("own_facts") == "workspace" and any(
+        links.name in view or links.total in view for links in _LINKS
+    ):
+        view["links"] = "as before your edits"
+    return {name: view[name] for name in _ORDER if name in view}
 
 
 def _link_names(facts: Mapping[str, Any], links: _Links) -> list[str]:
@@ -121,15 +119,15 @@ def _link(link: Mapping[str, Any]) -> str:
     return clip(to_packet_value(name), SUMMARY_LIMIT) + ("" if link.get("tier") in SURE else "?")
 
 
-def _with_extra(told: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:
+def _with_extra(view: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:
     """Add what users' own scripts found, as far as it fits."""
     extra: dict[str, Any] = {}
     for name, found in (facts.get("extra") or {}).items():
         more = extra | {name: to_packet_value(found)}
-        if _size(told | {"extra": more}) <= room:
+        if _size(view | {"extra": more}) <= room:
             extra = more
-    return told | {"extra": extra} if extra else told
+    return view | {"extra": extra} if extra else view
 
 
-def _size(told: Mapping[str, Any]) -> int:
-    return len(canonical(told).decode())
+def _size(view: Mapping[str, Any]) -> int:
+    return len(canonical(view).decode())

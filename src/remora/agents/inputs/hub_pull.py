@@ -36,7 +36,6 @@ class NoHub:
     """Source without facts, for runs without a Hub."""
 
     async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
-        """Return `{}`."""
         del keys
         return {}
 
@@ -83,12 +82,12 @@ class PullHook:
         found: dict[str, dict[str, Any]] = {}
         generation = getattr(answer, "generation", None)
         for key in asked:
-            told = _recorded(answer[key], generation) if key in answer else None
+            known = _recorded(answer[key], generation) if key in answer else None
             own = self._sides.workspace_facts(key)
             if own:
-                told = {"fresh": True, **(told or {}), **own, "own_facts": "workspace"}
-            if told is not None and own != {}:
-                found[key] = told
+                known = {"fresh": True, **(known or {}), **own, "own_facts": "workspace"}
+            if known is not None and own != {}:
+                found[key] = known
         if self._sides.changed_by_user():
             found[target] = found.get(target, {}) | {"changed_by_user": True}
         return found
@@ -123,9 +122,11 @@ def hub_delta(
     """
     context: dict[str, Any] = {}
     if keep:
-        context = {key: _mark_stale(held) for key, held in packet.hub_context.items()}
+        context = {key: _mark_stale(before) for key, before in packet.hub_context.items()}
     context |= _views_within(packet, facts, room)
-    times = {key: told.get("last_updated") for key, told in facts.items() if key in context}
+    times = {
+        key: node_facts.get("last_updated") for key, node_facts in facts.items() if key in context
+    }
     if keep:
         times = packet.hub_freshness | times
     return PacketDelta(
@@ -138,31 +139,30 @@ def _views_within(
     packet: DecisionPacket, facts: Mapping[str, Mapping[str, Any]], room: int
 ) -> dict[str, Any]:
     context: dict[str, Any] = {}
-    for_others = room // 3
-    for key, told in facts.items():
+    rest = room // 3
+    for key, node_facts in facts.items():
         of_target = key == packet.node_id
-        share = (room - room // 3 if of_target else for_others) - canonical_size({key: {}})
-        view = facts_view(told, share, known=packet.node_summary if of_target else "")
+        share = (room - room // 3 if of_target else rest) - canonical_size({key: {}})
+        view = facts_view(node_facts, share, known=packet.node_summary if of_target else "")
         if view or of_target:
             context[to_packet_value(key)] = to_packet_value(view)
-            for_others -= 0 if of_target else canonical_size({key: view})
+            rest -= 0 if of_target else canonical_size({key: view})
     return context
 
 
-def _mark_stale(held: Any) -> Any:
-    return {**held, "fresh": False} if isinstance(held, dict) else held
+def _mark_stale(before: Any) -> Any:
+    return {**before, "fresh": False} if isinstance(before, dict) else before
 
 
-def _changed(held: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
-    """Return the changes from `held` to `now`; UNSET if there are none."""
-    changes = {key: None for key in held if key not in now}
-    changes |= {key: value for key, value in now.items() if held.get(key) != value}
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
+    """Return the changes from `before` to `now`; UNSET if there are none."""
+    changes = {key: None for key in before if key not in now}
+    changes |= {key: value for key, value in now.items() if before.get(key) != value}
     return changes or msgspec.UNSET
 
 
-def _recorded(told: Any, generation: int | None) -> dict[str, Any]:
-    """Return a node's facts as an event records them."""
-    facts: dict[str, Any] = msgspec.to_builtins(told)
+def _recorded(answer: Any, generation: int | None) -> dict[str, Any]:
+    facts: dict[str, Any] = msgspec.to_builtins(answer)
     more: dict[str, int] = {}
     for name in _LINKS:
         links = facts.get(name)

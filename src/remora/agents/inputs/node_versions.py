@@ -42,9 +42,9 @@ class NodeVersions:
         node = next((node for node in file.nodes if node.key == key), None) if file else None
         if file is None or node is None:
             return {}
-        told: dict[str, Any] = msgspec.to_builtins(node)
-        del told["qualname"]
-        return told | {"file_hash": file.file_hash, "partial": file.partial}
+        facts: dict[str, Any] = msgspec.to_builtins(node)
+        del facts["qualname"]
+        return facts | {"file_hash": file.file_hash, "partial": file.partial}
 
     def changed_by_user(self) -> bool:
         """True if the user edited or removed the job's node since the job began.

@@ -1,4 +1,4 @@
-"""The beginning of an agent: first packet and `agent_start` event."""
+"""Start of an agent: first packet and `agent_start` event."""
 
 from remora.agents.decision.query_settings import model_record
 from remora.agents.definition.agent import definition_record
@@ -39,7 +39,6 @@ def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
 
 
 def first_event(job: Job, dependencies: AgentDependencies, context: ContextManager) -> AgentStart:
-    """Return the redacted `agent_start` event."""
     return AgentStart(
         packet=context.packet,
         definition=dependencies.redact.clean(definition_record(dependencies.agent)),

@@ -49,7 +49,6 @@ class ChangeTracker:
         return _recorded(found)
 
     def change_set(self) -> tuple[Change, ...]:
-        """Return all changes from the base."""
         return _recorded(changes_between({}, self._snapshot, self._workspace.base))
 
     def contents(self) -> dict[str, tuple[bytes | None, bytes | None]]:

@@ -1,7 +1,7 @@
 """The turn loop of one agent: append, then apply, then act."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -56,13 +56,13 @@ from remora.memory.events import (
     ToolCalled,
     TurnStart,
 )
-from remora.memory.packet import packet_json
+from remora.memory.packet import Candidate, packet_json
 from remora.operations.submission import Result, Submission
 from remora.text import REPORT, bug_report_line
 from remora.tools.tree import ToolTree
 
 _log = logging.getLogger("remora.text")
-_log.addHandler(logging.NullHandler())  # only who asks is shown tracebacks
+_log.addHandler(logging.NullHandler())  # tracebacks are shown only on request
 
 
 class AgentRunner:
@@ -84,12 +84,11 @@ class AgentRunner:
 
     @property
     def context(self) -> ContextManager:
-        """Return the context, which holds the current packet."""
         return self._state.context
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Return the chat messages, for debugging; they are never sent."""
+        """Chat messages for debugging; they are never sent."""
         return self._state.messages
 
     async def run(self) -> AgentResult:
@@ -118,10 +117,9 @@ class AgentRunner:
         await run_in_thread(self._restore_files)
         return await self._end(self._state.ending or self._record_error("tool_error", why))
 
-    # --- beginning and end -----------------------------------------------------------------
+    # --- start and end ---------------------------------------------------------------------
 
     async def _start(self) -> None:
-        """Read the recorded events, or write the first one."""
         await run_in_thread(self._read_recorded)
         await run_in_thread(self._keep_scripts)
         if self._state.start is None:
@@ -146,10 +144,8 @@ class AgentRunner:
         """Restore the workspace and the node's location after the last recorded result."""
         self._changes.restore(self._state.changes)
         spelled = escape_path(self.job.path)
-        written = [change.after for change in self._state.changes if change.path == spelled]
-        contents = (
-            self.dependencies.objects.get(digest) for digest in written if digest is not None
-        )
+        written = [c.after for c in self._state.changes if c.path == spelled and c.after]
+        contents = map(self.dependencies.objects.get, written)
         self._target = last_known_target(self.job, [self._base(), *contents])
 
     def _record_error(
@@ -163,8 +159,8 @@ class AgentRunner:
         return self._state.ending or ("error", kind, message)
 
     async def _end(self, ending: Ending) -> AgentResult:
-        status, stop_reason, said = ending
-        error = said and self._redact.text(said)
+        status, stop_reason, detail = ending
+        error = detail and self._redact.text(detail)
         change_set = self._changes.change_set()
         self._emit(
             AgentEnd(
@@ -177,16 +173,10 @@ class AgentRunner:
             self.context.packet.turn,
         )
         await run_in_thread(self.dependencies.emitter.end_turn)
-        tally = self._state.tally
         return AgentResult(
             status=status,
             stop_reason=stop_reason,
-            turns=tally.turns,
-            decided_by=tally.decided_by,
-            asked=tally.asked,
-            differed=tally.differed,
-            max_packet_tokens=tally.max_packet_tokens,
-            raw_bytes=tally.raw_bytes,
+            **vars(self._state.tally),
             change_set=change_set,
             error=error,
             head=self.dependencies.emitter.head,
@@ -202,11 +192,10 @@ class AgentRunner:
             if ending is not None:
                 break
             await run_in_thread(self.dependencies.emitter.end_turn)
-        told = f"not done after {most} turn{'s' if most > 1 else ''}"
-        return ending or ("failed", "max_turns", told)
+        detail = f"not done after {most} turn{'s' if most > 1 else ''}"
+        return ending or ("failed", "max_turns", detail)
 
     async def _turn(self, number: int) -> Ending | None:
-        """Run a turn, or what is left of it."""
         if self._state.turn.number != number:
             self._emit(TurnStart(), number, PacketDelta(turn=number))
         if not self._state.turn.is_decided:
@@ -241,7 +230,7 @@ class AgentRunner:
             if unasked is not None:
                 return unasked
         request, response = self._state.turn.request, self._state.turn.response
-        assert request is not None  # both were taken in as they were appended
+        assert request is not None  # both were applied when they were appended
         assert response is not None
         exact = self._model.counter.exact
         return decide_by_answer(request, response, packet, self._schemas, settings, exact=exact)
@@ -275,13 +264,12 @@ class AgentRunner:
         )
 
     async def _record_result(self, call: ToolCall, execution: ToolExecution, turn: int) -> None:
-        """Record the call's result and changes."""
         changes = await run_in_thread(self._changes.keep)
         delta = self.context.delta_for({"tool": call.tool, "args": call.args, **execution.result})
-        told = summarizer_record(
+        summarized = summarizer_record(
             self.dependencies.agent.summarizers.get(call.tool), execution.result
         )
-        self._emit(tool_result(call, execution, changes, told), turn, self._permitted(delta))
+        self._emit(tool_result(call, execution, changes, summarized), turn, self._permitted(delta))
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
         """Record the results of the checks; without changes nothing is checked."""
@@ -318,7 +306,7 @@ class AgentRunner:
     def _in_workspace(self, work: Callable[[ToolTree], Result], /) -> Result:
         return work(ToolTree(self.dependencies.workspace.tree, self.dependencies.python))
 
-    # --- what enters the packet ------------------------------------------------------------
+    # --- packet updates --------------------------------------------------------------------
 
     async def _run_context_scripts(self) -> None:
         """Turn 0: run each context script once, unless the first packet already has their
@@ -333,22 +321,18 @@ class AgentRunner:
             self._emit(context_update("context", execution), 0, delta)
 
     async def _update_facts(self, turn: int) -> None:
-        """Query the Hub for facts of relevant nodes."""
         pulled = await self._hook.pull(self.context.packet)
         if pulled is not None:
             update = ContextUpdate(source="hub", value=pulled.value, error=pulled.error)
             self._emit(update, turn, pulled.delta)
 
     async def _update_candidates(self, turn: int) -> None:
-        """Run the candidates script, if the agent has one."""
         part = self.dependencies.agent.candidates
         if part is None:
             return
         execution = await self._run_redacted(run_script_tool, part, {}, self._script_inputs())
         found = as_candidates(execution.result.get("candidate_actions") or (), self._base())
-        actions, problem = valid_candidates(
-            found, self._schemas, complete=self._strategy.needs_complete_candidates
-        )
+        actions, problem = self._valid(found)
         problem = execution.record["error"] or problem
         delta = PacketDelta(candidate_actions=actions)
         if problem:
@@ -358,14 +342,14 @@ class AgentRunner:
     def _permitted(self, delta: PacketDelta) -> PacketDelta:
         """Drop candidates and extensions that are not allowed from a script's delta."""
         if delta.candidate_actions is not msgspec.UNSET:
-            actions, _ = valid_candidates(
-                delta.candidate_actions,
-                self._schemas,
-                complete=self._strategy.needs_complete_candidates,
-            )
+            actions, _ = self._valid(delta.candidate_actions)
             delta = msgspec.structs.replace(delta, candidate_actions=actions)
         schema = self.dependencies.agent.definition.packet_extension
         return checked_extensions(delta, self.context.packet.extensions, schema)
+
+    def _valid(self, found: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], str]:
+        complete = self._strategy.needs_complete_candidates
+        return valid_candidates(found, self._schemas, complete=complete)
 
     # --- scripts and the stream ------------------------------------------------------------
 
@@ -393,7 +377,6 @@ class AgentRunner:
         )
 
     def _base(self) -> bytes | None:
-        """Return the job's file in the base."""
         return self.dependencies.workspace.base_bytes(self.job.path)
 
     def _emit(self, payload: Payload, turn: int, delta: PacketDelta | None = None) -> Event:

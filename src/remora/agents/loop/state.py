@@ -98,8 +98,7 @@ class AgentState:
         return max(self.turn.number + 1, first)
 
     def add(self, event: Event) -> None:
-        """Apply a recorded event."""
-        if event.type != AgentStart.type:  # whose packet is what came before its own delta
+        if event.type != AgentStart.type:  # its packet is the one before its own delta
             self.context.apply_event(event, strict=False)
         handler = self._handlers.get(event.type)
         if handler is not None:
@@ -190,7 +189,7 @@ def _wrong_event(event: Event, kind: type[Payload]) -> StreamDamaged:
     )
 
 
-# only what is needed of events that may be large
+# only the needed fields: events may be large
 class _Source(msgspec.Struct):
     source: str = ""
 
@@ -201,5 +200,5 @@ class _Result(msgspec.Struct):
 
 
 def _set_error_of(event: Event) -> str | None:
-    said = event.packet_delta.set_error if event.packet_delta is not None else None
-    return said if isinstance(said, str) else None
+    error = event.packet_delta.set_error if event.packet_delta is not None else None
+    return error if isinstance(error, str) else None

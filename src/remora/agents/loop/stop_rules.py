@@ -27,7 +27,7 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 class TurnCounts:
     """Counts over an agent's life, from its events.
 
-    Only `asked` decisions could have gone another way. Sizes and choices are read as recorded;
+    Only `asked` decisions had a choice. Sizes and choices are read as recorded;
     texts may be in blobs.
     """
 
@@ -65,7 +65,6 @@ class StopRules:
         self._bad_calls = 0
 
     def good_call(self) -> None:
-        """Record a valid call."""
         self._bad_calls = 0
 
     def bad_call(self) -> bool:

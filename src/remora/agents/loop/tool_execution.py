@@ -15,7 +15,7 @@ from remora.errors import HostError
 from remora.memory.encode_values import encoded_sha256
 from remora.memory.events import Change, ContextUpdate, ToolResulted
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.contract import is_contract
+from remora.tools.result_contract import is_contract
 from remora.tools.tool import Tool, ToolRun, run_tool
 
 
@@ -59,7 +59,6 @@ def execute_call(call: ToolCall, agent: Agent, inputs: ScriptInputs) -> ToolExec
 
 
 def refused_result(why: str) -> ToolExecution:
-    """Return the result of a refused call."""
     result = {"result": None, "error": why, "outcome": "error"}
     return _builtin(result, error_kind="denied")
 
@@ -76,7 +75,10 @@ def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -
         seed=inputs.seed,
         python=inputs.python,
     )
-    record = {**_for_event(run, tool.script.sha256), "inputs": _without_packet(given)}
+    record = {
+        **_for_event(run, tool.script.sha256),
+        "inputs": {k: v for k, v in given.items() if k != "packet"},
+    }
     return ToolExecution(result=_for_delta(run), record=record)
 
 
@@ -86,14 +88,12 @@ def tool_result(
     changes: tuple[Change, ...],
     summarized: dict[str, str] | None,
 ) -> ToolResulted:
-    """Return the event of a tool's result."""
     return ToolResulted(
         tool=call.tool, args=call.args, changes=changes, summarized=summarized, **execution.record
     )
 
 
 def context_update(source: str, execution: ToolExecution) -> ContextUpdate:
-    """Return the event of a context or candidates script."""
     record = execution.record
     as_it_is = ("host_calls", "error", "script_sha256", "clock", "seed", "inputs")
     return ContextUpdate(
@@ -119,7 +119,7 @@ def _builtin(value: dict[str, Any], error_kind: str | None = None) -> ToolExecut
 
 def _for_delta(run: ToolRun) -> dict[str, Any]:
     result = run.result
-    said = {
+    fields = {
         "raw_output": run.raw_output,
         "summary": result.summary,
         "knowledge_delta": result.knowledge_delta if _summarizes_itself(run) else None,
@@ -131,18 +131,13 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
         "excerpt": result.excerpt,
         "extensions": result.extensions,
     }
-    # a summarizer is given the raw output, also where that is null
-    return {k: value for k, value in said.items() if value is not None or k == "raw_output"}
+    # a summarizer gets the raw output even if it is null
+    return {k: value for k, value in fields.items() if value is not None or k == "raw_output"}
 
 
 def _summarizes_itself(run: ToolRun) -> bool:
     """True if the tool itself, not its summarizer, states the knowledge."""
     return run.result.outcome == "error" or is_contract(run.raw_output)
-
-
-def _without_packet(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop inputs that replay can rebuild from the stream."""
-    return {name: value for name, value in given.items() if name != "packet"}
 
 
 def _for_event(run: ToolRun, script_sha256: str) -> dict[str, Any]:

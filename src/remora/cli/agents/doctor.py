@@ -92,7 +92,6 @@ def _key(withheld: str) -> "list[Check]":
 
 
 def _agents(root: Path, operations: "Operations") -> "Check":
-    """Check the agent definitions."""
     from remora.runs.doctor import Check
     from remora.runs.planning.agent_definitions import check_definitions
 

@@ -78,8 +78,8 @@ def memory(
     were in the packet, and facts of its results missing from the next packet. Options are
     repeatable; every combination is compared with the record.
     """
+    from remora.evals.eval_setting import setting_combinations
     from remora.evals.experiments import compare_settings, select_agents
-    from remora.evals.variant import setting_combinations
 
     folder = records_of(options)
     asked = setting_combinations(summarizers, limits, renderers)
@@ -106,8 +106,8 @@ def _lines(report: "EvalReport") -> Iterator[str]:
         yield click.style(escape_line(f"{arm.setting.name}:"), bold=True)
         yield from table(_HEAD[:columns], [row[:columns] for row in _rows(arm)])
         yield ""
-    told = f"from {count(report.streams, 'stream')}; tokens by {'; '.join(report.counters)}"
-    yield from wrap_text(escape_line(told), terminal_width())
+    source = f"from {count(report.streams, 'stream')}; tokens by {'; '.join(report.counters)}"
+    yield from wrap_text(escape_line(source), terminal_width())
 
 
 def _rows(arm: "Arm") -> Iterator[Sequence[object]]:
@@ -118,13 +118,13 @@ def _rows(arm: "Arm") -> Iterator[Sequence[object]]:
 
 
 def _row_cells(tally: "ToolCounts") -> list[object]:
-    said = tally.as_json()
+    counts = tally.as_json()
     return [
         tally.calls,
-        round(said["packet_tokens"]) if tally.calls else "-",
+        round(counts["packet_tokens"]) if tally.calls else "-",
         tally.most_tokens if tally.calls else "-",
-        f"{said['coverage']:.0%} of {tally.values}" if tally.values else "-",
-        f"{said['remembered']:.0%}" if tally.values > tally.given else "-",
+        f"{counts['coverage']:.0%} of {tally.values}" if tally.values else "-",
+        f"{counts['remembered']:.0%}" if tally.values > tally.given else "-",
         f"{tally.dropped} of {tally.facts}" if tally.facts else "-",
         tally.too_large,
     ]

@@ -117,8 +117,8 @@ def run(
     words = [*inputs, *(word for word in more if "=" in word)]
     functions = [part for word in grants for part in word.split(",")]
     functions += [word for word in more if "=" not in word]
-    wish = ToolRequest(name=name, inputs=words, grants=functions)
-    tried = try_tool(caller_of(options), wish)
+    request = ToolRequest(name=name, inputs=words, grants=functions)
+    tried = try_tool(caller_of(options), request)
     emit(options, encode_value(tried.document), _run_lines(tried))
     if options.json and tried.run.printed:
         for line in ("it printed:", *tried.run.printed.rstrip("\n").split("\n")):
@@ -138,13 +138,13 @@ tools = group(
 
 def _tool_document(tool: "DeclaredTool", checks: "ScriptChecks") -> dict[str, Any]:
     script, errors = checks.examine(tool.path)
-    said = script.description.split("\n\n")[0] if script else ""
+    summary = script.description.split("\n\n")[0] if script else ""
     return {
         "name": tool.name,
         "agent": tool.agent,
         "tool": tool.definition.name,
         "builtin": tool.builtin,
-        "description": tool.definition.description or said,
+        "description": tool.definition.description or summary,
         "parameters": script.parameters if script else None,
         "grants": tool.definition.grants,
         "path": str(tool.path),
@@ -181,15 +181,14 @@ def _parameters_text(parameters: dict[str, Any] | None) -> str:
     """`target, limit=3`; empty for an unreadable script."""
     known = (parameters or {}).get("properties", {})
     needed = (parameters or {}).get("required", ())
-    told = [
+    listed = [
         name if name in needed else f"{name}={json.dumps(schema.get('default'))}"
         for name, schema in known.items()
     ]
-    return ", ".join(told)
+    return ", ".join(listed)
 
 
 def _block(head: str, about: str) -> Iterator[str]:
-    """Yield a signature and its description."""
     yield from (
         click.style(line, bold=True)
         for line in wrap_text(escape_line(head), terminal_width(), "        ")

@@ -1,4 +1,4 @@
-"""The choice between colored and plain output."""
+"""Choice between colored and plain output."""
 
 from collections.abc import Mapping, Sequence
 

@@ -25,7 +25,7 @@ COMMANDS = {
     "completion": ("remora.cli.app.completion:completion", "Print a shell completion script."),
     "help": ("remora.cli.app.help_command:help_", "Show the help of a command."),
 }
-"""By name: `MODULE:ATTRIBUTE`, and the line in the list."""
+"""Commands by name: `MODULE:ATTRIBUTE`, and the line in the list."""
 
 SECTIONS = {
     "Run": ("init", "analyze", "retry", "clean"),
@@ -91,7 +91,6 @@ Options:
 
 
 def front_page() -> str:
-    """Return the output of `remora --help`."""
     width = max(map(len, COMMANDS))
     sections = [
         f"{title}:\n{_listed({name: COMMANDS[name][1] for name in names}, width)}\n"

@@ -30,7 +30,6 @@ class Bash(ShellComplete):
     source_template = _BASH
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the cursor, and the one to complete."""
         import os
 
         line = os.environ["COMP_WORDS"]
@@ -47,11 +46,7 @@ class Bash(ShellComplete):
 
 VARIABLE = "_REMORA_COMPLETE"
 """The variable by which the script requests completions."""
-_SHELLS: dict[str, type[ShellComplete]] = {
-    "bash": Bash,
-    "zsh": ZshComplete,
-    "fish": FishComplete,
-}
+_SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 
 
 def print_completions(root: click.Group, asked: str) -> int:

@@ -28,15 +28,12 @@ class Options:
 
 
 class RemoraCommand(click.Command):
-    """Command with the global options and examples in its help."""
-
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += global_options()
         self.examples = examples
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """Write the examples unwrapped."""
         with formatter.section("Examples"):
             for example in self.examples:
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
@@ -53,7 +50,6 @@ class RemoraGroup(click.Group):
         self.params += global_options()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        """Return the names in declaration order."""
         return list(self.commands)
 
     def resolve_command(

@@ -31,7 +31,7 @@ _COLORS = {
 
 
 def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
-    """Print `document` with `--json`, else `lines` (evaluated lazily)."""
+    """Print `document` with `--json`, else `lines`, which are not generated if unused."""
     if options.json:
         print_json(document)
     else:
@@ -77,7 +77,6 @@ def _paragraphs(text: str, width: int | None) -> list[str]:
 
 
 def plain_lines(text: str) -> list[str]:
-    """Split a text into lines without control characters."""
     return [escape_line(line) for line in text.split("\n")] if text else []
 
 
@@ -145,7 +144,7 @@ def _diff_line(line: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Aligned columns; numbers to the right, a word in the first column in its colour."""
+    """Return aligned columns: numbers to the right, a first word that is a status in color."""
     texts = [[escape_line(str(cell)) for cell in row] for row in rows]
     widths = [
         max([len(title), *(len(row[column]) for row in texts)]) for column, title in enumerate(head)
@@ -167,7 +166,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
 
 
 def size_text(number: int) -> str:
-    """`812 bytes`, `1.4 KB`, `23 MB`: of 1,024 each."""
+    """`812 bytes`, `1.4 KB`, `23 MB`, in units of 1,024."""
     size, unit = float(number), 0
     while size >= 999.5 and unit < len(_UNITS) - 1:
         size, unit = size / 1024, unit + 1

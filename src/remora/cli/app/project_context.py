@@ -43,7 +43,7 @@ def complete_journals_of(options: Options, project: "Project") -> None:
     try:
         left = complete_journals(project)
         _complete_commit(options, project)
-    except Conflict:  # another accept is running: nothing is left over
+    except Conflict:  # another accept is running: nothing to recover
         return
     if told := recovery_text(left):
         note(options, escape_line(told))

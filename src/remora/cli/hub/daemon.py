@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 @command(
     "start",
-    examples=(
-        "remora hub start",
-        "remora hub start --foreground",
-        "remora hub start --http 0",
-    ),
+    examples=("remora hub start", "remora hub start --foreground", "remora hub start --http 0"),
 )
 @place_options
 @click.option(
@@ -50,17 +46,17 @@ def start(
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
     from remora.hub.process import control
 
-    caller, wish = caller_of(options), HubTarget(db=db, socket=socket, http=http)
-    places = hub_paths_of(caller, wish)
+    caller, target = caller_of(options), HubTarget(db=db, socket=socket, http=http)
+    places = hub_paths_of(caller, target)
     if not detached:
         note_root_above(options, caller, places)
     if not foreground:
         with _noting_interrupt(options):
-            found = start_hub(caller, wish)
+            found = start_hub(caller, target)
         _print_running(options, places, found, http)
         return 0
 
-    from remora.bootstrap.hub_daemon import announce, run_hub  # with all that a daemon needs
+    from remora.bootstrap.hub_daemon import announce, run_hub  # imports all of the daemon
 
     def ready(status: "StatusResult") -> None:
         if detached:
@@ -68,7 +64,7 @@ def start(
         else:
             _print(options, places, status)
 
-    if not run_hub(caller, wish, ready=ready, log_file=detached) and not detached:
+    if not run_hub(caller, target, ready=ready, log_file=detached) and not detached:
         _print_running(options, places, control.status(places), http)
     return 0
 
@@ -85,8 +81,8 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 
     places = hub_paths_of(caller_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
-    said = "no hub was running" if pid is None else f"stopped (process {pid})"
-    emit(options, _document(control.status(places)), [said])
+    text = "no hub was running" if pid is None else f"stopped (process {pid})"
+    emit(options, _document(control.status(places)), [text])
     return 0
 
 
@@ -167,13 +163,14 @@ def _lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
     if status.generation is None:
         yield "contents    nothing yet"
     else:
-        yield f"contents    {_counts(status)}"
+        nodes, files = count(status.nodes or 0, "node"), count(status.files or 0, "file")
+        yield f"contents    {nodes} of {files}"
         yield f"links       {_link_progress(places, status)}"
         yield f"generation  {status.generation}"
 
 
 def _link_progress(places: "HubPaths", status: "StatusResult") -> str:
-    from remora.bootstrap.hub_links import linked  # with all that reads what is stored
+    from remora.bootstrap.hub_links import linked  # imports the database code
 
     links = linked(places)
     if links is None:
@@ -185,10 +182,6 @@ def _link_progress(places: "HubPaths", status: "StatusResult") -> str:
         far = "were stored for all nodes, then files changed"
     finds = "the daemon" if status.running else "`remora hub index --links`"
     return f"{far}; {finds} finds the rest"
-
-
-def _counts(status: "StatusResult") -> str:
-    return f"{count(status.nodes or 0, 'node')} of {count(status.files or 0, 'file')}"
 
 
 _WATCHERS = {

@@ -33,11 +33,7 @@ _VALUE_WIDTH = 60
     ),
 )
 @place_options
-@click.option(
-    "--links",
-    is_flag=True,
-    help="Also find all links now, about 1 ms per node.",
-)
+@click.option("--links", is_flag=True, help="Also find all links now, about 1 ms per node.")
 def index(options: Options, socket: Path | None, db: Path | None, links: bool) -> int:
     """Update the index: check all files and read those that changed.
 
@@ -48,9 +44,9 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
     from remora.bootstrap.hub_index import index_hub
     from remora.bootstrap.hub_target import HubTarget
 
-    wish = HubTarget(db=db, socket=socket)
+    target = HubTarget(db=db, socket=socket)
     with progress_bar(options, "files") as progress, progress_bar(options, "links") as linking:
-        made = index_hub(caller_of(options), wish, progress, links=linking if links else None)
+        made = index_hub(caller_of(options), target, progress, links=linking if links else None)
     emit(options, _document(made), _summary(made))
     return 0
 
@@ -92,16 +88,15 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
     from remora.bootstrap.hub_target import HubTarget
 
     done = collect_hub(caller_of(options), HubTarget(db=db, socket=socket))
-    told = f"{count(done.removed, 'node')} removed"
+    text = f"{count(done.removed, 'node')} removed"
     if done.by is not None:
-        told = f"nothing to remove: the daemon (process {done.by}) removes them itself"
-    emit(options, {"removed": done.removed}, [told])
+        text = f"nothing to remove: the daemon (process {done.by}) removes them itself"
+    emit(options, {"removed": done.removed}, [text])
     return 0
 
 
 @contextmanager
 def spinner(options: Options, what: str) -> Iterator[None]:
-    """Show a spinner on a terminal."""
     from rich.console import Console
 
     if options.quiet or not sys.stderr.isatty():

@@ -214,12 +214,13 @@ def _steps(
 ) -> list[list[dict[str, Any]]]:
     """Return the links that each step adds, until a step adds none.
 
-    `links` are those of all steps, returned as one step if files change meanwhile."""
+    If files change meanwhile, `links` (those of all steps) are returned as one step.
+    """
     steps: list[list[dict[str, Any]]] = []
     known: set[str] = set()
     for step in range(1, depth + 1):
         found = hub.links(kind, key, step)[kind]
-        if found is None:  # files have changed since all of them were found
+        if found is None:  # files have changed since the last full search
             return [links]
         added = [link for link in found if link["key"] not in known]
         if not added:

@@ -57,13 +57,12 @@ class HubQuery:
         return self._answered(getattr(self._client, kind)(key, depth))
 
     def unknown_because(self) -> str:
-        """Return why an answer has no links, and what to do."""
         from remora.bootstrap.hub_links import why_unknown  # imports the store
 
         return why_unknown(self._places)
 
     def constructor(self, key: str) -> str | None:
-        """Return the key of the `__init__` that makes instances of a class; None without one."""
+        """Return the key of a class's `__init__`; None without one."""
         return self._runner.run(self._client.constructor(key))
 
     def search(self, query: str, limit: int) -> dict[str, Any]:
@@ -80,23 +79,19 @@ class HubQuery:
 @contextmanager
 def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
     """Open the project's hub; without a daemon or an index, build the index first."""
-    caller, wish = caller_of(options), HubTarget(db=db, socket=socket)
-    places = hub_paths_of(caller, wish)
+    caller, target = caller_of(options), HubTarget(db=db, socket=socket)
+    places = hub_paths_of(caller, target)
     note_root_above(options, caller, places)
     files = cache(partial(_file_rules, caller, places))
     if control.running(places) is not None:
         _wait_for_daemon(options, places)
     else:
         files()  # an invalid configuration is an error; a daemon has read it already
-        _make_index(options, caller, wish, places)
+        _make_index(options, caller, target, places)
     tune_gc()
     with asyncio.Runner() as runner:
         client = HubClient(
-            places.root,
-            socket=places.socket,
-            db=places.db,
-            deadline=_TIMEOUT_S,
-            files=files,
+            places.root, socket=places.socket, db=places.db, deadline=_TIMEOUT_S, files=files
         )
         try:
             yield HubQuery(client, runner, places, caller.folder)
@@ -121,7 +116,7 @@ def _wait_for_daemon(options: Options, places: HubPaths) -> None:
         time.sleep(_POLL_S)
 
 
-def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: HubPaths) -> None:
+def _make_index(options: Options, caller: Invocation, target: HubTarget, places: HubPaths) -> None:
     """Build the index if it is missing, damaged or of an earlier version."""
     from remora.bootstrap.hub_index import (  # imports the analysis
         index_hub,
@@ -137,6 +132,6 @@ def _make_index(options: Options, caller: Invocation, wish: HubTarget, places: H
     note(options, f"{lacks}: building it; `remora hub start` keeps it up to date")
     try:
         with progress_bar(options) as progress:
-            index_hub(caller, wish, progress)
+            index_hub(caller, target, progress)
     except OutsideError as error:  # the requested file can still be read
         note(options, f"{error.message}: continuing without an index")

@@ -45,7 +45,7 @@ class NodeNotes(NamedTuple):
 
 
 def node_page(
-    node: AnsweredNode, width: int | None, beside: NodeNotes, *, verbose: bool
+    node: AnsweredNode, width: int | None, notes: NodeNotes, *, verbose: bool
 ) -> Iterator[str]:
     """Yield the page, `width` columns wide; `verbose` adds all links, lines and hashes."""
     yield from _head(node, width)
@@ -53,14 +53,14 @@ def node_page(
     many = None if verbose else _MAX_LINKS
     if node.node_type != "module" or node.callers:  # modules have no callers
         yield from _section("CALLED BY", node.callers, width, many)
-    if beside.constructor is not None:
-        said = CONSTRUCTOR_NOTE.format(beside.constructor.removeprefix("node:"))
-        yield from wrap_text(_INDENT + escape_line(said), width, _INDENT)
+    if notes.constructor is not None:
+        text = CONSTRUCTOR_NOTE.format(notes.constructor.removeprefix("node:"))
+        yield from wrap_text(_INDENT + escape_line(text), width, _INDENT)
     yield from _section("CALLS", node.callees, width, many)
     yield from _section("TESTS", node.related_tests, width, many)
-    if beside.unknown:
+    if notes.unknown:
         yield ""
-        yield from wrap_text(f"not known: {beside.unknown}", width)
+        yield from wrap_text(f"not known: {notes.unknown}", width)
     yield from _footer(node, width, verbose=verbose)
 
 
@@ -72,7 +72,10 @@ def link_lines(
     Names are never shortened for call lines; `verbose` shows all call lines.
     """
     shown = links[:most]
-    names = [_name(link) for link in shown]
+    names = [
+        escape_line(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
+        for link in shown
+    ]
     tiers = max((len(link.tier) for link in shown), default=0)
     room = None if width is None else max(_MIN_WIDTH, width - len(_INDENT) - tiers - 2)
     column = max(map(len, names), default=0)
@@ -90,7 +93,6 @@ def link_lines(
 
 
 def legend(links: Sequence[Link]) -> str:
-    """Return what the tiers of these links mean."""
     seen = {link.tier for link in links}
     return "; ".join(f"{tier}: {_LEGEND[tier]}" for tier in _TIERS if tier in seen)
 
@@ -210,10 +212,6 @@ def _fresh(node: AnsweredNode) -> str:
     return "fresh, but incomplete" if lacks else "fresh"
 
 
-def _name(link: Link) -> str:
-    return escape_line(link.id if isinstance(link, Related) else link.key.removeprefix("node:"))
-
-
 def _shorten(name: str, width: int) -> str:
     """Return the end of a name, from the start of a folder if one is near."""
     if len(name) <= width:
@@ -230,8 +228,8 @@ def _name_and_lines(
     lines = () if isinstance(link, Related) else link.lines
     taken = max(column, len(name)) + 2
     left = None if room is None else room - taken
-    said = [_first_lines(lines, most) for most in _line_limits(lines, verbose=verbose)]
-    fits = [text for text in said if left is None or len(text) <= left]
+    variants = [_first_lines(lines, most) for most in _line_limits(lines, verbose=verbose)]
+    fits = [text for text in variants if left is None or len(text) <= left]
     shown = name if room is None else _shorten(name, room)
     if fits:
         yield f"{shown.ljust(column)}  {fits[0]}".rstrip()
@@ -239,10 +237,10 @@ def _name_and_lines(
     yield shown
     if verbose:
         below = None if room is None else room - len(_INDENT)
-        yield from (_INDENT + line for line in wrap_text(said[0], below))
+        yield from (_INDENT + line for line in wrap_text(variants[0], below))
     elif room is not None:
-        short = [text for text in said if len(text) <= room - len(_INDENT)]
-        yield _INDENT + (short or said)[0]
+        short = [text for text in variants if len(text) <= room - len(_INDENT)]
+        yield _INDENT + (short or variants)[0]
 
 
 def _line_limits(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:

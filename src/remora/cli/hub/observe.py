@@ -60,13 +60,13 @@ def observe(
     from remora.sandbox.isolation import SAFE_LEVEL, describe_level
 
     flags = {"workspace.allow_unsandboxed": True if allow_unsandboxed else None}
-    wish = ObserveOptions(
+    request = ObserveOptions(
         hub=HubTarget(db=db, socket=socket),
         words=words,
         seconds=max_time,
         stdout=sys.stderr.fileno() if options.json else None,
     )
-    prepared = PreparedTests(caller_of(options, flags), wish)
+    prepared = PreparedTests(caller_of(options, flags), request)
     note(options, f"the tests are {describe_level(prepared.level)}")
     if prepared.level < SAFE_LEVEL:
         note(options, "the tests have your permissions, except for what this level stops")

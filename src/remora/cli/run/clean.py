@@ -84,10 +84,10 @@ def _lines(options: Options, done: "CleanResult") -> Iterator[str]:
     would = "would free" if done.dry_run else "freed"
     for kind, group in groupby(done.removed, key=lambda found: found.kind):
         found = list(group)
-        told = count(len(found), *_KINDS[kind])
+        text = count(len(found), *_KINDS[kind])
         if kind == "contents":
-            told = f"contents: {found[0].name}"
-        yield f"{size_text(sum(one.bytes for one in found)):>10}  {told}"
+            text = f"contents: {found[0].name}"
+        yield f"{size_text(sum(one.bytes for one in found)):>10}  {text}"
         if options.verbose or kind == "conflict":  # they may be the only copy of a text
             yield from (escape_line(f"{'':12}{one.name}") for one in found)
     if options.verbose:

@@ -9,10 +9,7 @@ from remora.errors import UsageError
 from remora.ids import LAST
 
 
-@command(
-    "report",
-    examples=("remora report", "remora report last --format sarif > remora.sarif"),
-)
+@command("report", examples=("remora report", "remora report last --format sarif > remora.sarif"))
 @click.argument("run", type=RUN, default=LAST)
 @click.option(
     "--format",
@@ -30,8 +27,8 @@ def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
     """
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run
+    from remora.runs.report.report_builder import make_report
     from remora.runs.report.report_formats import FORMATS
-    from remora.runs.report.run_facts import make_report
 
     if options.json and form not in (None, "json"):
         raise UsageError(f"--json contradicts --format {form}", hint="leave out one of them")

@@ -47,7 +47,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     wanted = prepare_resume(caller, project, run_id, trusted=asked["trust_run"])
     _refuse_other_model(wanted, asked["model"])
     if wanted.nothing_to_do:
-        note(options, f"nothing to do: the run {run_id} came to its end")
+        note(options, f"nothing to do: the run {run_id} has ended")
         view = read_run(project, run_id)
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
@@ -60,7 +60,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
 
 
 def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
-    """Refuse another model; the address may differ."""
+    """Refuse another model; another address is allowed."""
     if model is None or "://" in model or not wanted.models or model in wanted.models:
         return
     raise UsageError(

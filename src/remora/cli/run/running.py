@@ -22,12 +22,9 @@ GOOD_STATUSES = frozenset({"submitted", "no_change"})
 
 
 def run_to_end(
-    options: Options,
-    wanted: Resumable,
-    models: Mapping[str, Model],
-    max_time: float | None = None,
+    options: Options, wanted: Resumable, models: Mapping[str, Model], max_time: float | None = None
 ) -> str:
-    """Continue a run, or some of its agents, with progress; return what stopped it."""
+    """Continue a run, or some of its agents, with progress; return why it stopped."""
     print_isolation(options)
     with run_progress(options) as watcher:
         return continue_run(wanted, models, watcher, max_time).stopped
@@ -49,7 +46,8 @@ def print_run_results(
 ) -> int:
     """Print the results of the run, or with `only` of these agents; return the exit code.
 
-    The document is the whole run's. `announced`: the run's name was printed at its start.
+    The document is always that of the whole run. `announced`: the run's name was printed at its
+    start.
     """
     try:
         view = read_run(project, run_id)

@@ -31,25 +31,25 @@ def start_run(options: Options, asked: dict[str, Any]) -> int:
         return resume(options, asked, _flags(asked))
     if asked["trust_run"]:
         raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
-    wish, caller = _request(asked), caller_of(options, _flags(asked))
-    _refuse_other_files(wish.paths)
-    project = open_project(caller, wish.paths)
+    request, caller = _request(asked), caller_of(options, _flags(asked))
+    _refuse_other_files(request.paths)
+    project = open_project(caller, request.paths)
     complete_journals_of(options, project)
     with planned_within(asked["max_time"]):
-        prepared = prepare(caller, wish, project)
+        prepared = prepare(caller, request, project)
     try:
-        return _analyze(options, caller, prepared, wish, asked)
+        return _analyze(options, caller, prepared, request, asked)
     finally:
         prepared.close()
 
 
 def _analyze(
-    options: Options, caller: Invocation, prepared: Run, wish: RunRequest, asked: dict[str, Any]
+    options: Options, caller: Invocation, prepared: Run, request: RunRequest, asked: dict[str, Any]
 ) -> int:
     plan = prepared.plan
     if asked["dry_run"] or not plan.jobs:
-        return _only_plan(options, prepared, wish, asked["model"])
-    if too_many(plan, wish):
+        return _only_plan(options, prepared, request, asked["model"])
+    if too_many(plan, request):
         for line in jobs_by_file(plan):
             note(options, line)
         raise UsageError(
@@ -84,11 +84,11 @@ def _estimate(caller: Invocation, prepared: Run) -> str:
     return time_estimate(prepared.plan, provider)
 
 
-def _only_plan(options: Options, prepared: Run, wish: RunRequest, model: str | None) -> int:
+def _only_plan(options: Options, prepared: Run, request: RunRequest, model: str | None) -> int:
     project, plan = prepared.project, prepared.plan
     named = model or project.config.model.base_url or project.config.model.name
     document = plan_document(project, prepared.run_id, plan, named)
-    lines = plan_lines(prepared, document, wish.paths, verbose=options.verbose)
+    lines = plan_lines(prepared, document, request.paths, verbose=options.verbose)
     emit(options, document, lines)
     return 0
 

@@ -40,16 +40,16 @@ def _lines(done: "Compaction", *, verbose: bool) -> Iterator[str]:
     for run in done.expired:
         streams, size = count(run.streams, "stream"), size_text(run.bytes)
         yield escape_line(f"{would}expired  {run.run_id}: {streams}, {size} ({run.reason})")
-    gone = done.collected
-    if gone.blobs or gone.objects:
-        what = f"{count(gone.blobs, 'blob')} and {count(gone.objects, 'object')}"
-        yield f"{would}removed  {what} that no stream uses, {size_text(gone.bytes)}"
+    collected = done.collected
+    if collected.blobs or collected.objects:
+        what = f"{count(collected.blobs, 'blob')} and {count(collected.objects, 'object')}"
+        yield f"{would}removed  {what} that no stream uses, {size_text(collected.bytes)}"
     for kept in done.kept:
         yield from wrap_text(
             escape_line(f"kept  {kept.run_id}: {kept.reason}"), terminal_width(), " " * 6
         )
     before, after = size_text(done.bytes_before), size_text(done.bytes_after)
-    if done.sealed or done.expired or gone.bytes:
+    if done.sealed or done.expired or collected.bytes:
         yield f"{before} of streams and contents {'would become' if done.dry_run else 'became'} {after}"
     else:
         yield f"nothing to do; {before} of streams and contents"

@@ -39,11 +39,9 @@ class Columns:
 
     @property
     def head(self) -> str:
-        """The heading."""
         return click.style(f"{'SEQ':>{self._seq}}  {'TURN':>{self._turn}}  EVENT", bold=True)
 
     def line(self, event: Event) -> str:
-        """Format one event."""
         numbers = f"{event.seq:>{self._seq}}  {event.turn:>{self._turn}}"
         return fit_line(
             escape_line(f"{numbers}  {event.type:<{_TYPE}}  {summarize_event(event)}".rstrip())
@@ -77,14 +75,14 @@ def json_document(name: str, member: str) -> Iterator[Write]:
             for piece in pieces:
                 click.echo(piece, nl=False)
             click.echo()
-            between = ","  # before the next item, so that line readers need not wait
+            between = ","  # before the next item, so that readers get each line at once
 
     ending = "]}"
     try:
         yield write
     except RemoraError as error:
-        told = {"code": error.code, "message": error.message, "hint": error.hint}
-        ending = f'], "error": {json.dumps(told)}}}' if between else ""
+        document = {"code": error.code, "message": error.message, "hint": error.hint}
+        ending = f'], "error": {json.dumps(document)}}}' if between else ""
         if not between:
             raise
         print_error(error.code, error.message, error.hint, as_json=False)

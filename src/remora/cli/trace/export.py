@@ -16,7 +16,7 @@ from remora.text import escape_line
 from remora.version import __version__
 
 if TYPE_CHECKING:
-    from remora.exports.counts import ExportCounts
+    from remora.exports.export_counts import ExportCounts
     from remora.exports.formats import ExportOptions, Format, Groups
     from remora.trace.trace_folder import TraceFolder
 
@@ -78,13 +78,13 @@ def export(
     folder = records_of(options)
     groups = _groups(folder, agent, run)
     output: Path | None = how["output"]
-    wish = ExportOptions(
+    export_options = ExportOptions(
         format=form,
         version=__version__,
         markdown=how["markdown"] or (output is not None and output.suffix in _MARKDOWN),
         content=how["content"],
     )
-    tally = _write(folder, groups, wish, how, several=every)
+    tally = _write(folder, groups, export_options, how, several=every)
     _print_summary(options, form, how, tally)
     return 1 if tally.damaged else 0
 
@@ -123,12 +123,12 @@ def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Group
 def _write(
     folder: "TraceFolder",
     groups: "Groups",
-    wish: "ExportOptions",
+    export_options: "ExportOptions",
     how: dict[str, Any],
     *,
     several: bool,
 ) -> "ExportCounts":
-    from remora.exports.counts import ExportCounts
+    from remora.exports.export_counts import ExportCounts
     from remora.exports.otel.otlp_sender import headers_from
     from remora.exports.targets import (
         export_inspect_logs,
@@ -140,13 +140,13 @@ def _write(
     output, endpoint = how["output"], how["endpoint"]
     if endpoint is not None:
         headers = headers_from(os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
-        return send_to_receiver(folder, groups, wish, endpoint, headers)
-    if wish.format == "inspect":
-        return export_inspect_logs(folder, groups, wish, output, several=several)
+        return send_to_receiver(folder, groups, export_options, endpoint, headers)
+    if export_options.format == "inspect":
+        return export_inspect_logs(folder, groups, export_options, output, several=several)
     if output is not None and str(output) != "-":
-        return export_to_file(folder, groups, wish, output)
+        return export_to_file(folder, groups, export_options, output)
     try:
-        return export_to_stream(folder, groups, wish, sys.stdout.buffer)
+        return export_to_stream(folder, groups, export_options, sys.stdout.buffer)
     except BrokenPipeError as error:  # the reader closed the pipe
         output_lost(error)
         return ExportCounts()
@@ -163,4 +163,4 @@ def _print_summary(options: Options, form: str, how: dict[str, Any], tally: "Exp
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:
-        note(options, f"skipped: {message}; `remora trace verify` tells what happened")
+        note(options, f"skipped: {message}; see `remora trace verify`")

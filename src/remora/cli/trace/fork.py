@@ -56,7 +56,7 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     caller = caller_of(options, model_flags(asked["model"]))
     project = open_project(caller)
     complete_journals_of(options, project)
-    wish = ForkRequest(
+    request = ForkRequest(
         agent_id=stream_named(project.trace, agent),
         turn=asked["turn"],
         files=asked["files"],
@@ -64,13 +64,13 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     )
     other = connect_model(caller, project.config) if asked["model"] else None
     try:
-        made = fork_agent(caller, project, wish, other)
+        made = fork_agent(caller, project, request, other)
     finally:
         if other is not None:
             asyncio.run(other.aclose())
     if asked["go_on"]:
-        return _continue(options, caller, project, made, trusted=wish.trusted)
-    emit(options, made.document(), _lines(options, project, made, wish.files))
+        return _continue(options, caller, project, made, trusted=request.trusted)
+    emit(options, made.document(), _lines(options, project, made, request.files))
     return 0
 
 
@@ -91,15 +91,15 @@ def _continue(
     stopped = run_to_end(options, wanted, models)
     view = read_run(project, run_id)
     whole = run_document(project, view)["jobs"]
-    (told,) = [job for job in whole if job["agent_id"] == agent_id] or [
+    (job,) = [job for job in whole if job["agent_id"] == agent_id] or [
         job_document(read_attempt(project, made.job))  # not ended, so the run shows another attempt
     ]
-    emit(options, {**made.document(), "job": told}, attempt_lines(options, project, view, [told]))
+    emit(options, {**made.document(), "job": job}, attempt_lines(options, project, view, [job]))
     if stopped:
         resume = next_command(options, project.root, "analyze", "--resume", run_id)
         note(options, f"{stopped}: completed work is recorded; resume with `{resume}`")
         return 130
-    return 0 if told["status"] in GOOD_STATUSES else 1
+    return 0 if job["status"] in GOOD_STATUSES else 1
 
 
 def _lines(

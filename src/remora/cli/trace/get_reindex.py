@@ -43,6 +43,6 @@ def reindex(options: Options) -> int:
 
     built = build_again(records_of(options))
     streams, turns = count(built.streams, "stream"), count(built.turns, "turn")
-    told = f"indexed {streams}, {turns}, {count(built.bytes, 'byte')} in {built.seconds:.1f} s"
-    emit(options, msgspec.structs.asdict(built), [told])
+    text = f"indexed {streams}, {turns}, {count(built.bytes, 'byte')} in {built.seconds:.1f} s"
+    emit(options, msgspec.structs.asdict(built), [text])
     return 0

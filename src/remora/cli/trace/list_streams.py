@@ -56,9 +56,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
     help="Only turns that were decided this way.",
 )
 @click.option(
-    "--since",
-    metavar="TIME",
-    help="Start: 2026-11-20, RFC 3339, or an age such as 15m 2h 3d.",
+    "--since", metavar="TIME", help="Start: 2026-11-20, RFC 3339, or an age such as 15m 2h 3d."
 )
 @click.option("--until", metavar="TIME", help="End, in the same forms.")
 @click.option("--text", metavar="TEXT", help="Only turns whose record contains this text.")

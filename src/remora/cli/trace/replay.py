@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 _RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown", "yellow")}
 
 
-@command(
-    "replay",
-    examples=("remora trace replay lint-3f2a", "remora trace replay --json"),
-)
+@command("replay", examples=("remora trace replay lint-3f2a", "remora trace replay --json"))
 @click.argument("agent", type=STREAM, required=False)
 @click.option("--all", "every", is_flag=True, help="All agents (default).")
 def replay(options: Options, agent: str | None, *, every: bool) -> int:

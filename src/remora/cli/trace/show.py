@@ -49,8 +49,8 @@ def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
         from remora.cli.views.turn_view import turn_lines
         from remora.runs.records.turn_record import turn_document
 
-        told = turn_document(reader_of(options, folder), folder.blobs, name, turn)
-        emit(options, told, turn_lines(told, terminal_width()))
+        document = turn_document(reader_of(options, folder), folder.blobs, name, turn)
+        emit(options, document, turn_lines(document, terminal_width()))
     elif options.json:
         _print_document(name, path_of(folder, name))
     else:

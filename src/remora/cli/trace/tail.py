@@ -156,5 +156,5 @@ def _decode(line: bytes, path: Path) -> "Event":
         return decode_event(line)
     except (ValueError, RecursionError) as error:
         raise StreamDamaged(
-            f"{path.name}: a line is not an event", hint="`remora trace verify` tells what happened"
+            f"{path.name}: a line is not an event", hint="see `remora trace verify`"
         ) from error

@@ -23,10 +23,7 @@ _COMMANDS = {
         "Print the heads of streams, to store elsewhere.",
     ),
     "fork": ("remora.cli.trace.fork:fork", "Start a new agent from any turn of another."),
-    "export": (
-        "remora.cli.trace.export:export",
-        "Export streams for other tools.",
-    ),
+    "export": ("remora.cli.trace.export:export", "Export streams for other tools."),
     "compact": ("remora.cli.trace.compact:compact", "Compress old streams; remove very old ones."),
     "reindex": ("remora.cli.trace.get_reindex:reindex", "Rebuild the index from the streams."),
 }

@@ -33,9 +33,7 @@ _MAX_CHARACTERS = 100_000_000
 @click.argument("agent", type=STREAM, required=False)
 @click.option("--all", "every", is_flag=True, help="All streams (default).")
 @click.option(
-    "--anchors",
-    metavar="FILE",
-    help="Compare with output of `trace anchor`; - is stdin.",
+    "--anchors", metavar="FILE", help="Compare with output of `trace anchor`; - is stdin."
 )
 def verify(options: Options, agent: str | None, *, every: bool, anchors: str | None) -> int:
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.

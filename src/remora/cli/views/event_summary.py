@@ -16,49 +16,28 @@ _Kind = TypeVar("_Kind")
 
 def summarize_event(event: Event) -> str:
     """Return a short summary; empty if the event type needs none."""
-    tell = _SUMMARIZERS.get(event.type)
-    if tell is None:
+    summarize = _SUMMARIZERS.get(event.type)
+    if summarize is None:
         return ""
     try:
-        told = _DECODER.decode(event.data)
+        fields = _DECODER.decode(event.data)
     except (ValueError, RecursionError):
         return ""
-    return clip(tell({k: v for k, v in asdict(told).items() if v is not UNSET}), _WIDTH)
+    return clip(summarize({k: v for k, v in asdict(fields).items() if v is not UNSET}), _WIDTH)
 
 
-class _SummaryFields(msgspec.Struct):
-    """Fields used in summaries; the rest, which may be long, is not decoded."""
-
-    agent_id: Any = UNSET
-    args: Any = UNSET
-    bytes: Any = UNSET
-    changes: msgspec.Raw | UnsetType = UNSET
-    choice: Any = UNSET
-    decided_by: Any = UNSET
-    error: Any = UNSET
-    feedback: Any = UNSET
-    kind: Any = UNSET
-    message: Any = UNSET
-    model: Any = UNSET
-    node_id: Any = UNSET
-    outcome: Any = UNSET
-    packet: msgspec.Raw | UnsetType = UNSET
-    parent: Any = UNSET
-    packet_sha256: Any = UNSET
-    plan: msgspec.Raw | UnsetType = UNSET
-    prompt_tokens: Any = UNSET
-    quarantine: Any = UNSET
-    renderer: Any = UNSET
-    scores: Any = UNSET
-    source: Any = UNSET
-    status: Any = UNSET
-    stop_reason: Any = UNSET
-    text: Any = UNSET
-    tool: Any = UNSET
-    verdict: Any = UNSET
-    verified: Any = UNSET
-
-
+_RAW = ("changes", "packet", "plan")
+_FIELDS = (
+    "agent_id args bytes choice decided_by error feedback kind message model node_id outcome parent "
+    "packet_sha256 prompt_tokens quarantine renderer scores source status stop_reason text tool "
+    "verdict verified"
+)
+_SummaryFields = msgspec.defstruct(
+    "_SummaryFields",
+    [(name, Any, UNSET) for name in _FIELDS.split()]
+    + [(name, msgspec.Raw | UnsetType, UNSET) for name in _RAW],
+)
+"""Fields used in summaries; the rest, which may be long, is not decoded."""
 _DECODER = msgspec.json.Decoder(_SummaryFields)
 
 
@@ -82,14 +61,11 @@ def _agent_start(data: dict[str, Any]) -> str:
     model = data.get("model")
     named = model.get("name") if isinstance(model, dict) else None
     parent = data.get("parent")
-    whence = ""
+    origin = ""
     if isinstance(parent, dict) and isinstance(parent.get("seq"), int):  # a fork or a retry
-        whence = f", from line {parent['seq'] + 1} of {parent.get('agent_id')}"
-    return f"{named}{whence}: {_text_member(data.get('packet'), 'goal')}"
-
-
-def _context_update(data: dict[str, Any]) -> str:
-    return f"{data.get('source')}" + (f": {data['error']}" if data.get("error") else "")
+        origin = f", from line {parent['seq'] + 1} of {parent.get('agent_id')}"
+    goal = _decoded(_members(data.get("packet")).get("goal"), str) or ""
+    return f"{named}{origin}: {goal}"
 
 
 def _model_request(data: dict[str, Any]) -> str:
@@ -97,36 +73,15 @@ def _model_request(data: dict[str, Any]) -> str:
     return f"{data.get('prompt_tokens')} tokens, {data.get('renderer')}, packet {packet}"
 
 
-def _model_response(data: dict[str, Any]) -> str:
-    return _json(data.get("text"))
-
-
-def _tool_call(data: dict[str, Any]) -> str:
-    return f"{call_text(data)} by {decision_text(data)}"
-
-
 def _tool_result(data: dict[str, Any]) -> str:
     changes = _length(data.get("changes"))
     changed = f", {changes} changed" if changes else ""
-    error = f": {data['error']}" if data.get("error") else ""
-    return f"{data.get('tool')}: {data.get('outcome')}{changed}{error}"
-
-
-def _submit_result(data: dict[str, Any]) -> str:
-    return "verified" if data.get("verified") else "not verified"
-
-
-def _agent_error(data: dict[str, Any]) -> str:
-    return f"{data.get('kind')}: {data.get('message')}"
+    return f"{data.get('tool')}: {data.get('outcome')}{changed}{_after(data, 'error')}"
 
 
 def _agent_end(data: dict[str, Any]) -> str:
     status, reason = data.get("status"), data.get("stop_reason")
     return f"{status}" if status == reason else f"{status}, {reason}"
-
-
-def _recovered(data: dict[str, Any]) -> str:
-    return f"{data.get('bytes')} bytes of a torn line in {data.get('quarantine')}"
 
 
 def _run_start(data: dict[str, Any]) -> str:
@@ -136,13 +91,12 @@ def _run_start(data: dict[str, Any]) -> str:
 
 def _job(data: dict[str, Any]) -> str:
     """Put the longest part last, because it may be cut."""
-    told = [str(data[key]) for key in ("agent_id", "status", "node_id") if key in data]
-    return " ".join(told).replace(" node:", " ", 1)
+    fields = [str(data[key]) for key in ("agent_id", "status", "node_id") if key in data]
+    return " ".join(fields).replace(" node:", " ", 1)
 
 
-def _review(data: dict[str, Any]) -> str:
-    feedback = f": {data['feedback']}" if data.get("feedback") else ""
-    return f"{data.get('agent_id')} {data.get('verdict')}{feedback}"
+def _after(data: dict[str, Any], key: str) -> str:
+    return f": {data[key]}" if data.get(key) else ""
 
 
 def _members(raw: msgspec.Raw | None) -> dict[str, msgspec.Raw]:
@@ -152,10 +106,6 @@ def _members(raw: msgspec.Raw | None) -> dict[str, msgspec.Raw]:
 def _length(raw: msgspec.Raw | None) -> int | None:
     items = _decoded(raw, list[msgspec.Raw])
     return None if items is None else len(items)
-
-
-def _text_member(raw: msgspec.Raw | None, key: str) -> str:
-    return _decoded(_members(raw).get(key), str) or ""
 
 
 def _decoded(raw: msgspec.Raw | None, kind: type[_Kind]) -> _Kind | None:
@@ -171,17 +121,17 @@ def _json(value: Any) -> str:
 
 _SUMMARIZERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "agent_start": _agent_start,
-    "context_update": _context_update,
+    "context_update": lambda data: f"{data.get('source')}{_after(data, 'error')}",
     "model_request": _model_request,
-    "model_response": _model_response,
-    "tool_call": _tool_call,
+    "model_response": lambda data: _json(data.get("text")),
+    "tool_call": lambda data: f"{call_text(data)} by {decision_text(data)}",
     "tool_result": _tool_result,
-    "submit_result": _submit_result,
-    "agent_error": _agent_error,
+    "submit_result": lambda data: "verified" if data.get("verified") else "not verified",
+    "agent_error": lambda data: f"{data.get('kind')}: {data.get('message')}",
     "agent_end": _agent_end,
-    "recovered": _recovered,
+    "recovered": lambda d: f"{d.get('bytes')} bytes of a torn line in {d.get('quarantine')}",
     "run_start": _run_start,
     "job_start": _job,
     "job_end": _job,
-    "review": _review,
+    "review": lambda d: f"{d.get('agent_id')} {d.get('verdict')}{_after(d, 'feedback')}",
 }

@@ -38,19 +38,18 @@ def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> 
     for path, group in groupby(named, key=lambda pair: split_node_key(pair[0]["node_id"])[0]):
         yield escape_line(path)
         rows = list(group)
-        alike = [] if verbose else [job for job, _ in rows if _is_unchanged(job)]
+        unchanged = [] if verbose else [job for job, _ in rows if _is_unchanged(job)]
         for job, name in rows:
-            if len(alike) > 1 and _is_unchanged(job):
+            if len(unchanged) > 1 and _is_unchanged(job):
                 continue
             yield from _job(job, name, columns, width)
             if verbose:
                 yield from _verbose_lines(job, " " * (states + 4), width)
-        if len(alike) > 1:
-            yield from _unchanged(alike, columns, width)
+        if len(unchanged) > 1:
+            yield from _unchanged(unchanged, columns, width)
 
 
 def state_word(job: Document) -> str:
-    """Return the verdict on the change set, else the job's status."""
     review = job["review"]
     if review and review != "pending":
         return str(review)
@@ -58,7 +57,6 @@ def state_word(job: Document) -> str:
 
 
 def status_word(status: str) -> str:
-    """Return the displayed word for a status."""
     return _WORDS.get(status, status)
 
 
@@ -71,8 +69,8 @@ def review_counts(jobs: Sequence[Document]) -> str:
 
 def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
     """`fixed F401 x2, UP045; left E501`."""
-    told = [fixes_text(fixed, done=done), f"left {codes_text(left)}" if left else ""]
-    return "; ".join(filter(None, told))
+    parts = [fixes_text(fixed, done=done), f"left {codes_text(left)}" if left else ""]
+    return "; ".join(filter(None, parts))
 
 
 def turns_text(job: Document) -> str:
@@ -112,7 +110,6 @@ def _verbose_lines(job: Document, indent: str, width: int | None) -> Iterator[st
 
 
 def _is_unchanged(job: Document) -> bool:
-    """Return True if the agent changed nothing and nothing failed."""
     return job["status"] == "no_change" and not job["error"]
 
 
@@ -124,8 +121,8 @@ def _unchanged(
     state, number = _WORDS["no_change"], count(len(jobs), "job")
     left: Counter[str] = sum((Counter(_remaining_codes(job)) for job in jobs), Counter())
     begin = f"  {state.ljust(states)}  {number.ljust(names)}"
-    told = done_text({}, left)
-    first, *more = _wrap_after(begin, told, " " * (states + 4), width)
+    text = done_text({}, left)
+    first, *more = _wrap_after(begin, text, " " * (states + 4), width)
     yield f"  {color_word(state)}{first[2 + len(state) :]}".rstrip()
     yield from more
 
@@ -155,10 +152,10 @@ def _work_text(job: Document) -> str:
     if not job["turns"]:
         return ""
     known = fixed_and_left(job)
-    told = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
+    work = done_text(*known, done=counts_as_done(job)) if known else count(job["turns"], "turn")
     by_others = {who: n for who, n in job["decided_by"].items() if n and who != "rule"}
     where = f"on branch {escape_line(job['branch'])}" if job["branch"] else ""
-    return " · ".join(part for part in (told, _deciders(by_others) or "rules", where) if part)
+    return " · ".join(part for part in (work, _deciders(by_others) or "rules", where) if part)
 
 
 def _reasons(job: Document) -> Iterator[str]:

@@ -33,12 +33,10 @@ class LiveDisplay(RunCounts):
         self._bar.update(self._task, total=self.jobs)
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """Advance the bar."""
         super().ended(job, result)
         self._bar.update(self._task, completed=self.done)
 
     def __rich__(self) -> Group:
-        """Return the renderable for rich."""
         counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
         counts += f"{count(self.fixed, 'finding')} fixed"
         counts += f" · {self.written:,} docstrings and tests written" if self.written else ""

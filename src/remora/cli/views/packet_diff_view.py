@@ -22,11 +22,11 @@ _HIDDEN_SECTIONS = ("turn",)
 
 def change_lines(between: dict[str, Any], changes: Sequence[PacketChange]) -> Iterator[str]:
     """Yield the changes of `trace diff` by section, in the packet's order."""
-    told = [change for change in changes if _section(change) not in _HIDDEN_SECTIONS]
+    shown = [change for change in changes if _section(change) not in _HIDDEN_SECTIONS]
     title = f"turn {between['from']} → turn {between['to']} of {between['agent_id']}"
-    yield click.style(f"{title}: {count(len(told), 'change')}", bold=True)
+    yield click.style(f"{title}: {count(len(shown), 'change')}", bold=True)
     last = ""
-    for change in told:
+    for change in shown:
         section = _section(change)
         if section != last:
             yield click.style(section.replace("_", " "), fg="cyan")

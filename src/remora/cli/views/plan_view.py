@@ -45,7 +45,6 @@ def plan_size(plan: Plan) -> str:
 
 
 def jobs_by_file(plan: Plan) -> Iterator[str]:
-    """Yield the files with the most jobs."""
     files = Counter(job.path for job in plan.jobs)
     most = files.most_common(_FILES)
     yield from (f"{number:>6,}  {path}" for path, number in most)
@@ -67,8 +66,7 @@ def time_estimate(plan: Plan, provider: str) -> str:
 def _why_nothing(prepared: Run, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
-        looked = f"{count(plan.nodes, 'node')} looked at"
-        return f"none of the {looked} needs work" if plan.nodes > 1 else f"the {looked} needs none"
+        return f"{count(plan.nodes, 'node')} checked, none needs work"
     if plan.unreadable:
         return f"no Python code in {escape_line(where)} that can be read"
     if prepared.project.config.exclude and any(

@@ -22,12 +22,11 @@ class LineProgress(RunCounts):
     """Print a line on stderr for each ended job."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """Print the job's result."""
         super().ended(job, result)
         width = len(str(self.jobs))
         node = job.node_id.removeprefix("node:")
-        told = done_text(*self.fixed_by(job, result)) or count(result.turns, "turn")
-        parts = [told, result.error] if result.error else [told]
+        work = done_text(*self.fixed_by(job, result)) or count(result.turns, "turn")
+        parts = [work, result.error] if result.error else [work]
         state = status_word(result.status)
         head = f"[{self.done:>{width}}/{self.jobs}] {state:<9} {job.operation} {node}"
         click.echo(escape_line(f"{head}  {', '.join(parts)}"), err=True)

@@ -25,11 +25,9 @@ class RunCounts:
         self._findings: dict[str, tuple[Codes, Codes]] = {}
 
     def planned(self, run_id: str, plan: "Plan") -> None:  # noqa: ARG002 (a Watcher's)
-        """Set the number of jobs."""
         self.jobs = len(plan.jobs)
 
     def began(self, job: Job) -> None:
-        """Add a running job."""
         self.working[job.agent_id] = job
 
     def event(self, job: Job, event: Event) -> None:

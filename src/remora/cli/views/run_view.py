@@ -1,6 +1,6 @@
 """Run view: jobs, totals and the commands to run next."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -19,12 +19,7 @@ _WRONG = ("failed", "error")
 
 
 def run_lines(
-    options: Options,
-    project: Project,
-    view: RunView,
-    document: Document,
-    *,
-    heading: bool = True,
+    options: Options, project: Project, view: RunView, document: Document, *, heading: bool = True
 ) -> Iterator[str]:
     """Yield the view of a run, from its document."""
     jobs, width = document["jobs"], terminal_width()
@@ -42,8 +37,8 @@ def run_lines(
         why = next_command(options, project.root, "show", view.run_id, "-v")
         yield from wrap_text(f"why some nodes are unchanged: `{why}`", width)
     sums = totals_by_operation(jobs, view.start.plan.get("findings", 0), project.operations.totals)
-    for told in phrases_of(sums):
-        yield from wrap_text(escape_line(told.whole), width)
+    for phrase in phrases_of(sums):
+        yield from wrap_text(escape_line(phrase.whole), width)
     yield from unreadable_lines(document["totals"], width)
     yield from _decisions(jobs, width)
     for line in _next(options, project, view, document):
@@ -57,10 +52,10 @@ def attempt_lines(
     yield from job_lines(jobs, terminal_width(), verbose=options.verbose or len(jobs) == 1)
     nodes = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "pending"]
     if nodes:
-        yield ""
-        yield f"{count(len(nodes), 'change set')} to review:"
-        yield f"  {next_command(options, project.root, 'diff', view.run_id, *nodes)}"
-        yield f"  {next_command(options, project.root, 'accept', view.run_id, *nodes)}"
+        commands = [(command, view.run_id, *nodes) for command in ("diff", "accept")]
+        yield from _commands(
+            options, project, f"{count(len(nodes), 'change set')} to review:", commands
+        )
     yield from _wrong(options, project, view, jobs)
 
 
@@ -74,13 +69,11 @@ def totals_line(document: Document) -> str:
 
 
 def skipped_lines(totals: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the number of nodes without a job."""
     if totals["skipped_nodes"]:
         yield f"{count(totals['skipped_nodes'], 'other node')} skipped"
 
 
 def unreadable_lines(totals: Mapping[str, Any], width: int | None) -> Iterator[str]:
-    """Yield the unreadable files with reasons."""
     for file in totals["unreadable"]:
         yield from wrap_text(
             f"{escape_line(file['path'])} could not be read: {escape_line(file['detail'])}",
@@ -97,19 +90,17 @@ def _decisions(jobs: list[Document], width: int | None) -> Iterator[str]:
 
 
 def _next(options: Options, project: Project, view: RunView, document: Document) -> Iterator[str]:
-    jobs, root = document["jobs"], project.root
+    jobs, run_id = document["jobs"], view.run_id
     waiting = sum(job["review"] == "pending" for job in jobs)
     if waiting:
-        yield ""
-        yield f"{count(waiting, 'change set')} to review:"
-        yield f"  {next_command(options, root, 'diff', view.run_id)}"
-        yield f"  {next_command(options, root, 'review', view.run_id)}"
-        yield f"  {next_command(options, root, 'accept', view.run_id, '--all')}"
+        commands = [("diff", run_id), ("review", run_id), ("accept", run_id, "--all")]
+        yield from _commands(
+            options, project, f"{count(waiting, 'change set')} to review:", commands
+        )
     left = document["totals"]["jobs"] - sum(job["status"] != "interrupted" for job in jobs)
     if view.status == "interrupted" and left:
-        yield ""
-        yield f"for the {count(left, 'job')} that did not end:"
-        yield f"  {next_command(options, root, 'analyze', '--resume', view.run_id)}"
+        title = f"for the {count(left, 'job')} that did not end:"
+        yield from _commands(options, project, title, [("analyze", "--resume", run_id)])
     yield from _wrong(options, project, view, jobs)
     yield from _older(options, project, view)
 
@@ -117,38 +108,42 @@ def _next(options: Options, project: Project, view: RunView, document: Document)
 def _wrong(
     options: Options, project: Project, view: RunView, jobs: list[Document]
 ) -> Iterator[str]:
-    met = [job for job in jobs if job["review"] == "conflict"]
-    if met:
-        yield ""
-        yield "to redo conflicting changes on your current files:"
-        for job in met:
-            yield f"  {redo_command(options, project, view, (job['operation'], job['node_id']))}"
-    stale = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "stale"]
-    if stale:
-        yield ""
-        yield "to redo changes on nodes that you edited meanwhile:"
-        for node in stale:
-            yield f"  {next_command(options, project.root, 'retry', view.run_id, escape_line(node))}"
     unread = {job.agent_id for job in view.damaged}
-    if unread:
-        yield ""
-        yield "to see what cannot be read:"
-        for agent_id in sorted(unread):
-            yield f"  {next_command(options, project.root, 'trace', 'verify', agent_id)}"
+    stale = [job["node_id"].removeprefix("node:") for job in jobs if job["review"] == "stale"]
     wrong = [job for job in jobs if job["status"] in _WRONG and job["agent_id"] not in unread]
-    failed = next(iter(wrong), None)
-    if failed:
-        yield ""
-        yield "to see what went wrong, turn by turn:"
-        yield f"  {next_command(options, project.root, 'trace', 'transcript', failed['agent_id'])}"
+    for title, commands in (
+        (
+            "to redo conflicting changes on your current files:",
+            [_redo(view, j["operation"], j["node_id"]) for j in jobs if j["review"] == "conflict"],
+        ),
+        (
+            "to redo changes on nodes that you edited meanwhile:",
+            [("retry", view.run_id, escape_line(node)) for node in stale],
+        ),
+        ("to see what cannot be read:", [("trace", "verify", one) for one in sorted(unread)]),
+        (
+            "to see what went wrong, turn by turn:",
+            [("trace", "transcript", job["agent_id"]) for job in wrong[:1]],
+        ),
+    ):
+        yield from _commands(options, project, title, commands)
+
+
+def _commands(
+    options: Options, project: Project, title: str, commands: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    if commands:
+        yield from ["", title]
+        yield from (f"  {next_command(options, project.root, *words)}" for words in commands)
 
 
 def redo_command(options: Options, project: Project, view: RunView, job: tuple[str, str]) -> str:
-    """Return the command that redoes an operation on a node."""
-    operation, node_id = job
+    return next_command(options, project.root, *_redo(view, *job))
+
+
+def _redo(view: RunView, operation: str, node_id: str) -> list[str]:
     words = ["analyze", "-o", operation, "--node", escape_line(node_id.removeprefix("node:"))]
-    words += ["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else []
-    return next_command(options, project.root, *words)
+    return words + (["--unsafe-fixes"] if view.start.config.get("unsafe_fixes") else [])
 
 
 def _older(options: Options, project: Project, view: RunView) -> Iterator[str]:

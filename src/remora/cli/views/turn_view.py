@@ -71,7 +71,7 @@ def _text(text: str) -> Iterator[str]:
     lines = plain_lines(text.rstrip("\n"))
     yield from lines[:_LINES]
     if len(lines) > _LINES:
-        yield f"… {count(len(lines) - _LINES, 'more line')}; --json and --raw have all of it"
+        yield f"… {count(len(lines) - _LINES, 'more line')}; --json and --raw show all of it"
 
 
 def _styled(lines: list[str]) -> Iterator[str]:

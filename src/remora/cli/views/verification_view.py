@@ -22,8 +22,8 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
         if each or not stream.ok:
             yield _stream(stream)
         for problem in stream.problems:
-            told = f"  line {problem.line}: {problem.kind}: {problem.detail}"
-            yield from wrap_text(escape_line(told), terminal_width(), "    ")
+            line = f"  line {problem.line}: {problem.kind}: {problem.detail}"
+            yield from wrap_text(escape_line(line), terminal_width(), "    ")
     if not report.streams:
         yield "no streams yet; `remora analyze` writes them"
         return
@@ -37,10 +37,10 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
     yield from _anchor_lines(report, saved if not bad else 0)
 
 
-def _anchor_lines(report: VerifyReport, held: int) -> Iterator[str]:
+def _anchor_lines(report: VerifyReport, stored: int) -> Iterator[str]:
     """Yield what stored heads and a signing key confirm."""
-    if held:
-        yield f"anchors: {count(held - len(report.expired), 'kept head')} held"
+    if stored:
+        yield f"anchors: {count(stored - len(report.expired), 'stored head')} confirmed"
     for anchor in report.expired:
         yield escape_line(
             f"expired: {anchor.line}; its stream was removed (see .agentfs/expired.jsonl)"
@@ -52,9 +52,9 @@ def _anchor_lines(report: VerifyReport, held: int) -> Iterator[str]:
 def _stream(stream: StreamReport) -> str:
     state = click.style("ok ", fg="green") if stream.ok else click.style("BAD", fg="red")
     kind = "run" if stream.of_run else "agent"
-    told = f"{kind} {escape_line(stream.name)}  head {stream.head.count} {stream.head.hash}"
+    text = f"{kind} {escape_line(stream.name)}  head {stream.head.count} {stream.head.hash}"
     width = terminal_width()  # cut on narrow terminals; `trace anchor` prints whole hashes
-    return f"{state}  {told if width is None else clip(told, width - 5)}"
+    return f"{state}  {text if width is None else clip(text, width - 5)}"
 
 
 def _signature_line(counted: SignatureCounts) -> str:

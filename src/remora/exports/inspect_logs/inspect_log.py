@@ -1,4 +1,4 @@
-"""A run as an Inspect log (`.eval`), written by `inspect_ai` itself, which is an optional extra."""
+"""A run as an Inspect log (`.eval`), written by the optional dependency `inspect_ai`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ _TASK = "remora"
 
 
 def check_inspect() -> None:
-    """Raise UsageError, which says what to install, where `inspect_ai` is missing."""
+    """Raise UsageError, which says what to install, if `inspect_ai` is missing."""
     from importlib.util import find_spec
 
     if find_spec("inspect_ai") is None:
@@ -25,7 +25,7 @@ def check_inspect() -> None:
 
 
 def log_name(group: RunBundle) -> str:
-    """The file name of a run's log among others."""
+    """Return the file name of a run's log in a folder of several."""
     name = group.run_id if group.whole and group.path else group.agents[0]
     return f"{name}{SUFFIX}"
 
@@ -33,7 +33,7 @@ def log_name(group: RunBundle) -> str:
 def eval_log(
     group: RunBundle, surveys: Sequence[AgentSummary], samples: Sequence[Json], version: str
 ) -> Json:
-    """The log as JSON: the run as the evaluation, each agent as a sample."""
+    """Return the log as JSON: the run as the evaluation, each agent as a sample."""
     models = sorted({model_name(survey) for survey in surveys})
     began = group.began or min((s.began for s in surveys), default="")
     ended = max((survey.ended for survey in surveys), default=began)
@@ -61,15 +61,18 @@ def eval_log(
         "results": {
             "total_samples": len(samples),
             "completed_samples": sum(_is_over(survey) for survey in surveys),
-            "scores": [_score(name, samples) for name in _score_names(samples)],
+            "scores": [
+                _score(name, samples)
+                for name in sorted({n for one in samples for n in one["scores"]})
+            ],
         },
         "samples": list(samples),
     }
 
 
 def write_log(log: Json, path: Path) -> None:
-    """Write a log to a new file, which must end in `.eval`. Raises StreamDamaged for what Inspect
-    does not take: a run that was killed before it began has no time, a foreign one may have any."""
+    """Write a log to a new file, which must end in `.eval`. Raises StreamDamaged for values that Inspect
+    rejects: a run killed at its start has no time, a foreign one may have any."""
     from inspect_ai.log import EvalLog, write_eval_log
 
     try:
@@ -101,10 +104,6 @@ def _usage(surveys: Sequence[AgentSummary]) -> Json:
             before[1] + survey.output_tokens,
         )
     return {name: usage(*tokens) for name, tokens in sums.items()}
-
-
-def _score_names(samples: Sequence[Json]) -> list[str]:
-    return sorted({name for each in samples for name in each["scores"]})
 
 
 def _score(name: str, samples: Sequence[Json]) -> Json:

@@ -1,4 +1,4 @@
-"""An agent's stream as a sample of an Inspect log, in the form of that log's JSON."""
+"""An agent's stream as the JSON of an Inspect log's sample."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -33,10 +33,10 @@ _REFUSED = frozenset({"rejected", "retried", "reverted"})
 
 
 def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) -> Json:
-    """The whole sample; its events and messages are in the stream's order."""
-    teller = _SampleBuilder(folder, survey)
+    """Return the sample; events and messages are in the stream's order."""
+    builder = _SampleBuilder(folder, survey)
     for event in read_events(folder.existing_agent(survey.agent_id)):
-        teller.take(event)
+        builder.take(event)
     packet = survey.start.packet
     return {
         "id": survey.agent_id,
@@ -44,9 +44,9 @@ def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) 
         "uuid": survey.agent_id,
         "input": packet.goal,
         "target": "",
-        "messages": teller.messages,
-        "events": teller.events,
-        "output": {"model": model_name(survey), "completion": teller.submitted},
+        "messages": builder.messages,
+        "events": builder.events,
+        "output": {"model": model_name(survey), "completion": builder.submitted},
         "scores": dict(_scores(survey, attempt)),
         "metadata": {
             "run_id": survey.run_id,
@@ -68,12 +68,11 @@ def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) 
 
 
 def model_name(survey: AgentSummary) -> str:
-    """`PROVIDER/MODEL`, as Inspect names models."""
+    """Return `PROVIDER/MODEL`, as Inspect names models."""
     return f"{survey.start.model.get('provider') or 'remora'}/{survey.model}"
 
 
 def usage(input_tokens: int, output_tokens: int) -> Json:
-    """Tokens as Inspect counts them."""
     return {
         "input_tokens": input_tokens,
         "output_tokens": output_tokens,
@@ -106,10 +105,10 @@ class _SampleBuilder:
             self._resulted(self._call, event, event_data(event))
             self._call = None
         elif event.type == AgentError.type:
-            said = event_data(event)
-            self._tell(event, "info", source="remora", data=_pick(said, "kind", "message"))
+            data = event_data(event)
+            self._add_event(event, "info", source="remora", data=_pick(data, "kind", "message"))
 
-    def _tell(self, event: Event, kind: str, **told: Any) -> None:
+    def _add_event(self, event: Event, kind: str, **fields: Any) -> None:
         self.events.append(
             {
                 "event": kind,
@@ -117,7 +116,7 @@ class _SampleBuilder:
                 "timestamp": event.timestamp,
                 "working_start": _seconds_between(self._survey.began, event.timestamp),
                 "metadata": {"turn": event.turn, "seq": event.seq, "line_hash": event.hash},
-                **told,
+                **fields,
             }
         )
 
@@ -125,7 +124,7 @@ class _SampleBuilder:
         event, request = asked
         name = model_name(self._survey)
         prompts = list(_prompts(event, request))
-        said = {
+        message = {
             "id": f"{event.agent_id}.{end.seq}",
             "role": "assistant",
             "content": str(answer.get("text") or ""),
@@ -135,8 +134,8 @@ class _SampleBuilder:
         reason = _STOPS.get(str(answer.get("finish_reason")), "unknown")
         counted = answer.get("usage") or {}
         tokens = usage(counted.get("prompt_tokens") or 0, counted.get("completion_tokens") or 0)
-        self.messages += [*prompts, said]
-        self._tell(
+        self.messages += [*prompts, message]
+        self._add_event(
             event,
             "model",
             model=name,
@@ -146,8 +145,8 @@ class _SampleBuilder:
             config=_config(request.get("decoding") or {}),
             output={
                 "model": name,
-                "choices": [{"message": said, "stop_reason": reason}],
-                "completion": said["content"],
+                "choices": [{"message": message, "stop_reason": reason}],
+                "completion": message["content"],
                 "usage": tokens,
                 "metadata": {"scores": answer.get("scores"), "call": answer.get("call")},
             },
@@ -190,7 +189,7 @@ class _SampleBuilder:
                 "metadata": _pick(result, "outcome"),
             }
         )
-        self._tell(
+        self._add_event(
             event,
             "tool",
             id=place,
@@ -207,14 +206,14 @@ class _SampleBuilder:
 
 
 def _scores(survey: AgentSummary, attempt: Attempt) -> Iterator[tuple[str, Json]]:
-    """Yield `verified` (the checks) and `review` (a person's verdict) as far as they exist."""
+    """Yield `verified` (the checks) and `review` (a person's verdict) if they exist."""
     if survey.verified is not None:
         why = ", ".join(survey.failed_checks)
         yield "verified", {"value": _letter(right=survey.verified), "explanation": why or None}
     if attempt.verdict == "accepted" or attempt.verdict in _REFUSED:
         right = attempt.verdict == "accepted"
-        said = attempt.feedback or attempt.verdict
-        yield "review", {"value": _letter(right=right), "explanation": said}
+        explanation = attempt.feedback or attempt.verdict
+        yield "review", {"value": _letter(right=right), "explanation": explanation}
 
 
 def _letter(*, right: bool) -> str:

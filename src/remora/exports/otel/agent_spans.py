@@ -1,12 +1,12 @@
 """An agent's stream as spans of the OpenTelemetry conventions for generative AI.
 
-    invoke_workflow remora          the run, where the run itself was asked for
+    invoke_workflow remora          the run, if the run itself was requested
     └── invoke_agent NAME           an agent
         ├── chat MODEL              a request and its answer (text_completion for a plain prompt)
-        └── execute_tool TOOL       a call, and what came of it
+        └── execute_tool TOOL       a call and its result
 
-A run is one trace. Every id is derived from the names and numbers in the streams, so the same
-stream gives the same spans, whenever and wherever it is exported.
+A run is one trace. Every ID is derived from names and numbers in the streams, so repeated exports
+give the same spans.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,8 +21,7 @@ from remora.exports.otel.genai_attributes import (
     tool_error,
     usage_attributes,
 )
-from remora.exports.otel.otlp_attributes import otlp_attributes
-from remora.exports.otel.span import CLIENT, Span, nanoseconds, span_id
+from remora.exports.otel.span import CLIENT, Span, nanoseconds, otlp_attributes, span_id
 from remora.exports.run_bundles import Attempt, RunBundle
 from remora.exports.stream_summary import AgentSummary
 from remora.memory.events import (
@@ -42,10 +41,10 @@ from remora.trace.trace_folder import TraceFolder
 def agent_spans(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str = ""
 ) -> Iterator[Span]:
-    """The spans of an agent's requests and calls in order, then its own.
+    """Yield the spans of an agent's requests and calls in order, then its own.
 
-    With `content` they hold prompts, answers, arguments and outputs, which the conventions leave
-    to the user's choice. `parent` is the run's span.
+    With `content` they include prompts, answers, arguments and outputs, which the conventions make
+    opt-in. `parent` is the run's span.
     """
     reader = _SpanBuilder(folder.blobs, survey, content=content)
     for event in read_events(folder.existing_agent(survey.agent_id)):
@@ -62,19 +61,19 @@ def agent_spans(
         parent=parent,
         error=(survey.stop_reason or survey.status, message) if failed else None,
         events=tuple(reader.errors),
-        told=agent_attributes(survey, attempt, content=content),
+        attributes=agent_attributes(survey, attempt, content=content),
     )
 
 
 def run_span(group: RunBundle, ended: str) -> Span:
-    """The run's own span, from its first event to `ended`."""
+    """Return the run's own span, from its first event to `ended`."""
     return Span(
         run_id=group.run_id,
         span_id=run_span_id(group.run_id),
         name="invoke_workflow remora",
         began=group.began,
         ended=ended,
-        told={
+        attributes={
             "gen_ai.operation.name": "invoke_workflow",
             "gen_ai.workflow.name": "remora",
             "remora.run_id": group.run_id,
@@ -86,12 +85,11 @@ def run_span(group: RunBundle, ended: str) -> Span:
 
 
 def run_span_id(run_id: str) -> str:
-    """The id of a run's own span."""
     return span_id(run_id, "", "run")
 
 
 class _SpanBuilder:
-    """Pairs requests with answers and calls with results, as they come."""
+    """Pairs requests with answers and calls with results."""
 
     def __init__(self, blobs: ObjectStore, survey: AgentSummary, *, content: bool) -> None:
         self._blobs = blobs
@@ -104,7 +102,7 @@ class _SpanBuilder:
         self.errors: list[dict[str, Any]] = []
 
     def take(self, event: Event) -> Iterator[Span]:
-        """The span that this event ends, if any."""
+        """Return the span that this event ends, if any."""
         if event.type == ModelRequest.type:
             yield from self.unfinished()
             self._request = event
@@ -129,15 +127,15 @@ class _SpanBuilder:
         self._request = self._call = None
 
     def _fail(self, event: Event) -> None:
-        said = event_data(event)
-        told = {"remora.turn": event.turn, "error.type": str(said.get("kind"))}
+        data = event_data(event)
+        attributes = {"remora.turn": event.turn, "error.type": str(data.get("kind"))}
         if self._content:
-            told["remora.message"] = str(said.get("message"))
+            attributes["remora.message"] = str(data.get("message"))
         self.errors.append(
             {
                 "timeUnixNano": nanoseconds(event.timestamp),
                 "name": "remora.agent_error",
-                "attributes": otlp_attributes(told),
+                "attributes": otlp_attributes(attributes),
             }
         )
 
@@ -145,7 +143,7 @@ class _SpanBuilder:
         request = resolved_data(asked, self._blobs)
         answer = resolved_data(answered, self._blobs) if answered is not None else None
         operation = "chat" if request.get("messages") is not None else "text_completion"
-        told = {
+        attributes = {
             "gen_ai.operation.name": operation,
             **self._common(asked),
             **decoding_attributes(request.get("decoding")),
@@ -157,14 +155,14 @@ class _SpanBuilder:
         }
         name = f"{operation} {self._survey.model}"
         error = None if answer is not None else ("unanswered", "no answer was recorded")
-        return self._span(name, asked, answered, told, error=error, kind=CLIENT)
+        return self._span(name, asked, answered, attributes, error=error, kind=CLIENT)
 
     def _tool(self, called: Event, ended: Event | None) -> Span:
         call = event_data(called)
         # an output of any size stays in its blob: the span holds the reference
         result = event_data(ended) if ended is not None else None
         tool = str(call.get("tool"))
-        told = {
+        attributes = {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": tool,
             "gen_ai.tool.type": "function",
@@ -176,14 +174,14 @@ class _SpanBuilder:
             **(tool_call_attributes(call, result) if self._content else {}),
         }
         error = tool_error(result, content=self._content)
-        return self._span(f"execute_tool {tool}", called, ended, told, error=error)
+        return self._span(f"execute_tool {tool}", called, ended, attributes, error=error)
 
     def _span(
         self,
         name: str,
         begun: Event,
         ended: Event | None,
-        told: Mapping[str, Any],
+        attributes: Mapping[str, Any],
         **more: Any,
     ) -> Span:
         return Span(
@@ -193,7 +191,7 @@ class _SpanBuilder:
             began=begun.timestamp,
             ended=(ended or begun).timestamp,
             parent=self.agent,
-            told=dict(told),
+            attributes=dict(attributes),
             **more,
         )
 

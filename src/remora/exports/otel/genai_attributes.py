@@ -1,8 +1,7 @@
-"""What a span says, in the words of the OpenTelemetry conventions for generative AI.
+"""Span attributes by the OpenTelemetry conventions for generative AI.
 
-Their text is that of `open-telemetry/semantic-conventions-genai` in 2026, where everything has the
-status "development". What they have no word for stands under `remora.`. Values that are null are
-left out.
+The conventions are those of `open-telemetry/semantic-conventions-genai` in 2026, all with the status
+"development". Attributes that they lack begin with `remora.`. Null values are left out.
 """
 
 from collections.abc import Mapping
@@ -14,18 +13,18 @@ from remora.exports.training.sft_rows import declaration, json_text
 
 Attributes = dict[str, Any]
 PROVIDER = "remora"
-"""`gen_ai.provider.name` where the model is the embedded one, or another of no known provider."""
+"""`gen_ai.provider.name` of the embedded model, and of a model of no known provider."""
 
 
 def provider(survey: AgentSummary) -> str:
-    """`openai` for a server that speaks its protocol, `remora` for the embedded model."""
+    """Return `openai` for a server with its protocol, `remora` for the embedded model."""
     return "openai" if survey.start.model.get("provider") == "openai" else PROVIDER
 
 
 def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -> Attributes:
-    """Of an agent: who acted with which model, and how it ended."""
+    """Return an agent's attributes: name, model, and how it ended."""
     packet = survey.start.packet
-    told = {
+    attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.provider.name": provider(survey),
         "gen_ai.agent.id": survey.agent_id,
@@ -48,15 +47,14 @@ def agent_attributes(survey: AgentSummary, attempt: Attempt, *, content: bool) -
         "remora.head.hash": survey.head.hash,
     }
     if content:
-        told["remora.goal"] = packet.goal
-        told["gen_ai.tool.definitions"] = json_text(
+        attributes["remora.goal"] = packet.goal
+        attributes["gen_ai.tool.definitions"] = json_text(
             [declaration(t)["function"] for t in survey.tools]
         )
-    return told
+    return attributes
 
 
 def decoding_attributes(decoding: Any) -> Attributes:
-    """Of a request: how the answer was to be made."""
     settings = decoding if isinstance(decoding, dict) else {}
     return {
         "gen_ai.request.max_tokens": settings.get("max_tokens"),
@@ -68,7 +66,6 @@ def decoding_attributes(decoding: Any) -> Attributes:
 
 
 def usage_attributes(answer: Mapping[str, Any]) -> Attributes:
-    """Of an answer: its tokens, and why it ended."""
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     reason = answer.get("finish_reason")
@@ -85,11 +82,11 @@ def usage_attributes(answer: Mapping[str, Any]) -> Attributes:
 
 
 def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | None) -> Attributes:
-    """Prompts and answers as the conventions' JSON, which stands as text in a span."""
+    """Return prompts and answers as the conventions' JSON, which is text in a span."""
     messages = request.get("messages")
     if messages is None:
         messages = [{"role": "user", "content": request.get("prompt")}]
-    told = {"gen_ai.input.messages": json_text([_message(each) for each in messages])}
+    attributes = {"gen_ai.input.messages": json_text([_message(each) for each in messages])}
     if answer is not None:
         message = _message({"role": "assistant", "content": answer.get("text")})
         call = answer.get("call")
@@ -97,8 +94,8 @@ def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | N
             part = {"type": "tool_call", "name": call.get("tool"), "arguments": call.get("args")}
             message["parts"].append(part)
         reason = answer.get("finish_reason") or "stop"
-        told["gen_ai.output.messages"] = json_text([{**message, "finish_reason": reason}])
-    return told
+        attributes["gen_ai.output.messages"] = json_text([{**message, "finish_reason": reason}])
+    return attributes
 
 
 def _message(message: Mapping[str, Any]) -> Attributes:
@@ -107,15 +104,13 @@ def _message(message: Mapping[str, Any]) -> Attributes:
 
 
 def tool_call_attributes(call: Mapping[str, Any], result: Mapping[str, Any] | None) -> Attributes:
-    """Of a call: its arguments and what the tool gave, as JSON text."""
-    told = {"gen_ai.tool.call.arguments": json_text(call.get("args"))}
+    attributes = {"gen_ai.tool.call.arguments": json_text(call.get("args"))}
     if result is not None:
-        told["gen_ai.tool.call.result"] = json_text(result.get("raw_output"))
-    return told
+        attributes["gen_ai.tool.call.result"] = json_text(result.get("raw_output"))
+    return attributes
 
 
 def tool_error(result: Mapping[str, Any] | None, *, content: bool) -> tuple[str, str] | None:
-    """Class and message of what went wrong, None where nothing did."""
     if result is None:
         return "interrupted", "no result was recorded"
     if result.get("outcome") != "error":

@@ -1,20 +1,19 @@
-"""Spans in the two forms of OTLP: requests as JSON, and the same as protobuf's bytes."""
+"""OTLP requests as JSON and as protobuf."""
 
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from remora.exports.otel.otlp_attributes import otlp_attributes
-from remora.exports.otel.span import Span, span_json
+from remora.exports.otel.span import Span, otlp_attributes, span_json
 
 _MOST = 512
 _LARGEST = 2**21
-"""Spans of one request, and characters of their texts, which receivers limit too; a single span is
-sent whatever its size."""
+"""Maximum spans of a request, and characters of their texts, which receivers limit too; a single span
+is sent whatever its size."""
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
-# name of a field in JSON → its number and kind, as opentelemetry-proto 1.x declares them;
-# a tuple's third entry is the message that the field holds
+# JSON field name → field number and kind, as opentelemetry-proto 1.x declares them;
+# a tuple's third entry is the type of the nested message
 _MESSAGES: dict[str, dict[str, tuple[int, str, str]]] = {
     "Request": {"resourceSpans": (1, "message", "ResourceSpans")},
     "ResourceSpans": {
@@ -55,7 +54,8 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, str]]] = {
 
 
 def request_documents(spans: Iterable[Span], version: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """`ExportTraceServiceRequest`s in JSON's form, of at most 512 spans each, and how many."""
+    """Yield `ExportTraceServiceRequest`s as JSON, with at most 512 spans each, and their span
+    counts."""
     for batch in _batches(spans):
         resource = {"service.name": "remora", "service.version": version}
         scope = {"name": "remora.trace", "version": version}
@@ -74,7 +74,7 @@ def _batches(spans: Iterable[Span]) -> Iterator[list[dict[str, Any]]]:
     batch: list[dict[str, Any]] = []
     size = 0
     for span in spans:
-        more = sum(len(value) for value in span.told.values() if isinstance(value, str))
+        more = sum(len(value) for value in span.attributes.values() if isinstance(value, str))
         if batch and (len(batch) == _MOST or size + more > _LARGEST):
             yield batch
             batch, size = [], 0
@@ -85,12 +85,11 @@ def _batches(spans: Iterable[Span]) -> Iterator[list[dict[str, Any]]]:
 
 
 def protobuf(document: dict[str, Any]) -> bytes:
-    """A request in protobuf's form."""
     return _message("Request", document)
 
 
 def rejected_spans(answer: bytes) -> int:
-    """How many spans a receiver says it refused (`partial_success`), from its protobuf answer.
+    """Return how many spans a receiver refused (`partial_success`), from its protobuf answer.
 
     Raises ValueError for an invalid answer.
     """
@@ -154,7 +153,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
             yield tag >> 3, data[place : place + size]
             place += size
         else:
-            raise ValueError("no answer of an OTLP receiver")
+            raise ValueError("not an answer of an OTLP receiver")
 
 
 def _read_varint(data: bytes, place: int) -> tuple[int, int]:
@@ -165,4 +164,4 @@ def _read_varint(data: bytes, place: int) -> tuple[int, int]:
         if data[place - 1] < 0x80:
             return value, place
         shift += 7
-    raise ValueError("no answer of an OTLP receiver")
+    raise ValueError("not an answer of an OTLP receiver")

@@ -18,7 +18,7 @@ _TIMEOUT_S = 30.0
 
 
 def traces_url(endpoint: str) -> str:
-    """The address that takes spans: `/v1/traces` is added to one that does not end in it.
+    """Return the address for spans; `/v1/traces` is added if it is missing.
 
     Raises UsageError if it is not an http(s) address or contains a password.
     """
@@ -29,13 +29,13 @@ def traces_url(endpoint: str) -> str:
         parts, usable = urlsplit(""), False
     if not usable:
         raise UsageError(
-            # a password may stand before an @
+            # text before an @ may contain a password
             f"{endpoint.rpartition('@')[2]!r} is not the address of a receiver",
             hint="such as http://127.0.0.1:4318",
         )
     if parts.username or parts.password:
         raise UsageError(
-            f"the address of {parts.hostname} holds a name or a password",
+            f"the address of {parts.hostname} contains a name or a password",
             hint="put `authorization=…` into OTEL_EXPORTER_OTLP_HEADERS",
         )
     if not parts.path.endswith(_PATH):
@@ -44,7 +44,7 @@ def traces_url(endpoint: str) -> str:
 
 
 def headers_from(text: str) -> dict[str, str]:
-    """Headers as `OTEL_EXPORTER_OTLP_HEADERS` holds them: `name=value,name=value`, `%XX` decoded."""
+    """Parse headers as in `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, `%XX` decoded."""
     pairs = (each.partition("=") for each in text.split(",") if "=" in each)
     return {unquote(name.strip()): unquote(value.strip()) for name, _, value in pairs}
 
@@ -52,15 +52,15 @@ def headers_from(text: str) -> dict[str, str]:
 def send_spans(
     documents: Iterable[tuple[dict[str, Any], int]], endpoint: str, headers: Mapping[str, str]
 ) -> Iterator[int]:
-    """Post each request; yields how many spans the receiver took of it.
+    """Post each request; yield how many of its spans the receiver accepted.
 
-    A receiver that is busy (429, 502, 503, 504) or unreachable is tried up to four times.
-    Raises OutsideError if it refuses any of them.
+    Tries up to four times if the receiver is busy (429, 502, 503, 504) or unreachable. Raises
+    OutsideError if it refuses any spans.
     """
     import httpx2
 
     url = traces_url(endpoint)
-    near = _is_loopback(url)  # no proxy stands between this machine and itself
+    near = _is_loopback(url)  # this machine needs no proxy to itself
     with (
         _outside_errors(url),
         httpx2.Client(timeout=_TIMEOUT_S, headers=dict(headers), trust_env=not near) as client,
@@ -70,7 +70,7 @@ def send_spans(
             if answer.status_code != httpx2.codes.OK:
                 raise OutsideError(
                     f"{url} answered {answer.status_code}: {answer.text[:200]!r}",
-                    hint="is it an OTLP/HTTP receiver? its key goes into OTEL_EXPORTER_OTLP_HEADERS",
+                    hint="is it an OTLP/HTTP receiver? set its key in OTEL_EXPORTER_OTLP_HEADERS",
                 )
             _check_all_taken(url, answer, count)
             yield count
@@ -118,7 +118,7 @@ def _check_all_taken(url: str, answer: Any, count: int) -> None:
     except ValueError:
         return
     if refused:
-        raise OutsideError(f"{url} refused {refused} of {count} spans", hint="its own log says why")
+        raise OutsideError(f"{url} refused {refused} of {count} spans", hint="see its log")
 
 
 @contextmanager

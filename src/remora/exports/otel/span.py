@@ -1,21 +1,21 @@
-"""A span: its ids, made from the stream's own names and numbers, and its form in OTLP's JSON."""
+"""Spans: IDs derived from names and numbers in the stream, and OTLP's JSON."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
+from math import isfinite
 from typing import Any
 
 import msgspec
-
-from remora.exports.otel.otlp_attributes import otlp_attributes
 
 INTERNAL, CLIENT = 1, 3
 _ERROR = 2
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """A span of a run's trace. Times are as streams have them (RFC 3339).
+    """A span of a run's trace; times are RFC 3339, as in streams.
 
-    `error` is a class of error and a message; `events` are in OTLP's JSON already.
+    `error` is an error class and message; `events` are in OTLP's JSON.
     """
 
     run_id: str
@@ -23,7 +23,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     began: str
     ended: str
-    told: dict[str, Any]
+    attributes: dict[str, Any]
     parent: str = ""
     kind: int = INTERNAL
     error: tuple[str, str] | None = None
@@ -31,21 +31,20 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trace_id(run_id: str) -> str:
-    """32 hex digits: a run's trace."""
+    """Return 32 hex digits: the trace of a run."""
     return sha256(f"remora trace {run_id}".encode()).hexdigest()[:32]
 
 
 def span_id(run_id: str, agent_id: str, place: str | int) -> str:
-    """16 hex digits: the span of an event (its `seq`), of an `agent` or of the `run`."""
+    """Return 16 hex digits: the span of an event (its `seq`), an `agent` or the `run`."""
     return sha256(f"remora span {run_id} {agent_id} {place}".encode()).hexdigest()[:16]
 
 
 def span_json(span: Span) -> dict[str, Any]:
-    """The span as OTLP's JSON has it."""
     began, ended = nanoseconds(span.began), nanoseconds(span.ended)
-    told, status = span.told, {}
+    attributes, status = span.attributes, {}
     if span.error is not None:
-        told = {**told, "error.type": span.error[0]}
+        attributes = {**attributes, "error.type": span.error[0]}
         status = {"code": _ERROR, "message": span.error[1]}
     return {
         "traceId": trace_id(span.run_id),
@@ -54,19 +53,40 @@ def span_json(span: Span) -> dict[str, Any]:
         "name": span.name,
         "kind": span.kind,
         "startTimeUnixNano": began,
-        # a clock that jumped back must not make a span that ends before it began
+        # if the clock jumped back, a span must not end before its start
         "endTimeUnixNano": max(began, ended, key=int),
-        "attributes": otlp_attributes(told),
+        "attributes": otlp_attributes(attributes),
         "events": list(span.events),
         "status": status,
     }
 
 
 def nanoseconds(timestamp: str) -> str:
-    """Since 1970, in OTLP's spelling; 0 for an invalid time."""
+    """Return nanoseconds since 1970 as text; 0 for an invalid time."""
     try:
         when = msgspec.convert(timestamp, datetime)
     except msgspec.ValidationError:
         return "0"
     seconds = int(when.replace(microsecond=0).timestamp())
     return str(seconds * 1_000_000_000 + when.microsecond * 1000)
+
+
+_INT64 = 2**63
+
+
+def otlp_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return an entry for each value that is not null, in order."""
+    return [{"key": key, "value": any_value(v)} for key, v in attributes.items() if v is not None]
+
+
+def any_value(value: Any) -> dict[str, Any]:
+    """Return a string, boolean, number or list of these; anything else as its `str`."""
+    if isinstance(value, bool):
+        return {"boolValue": value}
+    if isinstance(value, int) and -_INT64 <= value < _INT64:
+        return {"intValue": str(value)}
+    if isinstance(value, float) and isfinite(value):
+        return {"doubleValue": value}
+    if isinstance(value, list | tuple):
+        return {"arrayValue": {"values": [any_value(item) for item in value]}}
+    return {"stringValue": str(value)}

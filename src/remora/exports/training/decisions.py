@@ -65,7 +65,7 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
         packet = trim(self.packet, self.request.trim)
         if canonical_sha256(packet) != self.request.packet_sha256:
             raise StreamDamaged(
-                f"{self.event.agent_id}: the packet of event {self.event.seq} is not the one named",
+                f"{self.event.agent_id}: the packet of event {self.event.seq} does not match its recorded hash",
                 hint=HINT,
             )
         return packet
@@ -82,33 +82,29 @@ def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[Mod
         if event.type == TurnStart.type and current is not None:
             yield current
             current = None
-        said = _said(event, blobs)
-        if isinstance(said, ModelRequest):
+        payload = resolved_payload(event, blobs) if event.type in _KEPT else None
+        if isinstance(payload, ModelRequest):
             if current is not None:
                 yield current
-            current = ModelDecision(event=event, request=said, packet=packet)
+            current = ModelDecision(event=event, request=payload, packet=packet)
         elif current is not None:
-            current = _with(current, event, said)
-        if isinstance(said, AgentStart):
-            packet = said.packet
+            current = _with(current, event, payload)
+        if isinstance(payload, AgentStart):
+            packet = payload.packet
         packet = apply(packet, event.packet_delta)
     if current is not None:
         yield current
 
 
-def _said(event: Event, blobs: ObjectStore) -> Payload | None:
-    return resolved_payload(event, blobs) if event.type in _KEPT else None
-
-
-def _with(current: ModelDecision, event: Event, said: Payload | None) -> ModelDecision:
+def _with(current: ModelDecision, event: Event, payload: Payload | None) -> ModelDecision:
     replace = msgspec.structs.replace
-    match said:
+    match payload:
         case ModelResponse():
-            return replace(current, answer=said)
+            return replace(current, answer=payload)
         case ToolCalled():
-            return replace(current, call=said)
+            return replace(current, call=payload)
         case AgentError():
-            return replace(current, error=said)
+            return replace(current, error=payload)
     if event.type == ToolResulted.type and current.call is not None:
         return replace(current, result=decode_part(event, Result))
     return current

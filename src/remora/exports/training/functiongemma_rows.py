@@ -1,11 +1,11 @@
-"""Rows for FunctionGemma: plain prompts in its own format, and calls as it writes them."""
+"""Rows for FunctionGemma: plain prompts and calls in its own format."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision
@@ -20,12 +20,11 @@ RENDERER = "functiongemma/1"
 def functiongemma_rows(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
 ) -> Iterator[Row]:
-    """One row for each answered request: `prompt` and `completion` are strings.
+    """Yield one row for each answered request: `prompt` and `completion` are strings.
 
-    Where the request was FunctionGemma's, both are the bytes that were sent and came back. Where
-    it was another renderer's, the prompt is rendered again from its packet,
-    `completion` is the call that was taken, and `rendered` is true; an answer that led to no call
-    has no such row. `<bos>` is left to the tokenizer, as it is left to the server.
+    For a FunctionGemma request, both are the bytes sent and received. For another renderer the prompt
+    is rendered again from its packet, `completion` is the executed call, and `rendered` is true; an
+    answer without a call has no such row. `<bos>` is left to the tokenizer, as it is to the server.
     """
     for one in answered_decisions(folder, survey, tally):
         texts = _recorded_texts(one) or _rendered_texts(one, survey)
@@ -39,7 +38,7 @@ def functiongemma_rows(
 
 
 def written_call(tool: str, args: dict[str, Any]) -> str:
-    """A call as FunctionGemma writes it; no control token is left in its strings."""
+    """Return a call as FunctionGemma writes it, without control tokens in its strings."""
     inner = ",".join(f"{name}:{_value(args[name])}" for name in sorted(args, key=str.lower))
     return f"<start_function_call>call:{tool}{{{inner}}}<end_function_call>"
 

@@ -1,15 +1,15 @@
 """Preference pairs: two answers to one packet of which a person or the model preferred one.
 
-Three sources, told in each row:
+Each row names one of three sources:
 
-- `verdict`: attempts of one node answered the same prompt differently; a person accepted what one
-  led to and turned down what the other led to.
-- `retry`: the same, but the attempt that was accepted had also been told the person's feedback;
-  `prompt` is what both saw but for it, `chosen_prompt` what the accepted one saw.
+- `verdict`: attempts of one node answered the same prompt differently; a person accepted the result
+  of one and rejected that of the other.
+- `retry`: the same, but the accepted attempt also had the person's feedback; `prompt` is what both
+  saw without it, `chosen_prompt` what the accepted one saw.
 - `scores`: the model ranked candidates and its choice counted; best against second best, `margin`
-  nat apart. The preference is the model's, and no person turned down what it led to.
+  nat apart. This is the model's preference: no person rejected the second.
 
-Nothing else is a preference: an answer that failed is only that.
+An answer that failed is not a preference.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import NotFound, StreamDamaged
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.run_bundles import Attempt, RunBundle
 from remora.exports.stream_summary import AgentSummary, summarize_stream
 from remora.exports.training.decisions import ModelDecision
@@ -41,8 +41,6 @@ REFUSED_VERDICTS = frozenset({"rejected", "retried"})
 
 
 class _AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer, and the attempt that it belongs to."""
-
     one: ModelDecision
     survey: AgentSummary
     attempt: Attempt
@@ -51,7 +49,7 @@ class _AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
 def score_rows(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
 ) -> Iterator[Row]:
-    """A pair for each ranked decision in which the model's choice counted."""
+    """Yield a pair for each ranked decision in which the model's choice counted."""
     if attempt.verdict in REFUSED_VERDICTS:
         return
     for one in answered_decisions(folder, survey, tally):
@@ -75,10 +73,10 @@ def score_rows(
 
 
 def verdict_rows(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[Row]:
-    """Pairs of answers from an accepted and a turned-down attempt of one node of a run.
+    """Yield pairs of answers from an accepted and a rejected attempt of one node of a run.
 
-    Holds the questions of one node's attempts at a time. Where a single agent was asked for, only
-    its own pairs. An attempt that cannot be read is counted as damaged.
+    Keeps the requests of one node in memory. If a single agent was requested, only its own pairs. An
+    unreadable attempt is counted as damaged.
     """
     jobs: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in group.attempts.values():
@@ -96,7 +94,7 @@ def verdict_rows(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> 
 def _sides(
     folder: TraceFolder, attempts: Sequence[Attempt], tally: ExportCounts
 ) -> list[_AnswerSide]:
-    """Every answer of these attempts that led to a call."""
+    """Return every answer of these attempts that led to a call."""
     found: list[_AnswerSide] = []
     for attempt in attempts:
         try:
@@ -130,7 +128,7 @@ def _pairs(
 
 
 def _situation_hash(shown: DecisionPacket) -> str:
-    """What was decided on, whoever asked: without names of agents, and without feedback."""
+    """Hash what was decided on, without names of agents and without feedback."""
     knowledge = {key: fact for key, fact in shown.knowledge.items() if key not in PINNED}
     bare = msgspec.structs.replace(
         shown, agent_id="", run_id="", hub_freshness={}, knowledge=knowledge
@@ -142,15 +140,10 @@ def _is_plain(side: _AnswerSide) -> bool:
     return side.one.request.prompt is not None
 
 
-def _saw_feedback(one: ModelDecision) -> bool:
-    """True if the packet held a person's feedback."""
-    return not PINNED.isdisjoint(one.packet.knowledge)
-
-
 def _pair(chosen: _AnswerSide, rejected: _AnswerSide) -> Row:
     same = _prompt(chosen.one) == _prompt(rejected.one)
     return {
-        "source": "retry" if _saw_feedback(chosen.one) and not same else "verdict",
+        "source": "retry" if not same and PINNED & set(chosen.one.packet.knowledge) else "verdict",
         "preferred_by": "person",
         "prompt": _prompt(rejected.one),
         "chosen_prompt": _prompt(chosen.one),
@@ -169,10 +162,10 @@ def _prompt(one: ModelDecision) -> Any:
 
 
 def _answer(one: ModelDecision) -> Any:
-    """What led to the call: where candidates were ranked, the label of the one that was taken."""
+    """Return the answer that led to the call; of ranked candidates, the label of the chosen one."""
     label = taken_label(one)
-    said = answer_message(one) if label is None else _message(label)
-    return said["content"] if one.request.messages is None else [said]
+    message = answer_message(one) if label is None else _message(label)
+    return message["content"] if one.request.messages is None else [message]
 
 
 def _message(text: str) -> Row:
@@ -180,7 +173,7 @@ def _message(text: str) -> Row:
 
 
 def _ranked(one: ModelDecision) -> tuple[Row, Row] | None:
-    """The candidate that the model chose and its second best, where the choice counted."""
+    """Return the model's choice and its second best, if the choice counted."""
     if one.call is None or one.call.decided_by != "model":
         return None
     scored = [each for each in candidates(one) if each["score"] is not None]
@@ -205,7 +198,7 @@ def _candidate_side(
     }
 
 
-_SIDE_COLUMNS = (
+_SIDE_COLUMNS = [
     "tool",
     "args",
     "candidate",
@@ -226,7 +219,7 @@ _SIDE_COLUMNS = (
     "seq",
     "line_hash",
     "packet_sha256",
-)
+]
 
 
 def _flat(side: str, facts: Row) -> Row:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from remora.chat import ToolCall, ToolSchema
-from remora.exports.counts import ExportCounts
+from remora.exports.export_counts import ExportCounts
 from remora.exports.run_bundles import Attempt
 from remora.exports.stream_summary import AgentSummary
 from remora.exports.training.decisions import ModelDecision, model_decisions
@@ -22,7 +22,7 @@ OTHER_KIND = "asked by plain prompt, which cannot be mixed with conversations"
 def sft_rows(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
 ) -> Iterator[Row]:
-    """One row for each answered request of an agent, in order; keys are in every row the same.
+    """Yield one row for each answered request of an agent, in order; all rows have the same keys.
 
     All rows of a file are of one kind (`tally.plain`): conversations, or plain prompts.
     """
@@ -36,7 +36,7 @@ def sft_rows(
 def answered_decisions(
     folder: TraceFolder, survey: AgentSummary, tally: ExportCounts
 ) -> Iterator[ModelDecision]:
-    """The requests that a model answered; others are counted as left out."""
+    """Yield the answered requests; others are counted as left out."""
     events = read_events(folder.existing_agent(survey.agent_id))
     for one in model_decisions(events, folder.blobs):
         if one.answer is None:
@@ -46,16 +46,16 @@ def answered_decisions(
 
 
 def conversation(one: ModelDecision) -> Row:
-    """`prompt` and `completion` as trainers read them: lists of messages of a conversation,
-    strings of a plain prompt."""
-    said = answer_message(one)
+    """Return `prompt` and `completion` as trainers read them: lists of messages, or strings of a plain
+    prompt."""
+    message = answer_message(one)
     if one.request.messages is None:
-        return {"prompt": one.request.prompt or "", "completion": said["content"]}
-    return {"prompt": one.request.messages, "completion": [said]}
+        return {"prompt": one.request.prompt or "", "completion": message["content"]}
+    return {"prompt": one.request.messages, "completion": [message]}
 
 
 def answer_message(one: ModelDecision) -> Row:
-    """The answer as the assistant's message; a native call stands in `tool_calls`."""
+    """Return the answer as the assistant's message; a native call is in `tool_calls`."""
     answer = one.answer
     message: Row = {"role": "assistant", "content": answer.text if answer else ""}
     if answer is not None and one.strategy == "tool_call":
@@ -66,9 +66,8 @@ def answer_message(one: ModelDecision) -> Row:
 def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
     """Return the origin and result of a row.
 
-    Each column has one type, so that any reader of tables takes them; values of any form stand as
-    JSON text. None has a name that trainers give a meaning of their own, such as `messages`
-    (beside `prompt` TRL refuses it) or `label`.
+    Each column has one type; values of varying type are JSON text. No column has a name with a meaning
+    to trainers, such as `messages` (beside `prompt` TRL refuses it) or `label`.
     """
     call, result = one.call, one.result
     return {
@@ -102,7 +101,7 @@ def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Ro
 
 
 def candidates(one: ModelDecision) -> list[Row]:
-    """Of a ranked decision: label, tool, arguments and score (nat) of each candidate shown."""
+    """Return label, tool, arguments and score (nat) of each candidate of a ranked decision."""
     if one.strategy != "rank" or one.answer is None:
         return []
     scores: Mapping[str, float] = one.answer.scores or {}
@@ -119,12 +118,11 @@ def candidates(one: ModelDecision) -> list[Row]:
 
 
 def json_text(value: Any) -> str:
-    """JSON text of a value, its keys in their recorded order."""
+    """Return a value as JSON text, its keys in their recorded order."""
     return msgspec.json.encode(value).decode()
 
 
 def declaration(tool: ToolSchema) -> Row:
-    """A tool as the OpenAI protocol declares it."""
     return {
         "type": "function",
         "function": {
@@ -136,7 +134,6 @@ def declaration(tool: ToolSchema) -> Row:
 
 
 def _declared(one: ModelDecision) -> str | None:
-    """What a native tool call was offered beside the messages, as it was sent."""
     if one.strategy != "tool_call":
         return None
     tools = msgspec.convert(one.request.decoding.get("tools") or [], list[ToolSchema])
@@ -148,7 +145,7 @@ def _tool_call(call: ToolCall) -> Row:
 
 
 def taken_label(one: ModelDecision) -> str | None:
-    """The letter of the candidate that was taken, which need not be the one that was answered."""
+    """Return the letter of the chosen candidate, which need not be the one that was answered."""
     call: ToolCalled | None = one.call
     if call is None or call.choice is None or one.strategy != "rank":
         return None

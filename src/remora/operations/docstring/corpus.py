@@ -12,9 +12,9 @@ from remora.code.syntax.definitions import DEFINITIONS, DefinitionNode
 from remora.code.syntax.effects import unqualified_name
 from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source
-from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.code_quotes import code_text
+from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.parse import parse_docstring
-from remora.operations.docstring.quotes import code_text
 
 _Key = TypeVar("_Key", bound=Hashable)
 _LONGEST = 160
@@ -25,7 +25,7 @@ _LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNOREC
 
 
 class ParameterText(msgspec.Struct, frozen=True):
-    """A description of a parameter in some docstring; `owner` is the class around it."""
+    """A parameter's description in a docstring; `owner` is the enclosing class."""
 
     name: str
     text: str
@@ -33,8 +33,8 @@ class ParameterText(msgspec.Struct, frozen=True):
 
 
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts of one file: parameter descriptions, method summaries by class, the functions that raise
-    each exception, base classes, and constants passed by calls."""
+    """Parameter descriptions, method summaries by class, functions that raise each exception, base
+    classes, and constants passed by calls, all of one file."""
 
     parameters: tuple[ParameterText, ...] = ()
     methods: Mapping[tuple[str, str], str] = {}
@@ -43,7 +43,6 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
     constants: Mapping[tuple[str, str], tuple[str, ...]] = {}
 
     def bases_of(self, owner: str) -> list[str]:
-        """Return the base classes of the class with this name."""
         return [base for base, below in self.subclasses.items() if owner in below]
 
 
@@ -60,7 +59,6 @@ class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def collect_texts(source: Source) -> FileTexts:
-    """Return all texts of a file."""
     parameters: list[ParameterText] = []
     methods: dict[tuple[str, str], str] = {}
     raisers: dict[str, list[str]] = {}
@@ -77,7 +75,7 @@ def collect_texts(source: Source) -> FileTexts:
             methods[owner, node.name] = parse_docstring(text).summary
         for each in describable_parts(node).raises:
             raisers.setdefault(each.name.rpartition(".")[2], []).append(node.name)
-    calls = list(_calls(source.tree))
+    calls = [node for node in ast.walk(source.tree) if isinstance(node, ast.Call)]
     return FileTexts(
         parameters=tuple(parameters),
         methods=methods,
@@ -108,12 +106,7 @@ def _described(node: DefinitionNode, text: str, owner: str) -> Iterator[Paramete
                 yield from (ParameterText(name, item.text, owner) for name in item.names)
 
 
-def _calls(tree: ast.Module) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-
-
 def _constants(calls: Iterable[ast.Call]) -> dict[tuple[str, str], list[str]]:
-    """Return strings and numbers passed, by function and keyword."""
     found: dict[tuple[str, str], list[str]] = {}
     for call in calls:
         for keyword in call.keywords:

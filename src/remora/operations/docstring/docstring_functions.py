@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
 from remora.operations.docstring.corpus import FileTexts, RelatedTexts, collect_texts
-from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.facts import (
     describe_parts,
     inherits_docstring,
@@ -106,10 +106,10 @@ def write_docstring(
     """
     found = find_documented(path, place.read(path), node)
     manner = _format_for(place, path, style)
-    said = _validated_texts(texts, found, manner)
+    valid = _validated_texts(texts, found, manner)
     before = check_text(place, path, found.source.raw)
     extra: list[Finding] = []
-    for form in [said, DocstringTexts(summary=said.summary)] if found.text is None else [said]:
+    for form in [valid, DocstringTexts(summary=valid.summary)] if found.text is None else [valid]:
         content = write(found, form, manner)
         extra = new_findings(before, check_text(place, path, content))
         if not extra:
@@ -153,7 +153,7 @@ def _quote_code(value: Any, tick: str) -> Any:
 
 
 def _are_similar(old: str, new: str) -> bool:
-    """True if the names share a word or are nearly equal: the parameter may have been renamed."""
+    """True if the names share a word or are nearly equal, which suggests a rename."""
     shared = {*_WORD.findall(old.lower())} & {*_WORD.findall(new.lower())}
     return bool(shared) or SequenceMatcher(None, old, new).ratio() >= _MIN_SIMILARITY
 
@@ -164,7 +164,6 @@ def _summary_width(found: DocumentedNode, manner: DocstringFormat) -> int:
 
 
 def _differences(found: DocumentedNode) -> Iterator[str]:
-    """Yield the differences between the docstring and the code."""
     other = found.differences
     yield from (
         f"parameter {name} is documented but no longer exists"
@@ -209,9 +208,7 @@ def _format_for(place: ToolTree, path: str, style: str | None) -> DocstringForma
     for each in habits[1:]:
         near.add(each)
     return replace(
-        docstring_format(
-            [*habits[:1], near], style=chosen, width=width_of(place, path, prose=True)
-        ),
+        docstring_format([*habits[:1], near], style=chosen, width=width_of(place, path, prose=True))
     )
 
 
@@ -232,7 +229,6 @@ _FileSummary = tuple[FileTexts, StyleCounts]
 
 
 def _sibling_files(place: ToolTree, path: str) -> list[_FileSummary]:
-    """Return the texts of other files in the same folder."""
     folder = path.rpartition("/")[0]
     pattern = f"{folder}/*.py" if folder else "*.py"
     others = [each for each in place.files.glob(pattern) if each != path][:_MAX_SIBLINGS]

@@ -1,6 +1,6 @@
 """First lines and descriptions that state facts of the code.
 
-No first line is made from the words of a name: it would add nothing.
+No first line is made from the words of a name, which would add nothing.
 """
 
 import ast
@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from remora.code.syntax.definitions import DefinitionNode, FunctionNode
 from remora.code.syntax.effects import is_none_or_missing, own_nodes, unqualified_name
 from remora.code.syntax.source import Source
+from remora.operations.docstring.code_quotes import code_text, negate
 from remora.operations.docstring.corpus import RelatedTexts, comment_above, majority_text
 from remora.operations.docstring.parts import Describable, DocstringTexts, Parameter
-from remora.operations.docstring.quotes import code_text, negate
 
 _MIN_AGREEING = 3
 _MAX_NAMES = 5
@@ -39,7 +39,6 @@ def suggested_summaries(
 
 
 def inherits_docstring(node: DefinitionNode | ast.Module, evidence: RelatedTexts) -> bool:
-    """Return True if a base of its class documents a method of that name."""
     name = getattr(node, "name", "")
     files = (evidence.own, *evidence.near)
     bases = [base for each in files for base in each.bases_of(evidence.owner)]
@@ -49,7 +48,7 @@ def inherits_docstring(node: DefinitionNode | ast.Module, evidence: RelatedTexts
 def describe_parts(
     node: DefinitionNode | ast.Module, source: Source, made_of: Describable, evidence: RelatedTexts
 ) -> DocstringTexts:
-    """Return a text for every part of which something can be said."""
+    """Return a text for every part that has one."""
     if isinstance(node, ast.Module):
         return DocstringTexts()
     function = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
@@ -70,7 +69,6 @@ def describe_parts(
 
 
 def as_sentence(text: str) -> str:
-    """Return the text with a capital first letter and a full stop."""
     text = text.strip()
     if not text:
         return ""
@@ -91,8 +89,8 @@ def _of_function(node: FunctionNode) -> Iterator[str]:
         return
     known = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
     if isinstance(body[0], ast.Return) and body[0].value is not None:
-        told = _computed(body[0].value, node, known)
-        yield f"return {told}" if told else ""
+        text = _computed(body[0].value, node, known)
+        yield f"return {text}" if text else ""
     elif isinstance(body[0], ast.Assign | ast.AugAssign):
         yield _assignment(body[0], known)
 
@@ -149,8 +147,8 @@ def _parameter(parameter: Parameter, node: FunctionNode | None, evidence: Relate
     found = _elsewhere(parameter, evidence)
     if found or node is None or parameter.kind:
         return found
-    told = _choices(parameter, node) or _fallback(parameter, node)
-    return as_sentence(told or _called(parameter, node) or _examples(parameter, node, evidence))
+    text = _choices(parameter, node) or _fallback(parameter, node)
+    return as_sentence(text or _called(parameter, node) or _examples(parameter, node, evidence))
 
 
 def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
@@ -159,15 +157,14 @@ def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
     All of its class or most of the surrounding ones must agree.
     """
     files = (evidence.own, *evidence.near)
-    told = [each for file in files for each in file.parameters if each.name == parameter.name]
-    of_class = [each.text for each in told if evidence.owner and each.owner == evidence.owner]
+    found = [each for file in files for each in file.parameters if each.name == parameter.name]
+    of_class = [each.text for each in found if evidence.owner and each.owner == evidence.owner]
     if len(of_class) > 1 and len(set(of_class)) == 1:
         return of_class[0]
-    return majority_text([each.text for each in told], least=_MIN_AGREEING)
+    return majority_text([each.text for each in found], least=_MIN_AGREEING)
 
 
 def _choices(parameter: Parameter, node: FunctionNode) -> str:
-    """Return the constants that the body compares the parameter with."""
     found: dict[str, None] = {}
     compared = [each for each in own_nodes(node.body) if isinstance(each, ast.Compare)]
     for each in sorted(compared, key=lambda each: (each.lineno, each.col_offset)):
@@ -222,7 +219,6 @@ def _is(node: ast.AST, parameter: Parameter) -> bool:
 
 
 def _called(parameter: Parameter, node: FunctionNode) -> str:
-    """Return the arguments that the body calls the parameter with."""
     known = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
     for each in own_nodes(node.body):
         if isinstance(each, ast.Call) and _is(each.func, parameter) and not each.keywords:
@@ -233,7 +229,6 @@ def _called(parameter: Parameter, node: FunctionNode) -> str:
 
 
 def _examples(parameter: Parameter, node: FunctionNode, evidence: RelatedTexts) -> str:
-    """Return constants that calls pass for the parameter."""
     places = (evidence.own, *evidence.callers)
     key = (node.name, parameter.name)
     found = dict.fromkeys(text for each in places for text in each.constants.get(key, ()))
@@ -242,7 +237,6 @@ def _examples(parameter: Parameter, node: FunctionNode, evidence: RelatedTexts) 
 
 
 def _noted(attribute: Parameter, node: DefinitionNode, source: Source) -> str:
-    """Return the comment on an attribute's line."""
     for each in node.body:
         if isinstance(each, ast.AnnAssign) and getattr(each.target, "id", "") == attribute.name:
             line = source.line(each.end_lineno or each.lineno)[each.end_col_offset or 0 :]
@@ -253,7 +247,7 @@ def _noted(attribute: Parameter, node: DefinitionNode, source: Source) -> str:
 
 
 def _outcome(node: FunctionNode, made_of: Describable) -> str:
-    """Return a description of the returned value without a full stop; empty if there is none."""
+    """Return a description of the returned value without a full stop; may be empty."""
     if made_of.outcome != "returns":
         return ""
     known = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
@@ -286,11 +280,11 @@ def _computed(value: ast.expr, node: FunctionNode, known: Collection[str]) -> st
 
 
 def _quoted_code(value: ast.expr, node: FunctionNode, known: Collection[str]) -> str:
-    """Return the expression itself, of a typed function that does nothing else."""
+    """Return the expression itself if it is the whole body of a typed function."""
     alone = len([each for each in node.body if not isinstance(each, ast.Expr)]) == 1
-    telling = isinstance(value, ast.Call | ast.Subscript | ast.BinOp | ast.IfExp)
+    informative = isinstance(value, ast.Call | ast.Subscript | ast.BinOp | ast.IfExp)
     typed = node.returns is not None  # without a type NumPy's style would show it as one
-    return code_text(value, known) if alone and telling and typed else ""
+    return code_text(value, known) if alone and informative and typed else ""
 
 
 def _operand(value: ast.expr, known: Collection[str]) -> str:
@@ -312,8 +306,8 @@ def _comprehended(
     tests = [code_text(test, inner) for test in loop.ifs]
     if not over or not element or not all(tests):
         return ""
-    told = f"{element} for each {name} of {over}" if element != name else f"each {name} of {over}"
-    return f"{told} where {join_words(tests)}" if tests else told
+    text = f"{element} for each {name} of {over}" if element != name else f"each {name} of {over}"
+    return f"{text} where {join_words(tests)}" if tests else text
 
 
 def _is_bool(node: FunctionNode) -> bool:

@@ -47,7 +47,6 @@ class FileBytes:
         return self.starts[line - 1] + column
 
     def with_lines(self, spot: InsertionPoint, lines: Sequence[str]) -> bytes:
-        """Return the file's bytes with the lines inserted."""
         text = spot.before + "\n".join(lines) + spot.after
         made = text.replace("\n", self.newline).encode()
         return self.mark + self.raw[: spot.start] + made + self.raw[spot.end :]
@@ -58,7 +57,6 @@ class FileBytes:
 
 
 def existing_docstring_point(node: DefinitionNode | ast.Module, body: FileBytes) -> InsertionPoint:
-    """Return the position of the existing docstring."""
     literal = node.body[0].value  # type: ignore[attr-defined]
     start = body.offset(literal.lineno, literal.col_offset)
     end = body.offset(literal.end_lineno, literal.end_col_offset)
@@ -72,7 +70,6 @@ def existing_docstring_point(node: DefinitionNode | ast.Module, body: FileBytes)
 def new_docstring_point(
     node: DefinitionNode | ast.Module, source: Source, body: FileBytes
 ) -> InsertionPoint:
-    """Return the position for a new docstring."""
     if isinstance(node, ast.Module):
         return _module_point(node, source, body)
     first = node.body[0]
@@ -100,18 +97,17 @@ def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoin
     colon = body.raw[:at].rstrip()
     line = body.lines[node.lineno - 1].decode()
     indent = line[: len(line) - len(line.lstrip())] + _indent_step(body)
-    after = "\n\n" if isinstance(node, ast.ClassDef) and not _is_placeholder(node) else "\n"
+    after = (
+        "\n\n"
+        if isinstance(node, ast.ClassDef) and not isinstance(node.body[0], ast.Pass | ast.Expr)
+        else "\n"
+    )
     return InsertionPoint(
         start=len(colon), end=at, indent=indent, before="\n" + indent, after=after + indent
     )
 
 
-def _is_placeholder(node: DefinitionNode) -> bool:
-    return isinstance(node.body[0], ast.Pass | ast.Expr)
-
-
 def _indent_step(body: FileBytes) -> str:
-    """Return the file's indentation step: the margin of its first indented line."""
     for line in body.lines:
         margin = re.match(rb"(\t| +)\S", line)
         if margin and margin[1] != b" " and not line.lstrip().startswith(b"#"):

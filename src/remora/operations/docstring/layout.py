@@ -47,11 +47,11 @@ Entry = tuple[Parameter, str]
 
 def _sections(texts: DocstringTexts, made_of: Describable) -> Iterator[tuple[Kind, list[Entry]]]:
     """Yield the sections. A section with an undescribed entry is left out: it would be outdated."""
-    for kind, listed, said in (
+    for kind, listed, known in (
         ("parameters", made_of.parameters, texts.parameters),
         ("attributes", made_of.attributes, texts.attributes),
     ):
-        entries = [(each, said.get(each.name, "")) for each in listed]
+        entries = [(each, known.get(each.name, "")) for each in listed]
         if entries and all(text for _, text in entries):
             yield kind, entries  # type: ignore[misc]
     if texts.outcome and made_of.outcome != "nothing":
@@ -86,8 +86,8 @@ def item_lines(kind: Kind, entry: Entry, manner: DocstringFormat, margin: str) -
     name = what.kind.replace("*", "\\*" if manner.style == "rest" else "*") + what.name
     if manner.style == "numpy":
         head = _numpy_head(kind, what, name)
-        said = _wrapped(text, manner.width, margin + STEP if head else margin)
-        return [margin + head, *said] if head else said
+        wrapped = _wrapped(text, manner.width, margin + STEP if head else margin)
+        return [margin + head, *wrapped] if head else wrapped
     if manner.style == "rest":
         field = f":{_FIELDS[kind]}{' ' + name if name else ''}:"
         return _wrapped(f"{field} {text}".rstrip(), manner.width, margin, STEP)

@@ -37,7 +37,6 @@ def read_literal(source: str, value: str) -> DocstringLiteral | None:
 
 
 def _lines_match(found: DocstringLiteral, value: str) -> bool:
-    """True if each source line evaluates to the same line of the value."""
     lines = found.inner.split("\n")
     if len(found.quotes) == 1 or len(lines) != value.count("\n") + 1:
         return False
@@ -61,7 +60,6 @@ def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) 
 
 
 def updated_literal(found: DocstringLiteral, inner: Sequence[str]) -> str:
-    """Return the literal with other lines; several lines need triple quotes."""
     quotes = found.quotes if len(found.quotes) == 3 or len(inner) == 1 else found.quotes * 3
     text = "\n".join(inner)
     return f"{found.prefix}{quotes}{text}{quotes}"

@@ -53,7 +53,8 @@ def _measure(jobs: Sequence[JobFindings], _planned: int) -> dict[str, int] | Non
 
 
 def _phrase(measure: Mapping[str, int]) -> Phrase:
-    parts = [f"{measure[how]:,} {how}" for how in ("added", "mended") if measure[how]]
+    words = {"added": "added", "mended": "updated"}
+    parts = [f"{measure[key]:,} {word}" for key, word in words.items() if measure[key]]
     return Phrase(
         done=measure["added"] + measure["mended"],
         of=measure["of"],

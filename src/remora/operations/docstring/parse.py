@@ -84,12 +84,11 @@ def _item(kind: Kind, lines: Sequence[str], first: int, last: int, pattern: obje
     else:
         found = pattern.fullmatch(line.expandtabs())  # type: ignore[attr-defined]
         names = tuple(filter(None, map(bare_name, found[1].split(",")))) if found else ()
-    said = [] if pattern is NUMPY_ITEM else [line.partition(":")[2]]
-    return Item(names, first, last, _joined([*said, *lines[first + 1 : last + 1]]))
+    same_line = [] if pattern is NUMPY_ITEM else [line.partition(":")[2]]
+    return Item(names, first, last, _joined([*same_line, *lines[first + 1 : last + 1]]))
 
 
 def _rest(lines: Sequence[str]) -> Iterator[Section]:
-    """Yield each field as a section."""
     for number, line in enumerate(lines):
         field = REST_FIELD.fullmatch(line.expandtabs())
         kind = FIELDS.get(field[1]) or _TYPES.get(field[1]) if field else None
@@ -101,8 +100,8 @@ def _rest(lines: Sequence[str]) -> Iterator[Section]:
             names = tuple(filter(None, [bare_name(field[2].split()[-1])]))
         elif kind == "raises":
             names = tuple(filter(None, map(documented_exception, field[2].split(","))))
-        said = "" if field[1] in _TYPES else (field[3] or "")
-        text = _joined([said, *lines[number + 1 : last + 1]])
+        same_line = "" if field[1] in _TYPES else (field[3] or "")
+        text = _joined([same_line, *lines[number + 1 : last + 1]])
         yield Section(kind, number, last, indent_of(line), (Item(names, number, last, text),))  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""In which style and manner the docstrings of a file are written."""
+"""Docstring style and format of a file."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ _DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)"
 
 
 class StyleCounts:
-    """What was seen in docstrings: counts, that add up over files."""
+    """Counts of docstring features, which add up over files."""
 
     def __init__(self) -> None:
         self.styles: Counter[Style] = Counter()
@@ -25,7 +25,6 @@ class StyleCounts:
         self.ticks: Counter[str] = Counter()
 
     def see(self, source: Source) -> None:
-        """Count the docstrings of a file."""
         for literal, text in _docstrings(source):
             style = parse_docstring(text).style
             if style is not None:
@@ -37,7 +36,6 @@ class StyleCounts:
             self.ticks["`"] += len(_SINGLE.findall(text))
 
     def add(self, other: "StyleCounts") -> None:
-        """Count what was seen elsewhere too."""
         self.styles += other.styles
         self.below += other.below
         self.quotes += other.quotes
@@ -47,7 +45,7 @@ class StyleCounts:
 def docstring_format(
     seen: Iterable[StyleCounts], *, style: Style | None, width: int
 ) -> DocstringFormat:
-    """How to write: as `style` says, else as the first of `seen` that shows a habit."""
+    """Return the format: of the given `style`, else of the first of `seen` that shows one."""
     habits = list(seen)
     chosen = style or _most([each.styles for each in habits]) or "google"
     return DocstringFormat(
@@ -60,7 +58,7 @@ def docstring_format(
 
 
 def _most(counts: Iterable[Counter[Any]]) -> Any:
-    """What is most frequent in the first that counted anything."""
+    """Return the most frequent value of the first non-empty counter."""
     for counter in counts:
         best = counter.most_common(1)
         if best and best[0][1]:
@@ -69,7 +67,6 @@ def _most(counts: Iterable[Counter[Any]]) -> Any:
 
 
 def _docstrings(source: Source) -> Iterator[tuple[str, str]]:
-    """Each docstring's beginning in the file, and its value."""
     for node in ast.walk(source.tree):
         if isinstance(node, (*DEFINITIONS, ast.Module)):
             text = docstring_text(node.body)

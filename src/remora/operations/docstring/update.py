@@ -1,4 +1,4 @@
-"""An outdated docstring brought in line with its code, every other word left as it stands."""
+"""Update of an outdated docstring; every other word stays."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,17 +20,17 @@ from remora.operations.docstring.parts import (
 )
 
 _Edit = tuple[int, int, list[str]]
-"""Lines from, up to and without: what comes in their place."""
+"""First line, end line (exclusive), and the replacement."""
 
 
-def mended(
+def updated_lines(
     inner: str,
     made_of: Describable,
     other: DocstringDrift,
     texts: DocstringTexts,
     manner: DocstringFormat,
 ) -> list[str]:
-    """The lines between the quotes once what is gone has gone, and what was not listed is."""
+    """Return the lines between the quotes, with removed parts deleted and new parts added."""
     read = parse_docstring(inner)
     renamed = {old: new for old, new in texts.renames.items() if old in other.unknown_parameters}
     lost = other.unknown_parameters - set(renamed)
@@ -56,7 +56,7 @@ def mended(
 
 
 def _whole(read: ParsedDocstring, section: Section) -> _Edit:
-    """The section, with the blank lines before it, or after it where none come before."""
+    """Return the section with the blank lines before it, or after it if there are none before."""
     first, last = section.first, section.last
     while first > 1 and not read.lines[first - 1].strip():
         first -= 1
@@ -68,29 +68,28 @@ def _whole(read: ParsedDocstring, section: Section) -> _Edit:
 
 
 def _thinned(
-    read: ParsedDocstring, section: Section, gone: frozenset[str], *, keep: bool
+    read: ParsedDocstring, section: Section, removed: frozenset[str], *, keep: bool
 ) -> Iterator[_Edit]:
-    """Without what is gone; without the section, where nothing is left and nothing comes."""
-    hit = [item for item in section.items if gone.intersection(item.names)]
-    if hit and not keep and all(gone.issuperset(item.names) for item in section.items):
+    """Return the edits that delete removed parts, or the section if nothing remains of it."""
+    hit = [item for item in section.items if removed.intersection(item.names)]
+    if hit and not keep and all(removed.issuperset(item.names) for item in section.items):
         yield _whole(read, section)
         return
     for item in hit:
-        if gone.issuperset(item.names):
+        if removed.issuperset(item.names):
             yield item.first, _end(section, item), []
         else:
-            kept = [name for name in item.names if name not in gone]
+            kept = [name for name in item.names if name not in removed]
             yield item.first, item.first + 1, [_with_names(read.lines[item.first], kept)]
 
 
 def _end(section: Section, item: Item) -> int:
-    """Where the next item begins, else behind the item's last line."""
+    """Return the line of the next item, or the line after the item's last."""
     following = [other.first for other in section.items if other.first > item.first]
     return min(following, default=item.last + 1)
 
 
 def _with_names(line: str, kept: Sequence[str]) -> str:
-    """The item's first line with some of its names."""
     head, colon, rest = line.partition(":")
     margin = head[: len(head) - len(head.lstrip())]
     named = [part.strip() for part in head.split(",")]
@@ -112,7 +111,7 @@ def _renamed(read: ParsedDocstring, section: Section, names: dict[str, str]) -> 
 def _places(
     read: ParsedDocstring, made_of: Describable, fresh: Sequence[str]
 ) -> Iterator[tuple[Parameter, Section, int]]:
-    """Each new parameter, the section it belongs to, and the line before which it comes."""
+    """Yield each new parameter, its section, and the line to insert it before."""
     sections = [each for each in read.sections if each.kind == "parameters"]
     listed = [(each, item) for each in sections for item in each.items if item.names]
     order = [each.name for each in made_of.parameters]
@@ -141,7 +140,7 @@ def _like(
     entry: tuple[Parameter, str],
     manner: DocstringFormat,
 ) -> list[str]:
-    """A new item as the section's others are: their style, margin, marked types, blank lines."""
+    """Return a new item in the section's style, margin, marked types and blank lines."""
     style: Style = read.style or manner.style
     sample = read.lines[section.items[0].first]
     margin = sample[: indent_of(sample)]
@@ -158,8 +157,8 @@ def _like(
 
 
 def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
-    """With the edits made, from the last line up. At one place what is deleted goes before
-    something comes, and what is to stand last comes first."""
+    """Return the lines after the edits, applied bottom up. At one position, deletions come first and
+    the text that is to be last is inserted first."""
 
     def order(pair: tuple[int, _Edit]) -> tuple[int, bool, int]:
         number, (first, end, _) = pair
@@ -171,14 +170,14 @@ def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
 
 
 def _tidy(lines: list[str], had: int) -> list[str]:
-    """With no more blank lines before the closing quotes than it had."""
+    """Return the lines with no more blank lines before the closing quotes than before."""
     while len(lines) > 2 and _blank_at_end(lines) > had:
         del lines[-2]
     return lines
 
 
 def _blank_at_end(lines: Sequence[str]) -> int:
-    """How many blank lines stand before the closing quotes, which have a line of their own."""
+    """Return the number of blank lines before closing quotes on their own line."""
     if len(lines) < 2 or lines[-1].strip():
         return 0
     filled = (at for at, line in enumerate(reversed(lines[:-1])) if line.strip())

@@ -1,4 +1,4 @@
-"""The docstring of one node, written or mended; nothing else of the file changes."""
+"""Docstring writer: writes or updates the docstring of one node and changes nothing else."""
 
 import ast
 from functools import lru_cache
@@ -10,8 +10,8 @@ from remora.code.syntax.signature import docstring_text
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
-from remora.operations.docstring.ast_equality import tree_without_docstring
-from remora.operations.docstring.expected import describable_parts
+from remora.operations.docstring.checks import tree_without_docstring
+from remora.operations.docstring.describable_parts import describable_parts
 from remora.operations.docstring.insertion_point import (
     FileBytes,
     existing_docstring_point,
@@ -26,11 +26,11 @@ from remora.operations.docstring.literal_source import (
 )
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import Describable, DocstringFormat, DocstringTexts
-from remora.operations.docstring.update import mended
+from remora.operations.docstring.update import updated_lines
 
 
 class DocumentedNode(NamedTuple):
-    """A node in its file; `node` has no docstring where `text` is null."""
+    """A node in its file; `text` is None if it has no docstring."""
 
     path: str
     qualname: str
@@ -42,21 +42,21 @@ class DocumentedNode(NamedTuple):
 
     @property
     def differences(self) -> DocstringDrift:
-        """Where its docstring is outdated; nothing for a module."""
+        """Differences between docstring and code; none for a module."""
         if self.text is None or isinstance(self.node, ast.Module):
             return DocstringDrift()
         return find_drift(self.node, self.text)
 
 
-@lru_cache(maxsize=8)  # each turn asks of the same file; nobody changes its tree
+@lru_cache(maxsize=8)  # each turn needs the same file; its tree is not modified
 def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
-    """The node of a file. Raises HostError."""
+    """Return the node of a file. Raises HostError."""
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         raise HostError(f"{path}: {source.detail}")
     spelled = escape_path(path)
     key = node_key(spelled) if qualname == MODULE else node_key(spelled, qualname)
-    if qualname == MODULE:  # a definition may be called so too: the module comes first
+    if qualname == MODULE:  # a definition may have the same name: the module comes first
         return DocumentedNode(
             path, qualname, source, source.tree, key, None, docstring_text(source.tree.body)
         )
@@ -72,16 +72,15 @@ def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
 
 
 def write(found: DocumentedNode, texts: DocstringTexts, manner: DocstringFormat) -> bytes:
-    """The file's bytes with a docstring for a node that has none, or an outdated one mended.
+    """Return the file's bytes with a new or updated docstring.
 
-    Raises HostError if that would not leave a docstring that is right, and everything else as
-    it was.
+    Raises HostError unless the docstring is then correct and the rest of the file unchanged.
     """
     made_of = describable_parts(found.node)
     if found.text is None:
         content = _new(found, texts, made_of, manner)
     else:
-        content = _mended(found, texts, made_of, manner)
+        content = _updated(found, texts, made_of, manner)
     _check(found, content)
     return content
 
@@ -90,17 +89,17 @@ def _new(
     found: DocumentedNode, texts: DocstringTexts, made_of: Describable, manner: DocstringFormat
 ) -> bytes:
     if not texts.summary:
-        raise HostError("a new docstring begins with a summary")
+        raise HostError("a new docstring needs a summary")
     body = FileBytes(found.source)
     spot = new_docstring_point(found.node, found.source, body)
     lines = docstring_lines(texts, made_of, manner, spot.indent)
     if any(manner.quotes in line for line in lines):
-        raise HostError("a text holds the quotes that would end the docstring")
+        raise HostError("a text contains the quotes that end the docstring")
     literal = new_literal(lines, manner.quotes, spot.indent, below=manner.below)
     return body.with_lines(spot, literal)
 
 
-def _mended(
+def _updated(
     found: DocumentedNode, texts: DocstringTexts, made_of: Describable, manner: DocstringFormat
 ) -> bytes:
     body = FileBytes(found.source)
@@ -112,13 +111,13 @@ def _mended(
         raise HostError("the docstring is not a plain literal whose lines could be changed")
     missing = undescribed_parts(found, texts)
     if missing:
-        raise HostError(f"nothing is known to say of {', '.join(missing)}")
-    said = DocstringTexts(
+        raise HostError(f"no text is known for {', '.join(missing)}")
+    known_texts = DocstringTexts(
         parameters={name: escape_text(each, literal) for name, each in texts.parameters.items()},
         raises={name: escape_text(each, literal) for name, each in texts.raises.items()},
         renames=texts.renames,
     )
-    lines = mended(literal.inner, made_of, found.differences, said, manner)
+    lines = updated_lines(literal.inner, made_of, found.differences, known_texts, manner)
     return body.with_lines(spot, [updated_literal(literal, lines)])
 
 
@@ -144,7 +143,7 @@ def undescribed_parts(found: DocumentedNode, texts: DocstringTexts) -> list[str]
 def _check(found: DocumentedNode, content: bytes) -> None:
     now = find_documented(found.path, content, found.qualname)
     if now.text is None or now.differences != DocstringDrift():
-        raise HostError("the docstring would still document what the code does not have")
+        raise HostError("the docstring would still document parts that the code does not have")
     before = tree_without_docstring(found.path, found.source.raw, found.key)
     if before is None or before != tree_without_docstring(found.path, content, found.key):
         raise HostError("more than the docstring would change")

@@ -1,4 +1,4 @@
-"""The check that a lint change set removes findings."""
+"""Check that a lint change set removes findings."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ def fewer_findings(submission: Submission) -> str:
     if own[1] is None:
         return f"{path} has no {submission.node_name} any more"
     if _silences(contents[1]) > _silences(contents[0]):
-        return f"{path}: a comment silences findings, and mends none"
+        return f"{path}: a comment silences findings instead of fixing them"
     before = _count(submission.findings_before(path), own[0] or frozenset())
     after = _count(submission.findings_after(path), own[1])
     return "" if after < before else f"{before} findings on the node before, {after} after"

@@ -1,4 +1,4 @@
-"""Which nodes have lint findings: one ruff run over all planned files."""
+"""Lint findings by node: one ruff run over all planned files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from remora.code.syntax.nodes import Module, Node, node_at_line
 from remora.errors import ConfigError, HostError
 from remora.operations.base import Amount
-from remora.tools.host.ruff.file_findings import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_findings
 
 
 def findings_by_node(tree: Path, modules: Sequence[Module]) -> Amount:
@@ -15,7 +15,7 @@ def findings_by_node(tree: Path, modules: Sequence[Module]) -> Amount:
     try:
         found = lint_findings(tree, [module.path for module in modules]) if modules else []
     except HostError as error:  # with the project's own ruff settings
-        hint = "correct it: ruff's settings are the project's"
+        hint = "correct the project's ruff settings"
         raise ConfigError(error.message, hint=hint) from error
     for finding in found:
         lines.setdefault(finding["path"], []).append(int(finding["line"]))

@@ -3,15 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from remora.operations.base import (
-    JobFindings,
-    Need,
-    Operation,
-    Parts,
-    Phrase,
-    Totals,
-    plural,
-)
+from remora.operations.base import JobFindings, Need, Operation, Parts, Phrase, Totals, plural
 
 
 def _load() -> Parts:

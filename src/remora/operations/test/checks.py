@@ -41,7 +41,6 @@ def test_kills_mutant(submission: Submission) -> str:
 
 
 def _new_tests(submission: Submission) -> list[str] | str:
-    """Return the pytest ids of the added tests, or an error for other changes."""
     if len(submission.files) != 1:
         return f"{len(submission.files)} files were changed"
     ((path, (before, after)),) = submission.files.items()

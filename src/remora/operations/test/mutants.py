@@ -77,7 +77,6 @@ def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutan
 
 
 def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
-    """Return the function or method with this qualname."""
     for each in find_definitions(tree, ""):
         if each.qualname == qualname and isinstance(each.node, FunctionNode):
             return each.node
@@ -92,14 +91,13 @@ class _Replace(ast.NodeTransformer):
         self._change = change
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """Replace the node if it is the one."""
         return self._change(node) if node is self._node else self.generic_visit(node)
 
 
 def _plant_fault(
     tree: ast.Module, function: FunctionNode, number: int, change: _Change
 ) -> tuple[str, str] | None:
-    """Return the dump and the text of the mutated file; None if it is not valid Python."""
+    """Return dump and text of the mutated file; None if it is invalid."""
     whole = copy.deepcopy(tree)
     place = next(
         one
@@ -122,7 +120,7 @@ def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:
 
 
 def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
-    """Return the function and the nodes of its body in source order, without docstring and nested
+    """Return the function and the nodes of its body in source order, except docstring and nested
     definitions."""
     found: list[ast.AST] = [function]
     waiting: list[ast.AST] = list(reversed(_without_docstring(function)))
@@ -145,7 +143,6 @@ def _without_docstring(function: FunctionNode) -> list[ast.stmt]:
 
 
 def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
-    """Yield kind, description and replacement of each fault."""
     if isinstance(node, ast.expr):
         yield from _faults_in_expression(node)
     match node:
@@ -155,7 +152,7 @@ def _faults(node: ast.AST) -> Iterator[tuple[str, str, _Change]]:
             yield "return", "it returns None", _set_fields(value=ast.Constant(None))
         case ast.Expr(value=ast.Call()) | ast.Assign() | ast.AugAssign() | ast.Raise():
             what = f"a statement ({type(node).__name__}) was removed"
-            yield "statement", what, _remove
+            yield "statement", what, lambda node: ast.copy_location(ast.Pass(), node)
 
 
 def _faults_in_expression(node: ast.expr) -> Iterator[tuple[str, str, _Change]]:
@@ -216,7 +213,6 @@ def _negate(node: ast.AST) -> ast.AST:
 
 
 def _double_negate(node: ast.AST) -> ast.AST:
-    """Negate again, which removes a `not`."""
     assert isinstance(node, ast.expr)
     return ast.UnaryOp(op=ast.Not(), operand=node)
 
@@ -225,11 +221,6 @@ def _swap(node: ast.AST) -> ast.AST:
     assert isinstance(node, ast.Call)
     node.args[:2] = reversed(node.args[:2])
     return node
-
-
-def _remove(node: ast.AST) -> ast.AST:
-    """Return `pass` in its place."""
-    return ast.copy_location(ast.Pass(), node)
 
 
 def _is_none(value: ast.expr) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MISSING = "missing test"
 _WORTH = ("killed", "mutants", "lines", "all_lines")
-"""Of a test: killed mutants of all mutants; executed lines of all lines of the function."""
+"""Worth of a test: killed mutants of all mutants, executed lines of all lines."""
 
 
 def _load() -> Parts:

@@ -31,8 +31,8 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
     twice in different circumstances, and once with each mutant. `cases` are the calls that
     together kill most mutants: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of
     `all_lines`, and the same in `of_values` for cases that do not raise, in `of_property` for
-    the property (without lines). `holds` is a property tested with Hypothesis, if the project's
-    environment has it; it kills `holds_killed` mutants. `prefer_holds`: no fewer than the cases do.
+    the property (without lines). `holds` is a property tested with Hypothesis, if installed in the
+    project's environment; it kills `holds_killed` mutants. `prefer_holds`: no fewer than the cases.
     `state` is `open`, or `unfit` with a `reason`.
     """
     subject = target_at(place, path, node)
@@ -48,12 +48,12 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
             raise
         return _unfit(error.message)
     cases = [case for case in found.cases if _is_intended_use(subject, case)] if found else []
-    if found is None or not (cases or found.held):
+    if found is None or not (cases or found.properties):
         why = "no call with known values has a result that a test can assert"
         return _unfit(why, calls=len(calls))
     faults = mutants(place.read(path), node)
-    said = frozenset(literal_calls(subject.function, [subject.source.tree, *others]))
-    weighed = _rank(place, subject, TrialResults(cases, found.held), faults, said)
+    literal = frozenset(literal_calls(subject.function, [subject.source.tree, *others]))
+    weighed = _rank(place, subject, TrialResults(cases, found.properties), faults, literal)
     tests = test_files(place)
     named = weighed.holds is not None and names_hypothesis(place, tests)
     if weighed.why and not (named and _kills_enough(weighed.holds_killed, faults)):
@@ -73,14 +73,18 @@ def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
         "calls": len(calls),
         **of_all,
         "of_values": _case_worth(subject, of_values, weighed.by_call, len(faults)),
-        "of_property": _property_worth(weighed.holds_killed, len(faults)),
+        "of_property": {
+            "killed": weighed.holds_killed,
+            "mutants": len(faults),
+            "lines": 0,
+            "all_lines": 0,
+        },
     }
 
 
 def _case_worth(
     subject: TargetFunction, cases: list[Case], killed: Mapping[str, frozenset[int]], faults: int
 ) -> dict[str, int]:
-    """Return the killed mutants and executed lines of a test of these cases."""
     return {
         "killed": len(_killed_mutants(cases, killed)),
         "mutants": faults,
@@ -88,12 +92,7 @@ def _case_worth(
     }
 
 
-def _property_worth(killed: int, faults: int) -> dict[str, int]:
-    return {"killed": killed, "mutants": faults, "lines": 0, "all_lines": 0}
-
-
 def _killed_mutants(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> frozenset[int]:
-    """Return the mutants that any of the cases kills."""
     return frozenset[int]().union(*(killed[case.call] for case in cases))
 
 
@@ -103,7 +102,8 @@ def _is_intended_use(subject: TargetFunction, case: Case) -> bool:
 
 
 class _Ranking(NamedTuple):
-    """The best cases and property, the mutants that they kill, and why the cases are not worth a test."""
+    """The best cases and property, the mutants they kill, and why the cases are not worth a
+    test."""
 
     chosen: list[Case]
     by_call: Mapping[str, frozenset[int]]
@@ -117,19 +117,19 @@ def _rank(
     subject: TargetFunction,
     found: TrialResults,
     faults: list[Mutant],
-    said: frozenset[str],
+    literal: frozenset[str],
 ) -> _Ranking:
-    killed = killed_by(place, subject, found.cases, found.held, faults)
-    chosen = best_cases(found.cases, killed.by_call, said)
+    killed = killed_by(place, subject, found.cases, found.properties, faults)
+    chosen = best_cases(found.cases, killed.by_call, literal)
     dead = _killed_mutants(chosen, killed.by_call)
-    best = best_property(found.held, killed.by_property)
-    holds, told = best if best is not None else (None, frozenset())
+    best = best_property(found.properties, killed.by_property)
+    holds, notes = best if best is not None else (None, frozenset())
     why = ""
     if not chosen:
         why = "no planted fault changes the results, or the results are trivial"
     elif not _kills_enough(len(dead), faults):
         why = f"only {len(dead)} of {len(faults)} planted faults change the results"
-    return _Ranking(chosen, killed.by_call, holds, len(told), why)
+    return _Ranking(chosen, killed.by_call, holds, len(notes), why)
 
 
 def _kills_enough(killed: int, faults: list[Mutant]) -> bool:
@@ -141,12 +141,11 @@ def _unfit(reason: str, **more: int) -> dict[str, Any]:
 
 
 def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
-    """Return the number of executed lines of the function, and of all its lines."""
     body = {one.lineno for one in ast.walk(subject.function) if isinstance(one, ast.stmt)}
     body -= {subject.function.lineno}
-    said = subject.function.body[0]
-    if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant):
-        body.discard(said.lineno)
+    first = subject.function.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        body.discard(first.lineno)
     run = {line for case in chosen for line in case.lines}
     return {"lines": len(body & run), "all_lines": len(body)}
 

@@ -1,4 +1,4 @@
-"""The function under test, and project files that show how tests are written."""
+"""The function under test, and project files that call or test it."""
 
 import ast
 
@@ -23,7 +23,6 @@ def target_at(place: ToolTree, path: str, node: str) -> TargetFunction | str:
 
 
 def test_files(place: ToolTree) -> dict[str, str]:
-    """Return the texts of the project's test files."""
     paths = [path for path in place.files.glob("**/*.py", look=place.left) if is_test_file(path)]
     found: dict[str, str] = {}
     for path in paths[:_MOST_FILES]:
@@ -35,7 +34,6 @@ def test_files(place: ToolTree) -> dict[str, str]:
 
 
 def callers_of(place: ToolTree, subject: TargetFunction) -> list[ast.Module]:
-    """Return trees of files that call this function's name or construct its class."""
     words = {subject.function.name, *([subject.owner.name] if subject.owner is not None else [])}
     found: list[ast.Module] = []
     for path in place.files.glob("**/*.py", look=place.left):

@@ -18,8 +18,8 @@ _ENVIRONMENT_NAMES = frozenset(
 
 
 class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
-    """A function or method. `import_root` is the folder that `module` is imported from; `name` is what
-    a test imports; `owner` is the class that must be instantiated."""
+    """A function or method. `module` is imported from `import_root`; a test imports `name`; `owner` is
+    the class to instantiate."""
 
     path: str
     qualname: str
@@ -32,7 +32,6 @@ class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def parameters(self) -> ast.arguments:
-        """The function's parameters."""
         return self.function.args
 
     @property
@@ -53,10 +52,10 @@ def find_target(
         return "it is not a plain function"
     if is_empty(function):
         return "it is not implemented yet"
-    said = {one.attr for one in ast.walk(function) if isinstance(one, ast.Attribute)}
-    said |= {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
-    if said & _ENVIRONMENT_NAMES:
-        return f"it depends on where it runs ({', '.join(sorted(said & _ENVIRONMENT_NAMES))})"
+    names = {one.attr for one in ast.walk(function) if isinstance(one, ast.Attribute)}
+    names |= {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+    if names & _ENVIRONMENT_NAMES:
+        return f"it depends on where it runs ({', '.join(sorted(names & _ENVIRONMENT_NAMES))})"
     root, module = import_name(path, exists)
     owner = None
     if "." in qualname and not _STATIC & _decorator_names(function):
@@ -79,7 +78,6 @@ def import_name(path: str, exists: Callable[[str], bool]) -> tuple[str, str]:
 
 
 def class_named(tree: ast.Module, name: str) -> ast.ClassDef | None:
-    """Return a top-level class."""
     return next(
         (one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name), None
     )

@@ -35,7 +35,8 @@ def locate_test(
 ) -> InsertLocation:
     """Return the location of a new test. `tests` are the texts of test files by path."""
     stem = _module_stem(subject)
-    named = [path for path in sorted(tests) if _is_test_of_module(path, stem)]
+    names = (f"test_{stem}.py", f"{stem}_test.py")
+    named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
     importing = [path for path in named if subject.module.rpartition(".")[2] in tests[path]]
     path = next(iter((*importing, *named)), None)
     around = {path: tests[path]} if path else dict(tests)
@@ -59,14 +60,11 @@ def _module_stem(subject: TargetFunction) -> str:
     return name.strip("_").lower()
 
 
-def _is_test_of_module(path: str, stem: str) -> bool:
-    return path.rpartition("/")[2] in (f"test_{stem}.py", f"{stem}_test.py")
-
-
 def _new_path(
     subject: TargetFunction, stem: str, tests: Mapping[str, str], exists: Callable[[str], bool]
 ) -> str:
-    """Return a path beside most other tests, or in the folder that mirrors the module's."""
+    """Return a path in the folder of most other tests, or in the folder that mirrors the
+    module's."""
     folders = Counter(path.rpartition("/")[0] for path in tests)
     near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
     pool = {folder: folders[folder] for folder in near or folders}
@@ -81,7 +79,6 @@ def _new_path(
 
 
 def _parent_prefix(folder: str) -> str:
-    """Return the parent of a test folder as a path prefix."""
     above = folder.rpartition("/")[0]
     return f"{above}/" if above else ""
 
@@ -131,6 +128,6 @@ def _tests_are_typed(around: Mapping[str, str]) -> bool:
 
 
 def test_name(qualname: str) -> str:
-    """`test_load` of `load`, `test_shop_cart_add` of `ShopCart.add`."""
+    """`test_load` for `load`, `test_shop_cart_add` for `ShopCart.add`."""
     words = [_CAMEL.sub("_", part).lower() for part in qualname.split(".")]
     return f"test_{'_'.join(word.strip('_') for word in words)}"

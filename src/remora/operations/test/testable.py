@@ -1,4 +1,4 @@
-"""Functions that a test can be written for, by their definition alone."""
+"""Functions that a test can be written for, judged by their definition alone."""
 
 import ast
 
@@ -38,7 +38,6 @@ def needs_test(module: Module, node: Node) -> bool:
 
 
 def _is_importable(module: Module, node: Node) -> bool:
-    """True if it is not nested in a function."""
     around = find_node(module, node.parent) if node.parent is not None else None
     return around is not None and around.node_type != "function"
 

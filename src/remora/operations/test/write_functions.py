@@ -33,7 +33,7 @@ def write_test(
 ) -> dict[str, Any]:
     """Write a test of a function for the cases, or for a property that `holds`.
 
-    It goes into the file that the project's conventions suggest. Similar cases become one
+    The project's conventions decide on the file. Similar cases become one
     parametrized test, exceptions a second test.
 
     Raises HostError and writes nothing if the file would have new findings or names conflict.
@@ -79,7 +79,6 @@ def _property(
     home: InsertLocation,
     width: int,
 ) -> Draft:
-    """Return the draft of a property test; only known properties are written."""
     try:
         wanted = msgspec.convert(holds, Property)
     except msgspec.ValidationError as error:
@@ -108,7 +107,6 @@ def _written(
 
 
 def _text_of(place: ToolTree, home: InsertLocation) -> Text:
-    """The file as it is; empty where it is to be made."""
     text = decode(home.path, place.read(home.path) if home.exists else b"")
     if "\r" in text.body:
         raise HostError(f"{home.path}: its lines end with carriage returns")
@@ -116,8 +114,8 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
 
 
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
-    """The file as the project's lint rules would have its imports. Raises HostError for other new
-    findings."""
+    """Return the file with imports sorted as the project's lint rules require. Raises HostError for
+    other new findings."""
     found = check_text(place, home.path, place.read(home.path)) if home.exists else []
     extra = new_findings(found, check_text(place, home.path, content))
     if extra and all(str(each["code"]).startswith("I0") for each in extra):
@@ -129,11 +127,11 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
 
 
 def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:
-    """Run tests by pytest's ids, isolated and with no effect on the tree: `passed`, a `problem`, and of
-    each test `outcome`, `message` and whole `seconds`.
+    """Run tests by pytest ids, isolated and without effect on the tree: `passed`, a `problem`, and for each
+    test `outcome`, `message` and whole `seconds`.
 
-    With `path` and `node` also twice, and with every mutant of that function: `killed` of `mutants`,
-    and which `survived`.
+    With `path` and `node`, the tests also run twice and with every mutant of that function: `killed` of
+    `mutants`, and which `survived`.
     """
     _check_ids(place, ids)
     if node:
@@ -141,19 +139,23 @@ def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -
         return {
             "passed": not proof.problem,
             "problem": proof.problem,
-            "tests": _told(proof.tests),
+            "tests": _whole_seconds(proof.tests),
             "killed": len(proof.killed),
             "mutants": proof.tried,
             "survived": list(proof.survived),
             "lines": len(proof.lines),
         }
-    told = run_tests_once(place, ids[0].partition("::")[0], [""], ids)
-    problem = failure_reason(told, ids)
-    return {"passed": not problem, "problem": problem, "tests": _told(told.get("tests") or {})}
+    results = run_tests_once(place, ids[0].partition("::")[0], [""], ids)
+    problem = failure_reason(results, ids)
+    return {
+        "passed": not problem,
+        "problem": problem,
+        "tests": _whole_seconds(results.get("tests") or {}),
+    }
 
 
 def coverage_of(place: ToolTree, ids: list[str], path: str) -> list[int]:
-    """Lines of the file `path` that are run by tests."""
+    """Return the lines of the file `path` that tests execute."""
     _check_ids(place, ids)
     lines = run_tests_once(place, path, [""], ids).get("lines")
     return [number for number in lines if isinstance(number, int)] if lines else []
@@ -168,8 +170,8 @@ def _check_ids(place: ToolTree, ids: list[str]) -> None:
             raise HostError(f"{path}: there is no such file")
 
 
-def _told(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Whole seconds: what a clock says beside that is not the same twice."""
+def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return results with whole seconds, so that repeated runs are equal."""
     return {
         name: {
             "outcome": str(test.get("outcome")),
@@ -181,7 +183,7 @@ def _told(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str]:
-    """By name, where a test imports it from: what the module itself defines."""
+    """Return the modules that a test imports the module's own names from, by name."""
     return {
         one.name: home.imports_from
         for one in subject.source.tree.body

@@ -23,13 +23,12 @@ from remora.workspaces.rooted_files import RootedFiles
 
 
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A fork that was started and not run: its job, and its `agent_start`'s `parent`."""
+    """A fork that was created and not run: its job, and the `parent` of its `agent_start`."""
 
     job: Job
     parent: dict[str, Any]
 
     def document(self) -> dict[str, Any]:
-        """Return the document of `trace fork --json`."""
         return {
             "agent_id": self.job.agent_id,
             "run_id": self.job.run_id,
@@ -58,9 +57,9 @@ def fork(  # noqa: PLR0913 (what a fork is asked for)
 ) -> ForkResult:
     """Start another attempt of an agent's job from the state before turn `turn`'s decision.
 
-    The agent's own stream is unchanged, and nothing is run. The run's files as they were then are
-    written to the empty folder `files`, if given. Raises NotFound (no such turn, or a missing
-    content), StreamLocked (the run is running), UsageError (`files` is not empty), StreamDamaged.
+    The agent's own stream is unchanged, and nothing is run. The run's files at that turn are written to
+    the empty folder `files`, if given. Raises NotFound (no such turn, or a missing content),
+    StreamLocked (the run is running), UsageError (`files` is not empty), StreamDamaged.
     """
     run_id, _ = run_of_agent(project, agent_id)
     point = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)

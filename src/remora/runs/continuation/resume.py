@@ -90,7 +90,7 @@ class _ResumedJobs:
     async def carry_on(self, job: Job) -> None:
         try:
             await self._carry_on(job)
-        except StreamDamaged as error:  # the other jobs are none the worse
+        except StreamDamaged as error:  # the other jobs are not affected
             self.damaged.append(error)
 
     async def _carry_on(self, job: Job) -> None:
@@ -100,16 +100,16 @@ class _ResumedJobs:
             return
         start = await run_in_thread(start_of, self._project.trace, job.agent_id)
         base_files = await run_in_thread(self._cache.of, start.rebased if start is not None else {})
-        moved, gone = None, None
+        moved, failure = None, None
         if self._rebases and (start is None or not start.packet.turn):
             try:
                 moved = await run_in_thread(self._cache.moved, job, base_files)
             except Conflict as error:
-                gone = error
+                failure = error
         if moved is not None:
             job = await run_in_thread(self._begin_anew, job, start, moved)
             base_files = await run_in_thread(self._cache.of, moved.rebased)
-        await run_attempt(self._run, self._stream, job, base_files, gone)
+        await run_attempt(self._run, self._stream, job, base_files, failure)
 
     def _record_end(self, job: Job, end: AgentEnd) -> None:
         self._run.observer.began(job)

@@ -54,20 +54,20 @@ def retry(
     `feedback` is pinned in the packet. Raises Conflict if a node no longer exists, StreamLocked if
     the run is running, UsageError for feedback that is too long.
     """
-    told = checked_feedback(feedback, project.redact)
+    pinned = checked_feedback(feedback, project.redact)
     with open_run(project, run_id, clock) as stream:
         attempts = attempts_of(project.trace, run_id)
         numbers = AttemptNumbers(project, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
         with closing(BaseFilesCache(project, run_id, attempts.start)) as cache:
             starts = [
-                _start(project, known[job.agent_id].job, numbers, cache, told) for job in jobs
+                _start(project, known[job.agent_id].job, numbers, cache, pinned) for job in jobs
             ]
         for job, (after, start) in zip(jobs, starts, strict=True):
             start_stream(project, after, as_now(after, start), clock)
-            # a kill in between leaves an attempt that a resume brings to its end
+            # if killed here, a resume completes the attempt
             stream.append(job_start(after))
-            stream.append(review_event(job, RETRIED, feedback=told))
+            stream.append(review_event(job, RETRIED, feedback=pinned))
     return [after for after, _ in starts]
 
 

@@ -1,4 +1,4 @@
-"""Start the streams of further attempts, before they are run."""
+"""Streams of further attempts, started before they are run."""
 
 from collections.abc import Callable
 
@@ -23,8 +23,7 @@ class AttemptNumbers:
     def next_of(self, job: Job) -> Job:
         """Return the job as an attempt without a stream.
 
-        A stream that was created by a killed command, and that its run does not record, keeps its
-        number.
+        A stream that a killed command created, and that its run does not record, keeps its number.
         """
         key = job.operation, job.node_id
         while True:

@@ -1,1 +1,1 @@
-"""A planned run carried out: its base, its engine, its jobs."""
+"""Execution of a planned run: base files, engine, jobs."""

@@ -1,4 +1,4 @@
-"""How a run's configuration applies to one agent: its model query, its turns, its options."""
+"""Settings of one agent from the run's configuration: model query, turns, script options."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from remora.models.protocol import Model
 from remora.runs.planning.run_request import RunRequest
 
 EMBEDDED_LIMIT = 600
-"""Tokens of a whole request to the embedded model, which reads them in about two seconds."""
+"""Tokens of a whole request to the embedded model, about two seconds of reading."""
 
 
 def query_settings_for(
@@ -25,7 +25,7 @@ def query_settings_for(
     limit = memory.packet_size_limit
     if model.describe().get("provider") == "embedded":
         limit = min(limit, EMBEDDED_LIMIT)
-    if not memory.enabled:  # for comparisons: as much raw history as the server takes
+    if not memory.enabled:  # for comparisons: as much raw history as the server accepts
         renderer, limit = "history", model.context or limit
     if model.context is not None:
         limit = min(limit, model.context - ANSWER_TOKENS)

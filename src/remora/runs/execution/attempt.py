@@ -21,7 +21,7 @@ from remora.runs.execution.run import BaseFiles, Run
 from remora.runs.records.agent_stream import agent_emitter, job_end, job_start, start_of
 from remora.runs.records.lineage import ancestors
 from remora.runs.records.run_stream import RunStream
-from remora.tools.host.ruff.file_findings import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.trace.read.reader import read_events
 from remora.trace.stream.emitters import EventEmitter, TeeEmitter
 from remora.workspaces.copy.workspace import Workspace
@@ -29,30 +29,30 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 async def run_attempt(
-    run: Run, stream: RunStream, job: Job, base_files: BaseFiles, gone: RemoraError | None = None
+    run: Run, stream: RunStream, job: Job, base_files: BaseFiles, failure: RemoraError | None = None
 ) -> str:
     """Run an attempt to its end, record the end in the run's stream, and return the status.
 
-    `gone` is the error that prevents it from continuing: the attempt is ended as it is.
+    `failure` is the error that prevents it from continuing: the attempt is ended as it is.
     """
     await run_in_thread(stream.append, job_start(job))
     run.observer.began(job)
     with base_files.workspaces.open() as workspace:
-        result = await _run_agent(run, job, base_files, workspace, gone)
+        result = await _run_agent(run, job, base_files, workspace, failure)
     await run_in_thread(stream.append, job_end(job, result.status, result.head))
     run.observer.ended(job, result)
     return result.status
 
 
 async def _run_agent(
-    run: Run, job: Job, base_files: BaseFiles, workspace: Workspace, gone: RemoraError | None
+    run: Run, job: Job, base_files: BaseFiles, workspace: Workspace, failure: RemoraError | None
 ) -> AgentResult:
     with agent_emitter(run.project, job, run.clock) as stream:
         emitter = TeeEmitter(stream, *run.listeners)
         runner = AgentRunner(
             job, _dependencies(run, job, base_files, workspace, (emitter, stream.path))
         )
-        return await (runner.run() if gone is None else runner.give_up(gone))
+        return await (runner.run() if failure is None else runner.give_up(failure))
 
 
 def _dependencies(
@@ -87,7 +87,7 @@ def _dependencies(
         max_turns=max_turns,
         options=options_for(run.project.config, job.operation, run.request),
         rebased=base_files.rebased,
-        recorded=read_events(path),  # a long stream is never held whole
+        recorded=read_events(path),  # a long stream is never kept in memory
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
 

@@ -42,7 +42,7 @@ class BaseFilesCache:
     """
 
     def __init__(self, project: Project, run_id: str, start: RunStart) -> None:
-        if not is_id(run_id):  # it names a folder that is emptied
+        if not is_id(run_id):  # it is the name of a folder that is emptied
             raise NotFound(f"{run_id!r} is not the name of a run")
         self._project = project
         self._run_id = run_id
@@ -53,8 +53,7 @@ class BaseFilesCache:
     def of(self, rebased: _Rebased) -> BaseFiles:
         """Return the run's base with these files in it.
 
-        Raises OutsideError if the commit is missing; DiskError, NotFound or StreamDamaged for a
-        content.
+        Raises OutsideError (the commit is missing), DiskError, NotFound or StreamDamaged.
         """
         with self._lock:
             known = canonical(dict(rebased))
@@ -70,8 +69,7 @@ class BaseFilesCache:
     def moved(self, job: Job, base_files: BaseFiles) -> ChangedJob | None:
         """Return the job on its current file; None if the file is unchanged.
 
-        The content is put into `objects/`. Raises Conflict if the file or the node no longer
-        exists.
+        The content is stored in `objects/`. Raises Conflict if the file or node no longer exists.
         """
         content = _content(self._project.root, job)
         known = base_files.base.files.get(job.path)
@@ -93,7 +91,6 @@ class BaseFilesCache:
         )
 
     def close(self) -> None:
-        """Remove the copies."""
         for base_files in self._made.values():
             base_files.workspaces.close()
             try_remove_tree(base_files.base.folder)
@@ -116,16 +113,16 @@ class BaseFilesCache:
         return restore_base(project.root, commit, differing, get, folder)
 
 
-def _commit(told: object) -> str | None:
+def _commit(commit: object) -> str | None:
     """Check that this is a commit hash: in a foreign stream it could be an option for git."""
-    if told is None or (isinstance(told, str) and _COMMIT.fullmatch(told)):
-        return told
+    if commit is None or (isinstance(commit, str) and _COMMIT.fullmatch(commit)):
+        return commit
     raise StreamDamaged("the run's base has an invalid commit", hint="remora trace verify")
 
 
-def _files(told: _Rebased) -> dict[str, BaseFile | None]:
+def _files(recorded: _Rebased) -> dict[str, BaseFile | None]:
     try:
-        found = msgspec.convert(told, dict[str, BaseFile | None])
+        found = msgspec.convert(recorded, dict[str, BaseFile | None])
     except msgspec.ValidationError as error:
         raise StreamDamaged(
             f"the run's base is invalid: {error}", hint="remora trace verify"

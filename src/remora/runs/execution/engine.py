@@ -46,6 +46,6 @@ class LocalEngine:
                 for _ in range(max(1, min(self._concurrency, len(jobs)))):
                     group.create_task(worker())
         except* (RemoraError, OSError) as failed:
-            raise failed.exceptions[0] from None  # one broken disk says it all
+            raise failed.exceptions[0] from None  # the others are likely the same
         if broken:
             raise broken[0]

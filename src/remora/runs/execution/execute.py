@@ -17,8 +17,7 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 async def execute(run: Run, base_files: BaseFiles) -> None:
     """Run all jobs of the plan; results are in the streams.
 
-    On cancellation, running jobs have no end in their streams: they are interrupted, and nothing
-    else is lost.
+    On cancellation, running jobs count as interrupted: their streams have no end.
     """
     project = run.project
     project.trace.create()

@@ -1,4 +1,4 @@
-"""A run: its parts, the files its agents start from, and its observer."""
+"""A run's parts, the files its agents start from, and its observer."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -17,15 +17,13 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython
-from remora.tools.host.ruff.file_findings import lint_findings
+from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
 
 
 class RunObserver(Protocol):
-    """Observes the progress of a run."""
-
     def planned(self, run_id: str, plan: Plan) -> None:
         """The run begins."""
 
@@ -40,8 +38,6 @@ class RunObserver(Protocol):
 
 
 class NoObserver:
-    """An observer that does nothing."""
-
     def planned(self, run_id: str, plan: Plan) -> None:
         """The run begins."""
 
@@ -66,9 +62,9 @@ class FactSource(Protocol):
 class Run:
     """A planned or resumed run.
 
-    `settings` is the configuration that its stream records. `base` is what a new run starts from.
-    `python` runs the project's code, if an agent needs that. `models` holds the connected models by
-    the names that agents ask for, `default_model` the name for all other agents.
+    `settings` is the configuration that its stream records. `base` is the start of a new run. `python`
+    runs the project's code, if an agent needs that. `models` holds the connected models by the names that
+    agents ask for, `default_model` the name for all other agents.
     """
 
     run_id: str
@@ -89,12 +85,11 @@ class Run:
 
     @property
     def engine(self) -> Engine:
-        """The engine that spreads the jobs."""
         concurrency = self.request.concurrency or self.project.config.model.max_concurrency
         return LocalEngine(concurrency)
 
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
-        """Return the model of an agent; of one that was asked before, by its recorded name."""
+        """Return the model of an agent; of a resumed one by its recorded name."""
         return self.models[recorded or agent.definition.model or self.default_model]
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""Which functions need which operation, and why."""
+"""Planning: which functions need which operation, and why."""

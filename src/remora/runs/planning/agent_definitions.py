@@ -16,8 +16,7 @@ from remora.pym import ScriptChecks
 class CheckedDefinition:
     """Result for one `agent.yaml`; `error` is empty if it is valid.
 
-    `warnings` name externals that are declared and not granted (calling one is denied), and unused
-    grants.
+    `warnings` name unused grants, and externals that are declared but not granted.
     """
 
     path: Path

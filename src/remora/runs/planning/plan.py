@@ -155,7 +155,6 @@ class _FilePlanner:
         return _Part(jobs, len(chosen), skipped, found)
 
     def _amount(self, agent: Agent, module: Module, node: Node, scripts: NeedScripts) -> int:
-        """Return how much work the node needs from the agent."""
         needs, types = agent.definition.needs, agent.definition.node_types
         if node.skip or node.node_type not in types:
             return 0
@@ -187,7 +186,7 @@ def _module(tree: Path, path: str) -> Module | Unreadable:
         if size > TEXT_LIMIT:
             return Unreadable(path=path, detail=f"larger than {TEXT_LIMIT // 1024**2} MiB")
         found = parse_module(path, (tree / path).read_bytes())
-    except FileNotFoundError:  # it is in the project, and could not be copied from there
+    except FileNotFoundError:  # it is in the project but could not be copied
         return Unreadable(path=path, detail="it cannot be read")
     except OSError as error:
         return Unreadable(path=path, detail=error.strerror or str(error))

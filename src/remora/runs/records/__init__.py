@@ -1,1 +1,1 @@
-"""What streams say of runs and jobs, read back as records."""
+"""Records of runs and jobs, read from their streams."""

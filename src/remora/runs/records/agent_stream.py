@@ -23,10 +23,7 @@ def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "
     return JsonlEventEmitter.open(
         project.trace.agent_stream(job.agent_id),
         Identity(
-            run_id=job.run_id,
-            agent_id=job.agent_id,
-            operation=job.operation,
-            node_id=job.node_id,
+            run_id=job.run_id, agent_id=job.agent_id, operation=job.operation, node_id=job.node_id
         ),
         blobs=project.trace.blobs,
         objects=project.trace.objects,
@@ -70,10 +67,7 @@ def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
 def job_start(job: Job) -> JobStart:
     """Return the event that an attempt starts or continues."""
     return JobStart(
-        agent_id=job.agent_id,
-        operation=job.operation,
-        node_id=job.node_id,
-        attempt=job.attempt,
+        agent_id=job.agent_id, operation=job.operation, node_id=job.node_id, attempt=job.attempt
     )
 
 

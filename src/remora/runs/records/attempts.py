@@ -1,4 +1,4 @@
-"""Attempts of a run: done and left, from the run's own stream."""
+"""Attempts of a run, finished and remaining, from the run's own stream."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attempts(msgspec.Struct, frozen=True, kw_only=True):
-    """All agents of a run in the order in which they first began, and the remaining jobs.
+    """All agents of a run in the order of their first start, and the remaining jobs.
 
     `ended`: the run's stream has its `run_end`.
     """
@@ -54,7 +54,6 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_attempt(job: Job, attempt: int) -> Job:
-    """Return the job with the number and ID of another attempt."""
     name = agent_id(job.operation, job.run_id, job.node_id, attempt)
     return msgspec.structs.replace(job, attempt=attempt, agent_id=name)
 

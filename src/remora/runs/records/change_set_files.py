@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def job_diff(project: Project, job: JobView) -> str:
-    """The unified diff of a job's change set. Raises NotFound, StreamDamaged for a content that
-    is not there any more."""
+    """Return the unified diff of a job's change set. Raises NotFound or StreamDamaged if a content is
+    missing."""
     return "".join(
         diff(unescape_path(change.path), *_contents(project, change), mode=change.mode)
         for change in job.change_set
@@ -35,7 +35,6 @@ def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
 
 
 def reverse_patches(patches: "list[FilePatch]") -> "list[FilePatch]":
-    """Return the reverse of these patches."""
     return [
         msgspec.structs.replace(
             patch, base=patch.theirs, theirs=patch.base, restores=patch.theirs is None

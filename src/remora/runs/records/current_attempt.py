@@ -11,9 +11,8 @@ UNDECIDED = (PENDING, CONFLICT, STALE)
 class CurrentAttempts:
     """Finds the current attempt of each job in a run's events.
 
-    It is the newest one that ended, so a fork replaces its parent only after it ended. If none
-    ended, or that one is `retried`, it is the newest. `ends` and `verdicts` are the last ones by
-    agent.
+    It is the newest one that ended, so a fork replaces its parent only after it ended; if none ended,
+    or that one is `retried`, the newest. `ends` and `verdicts` are the last ones by agent.
     """
 
     def __init__(self) -> None:
@@ -24,7 +23,6 @@ class CurrentAttempts:
         self._starts: dict[tuple[str, str], dict[int, JobStart]] = {}
 
     def add(self, data: Payload | None) -> None:
-        """Add an event's payload."""
         if isinstance(data, JobStart):
             self._starts.setdefault((data.operation, data.node_id), {})[data.attempt] = data
         elif isinstance(data, JobEnd):

@@ -1,7 +1,7 @@
-"""Findings of nodes by code, as streams record them: fixed and left.
+"""Findings of nodes by code, as streams record them: fixed and remaining.
 
-A linter's code is one word. The code of any other finding is `missing THING` or `outdated THING`,
-such as `missing docstring`; what fixes it is called `THING added` or `THING mended`.
+A linter's code is one word. Any other code is `missing THING` or `outdated THING`, such as `missing
+docstring`; its fix is displayed as `THING added` or `THING updated`.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Any
 from remora.memory.events import Event
 
 Codes = Mapping[str, int]
-_VERBS = {"missing": ("added", "add"), "outdated": ("mended", "mend")}
+_VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
 
 
 def is_lint_code(code: str) -> bool:
@@ -20,7 +20,7 @@ def is_lint_code(code: str) -> bool:
 
 
 def known_findings(event: Event) -> dict[str, int] | None:
-    """Return the findings of the node that a tool's result adds to the packet; None for other
+    """Return the node's findings that a tool's result adds to the packet; None for other
     results."""
     return _known_counts(event, "findings")
 
@@ -44,9 +44,9 @@ def fixed(before: Codes, after: Codes) -> dict[str, int]:
 
 
 def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
-    """Return the findings that a job's change set fixes, and those left.
+    """Return the findings that a job's change set fixes, and those left; None if unknown.
 
-    Only a verified change set fixes anything. None if nothing is known of findings.
+    Only a verified change set fixes anything.
     """
     found = job["findings"]
     if found is None:
@@ -66,12 +66,12 @@ def codes_text(codes: Codes) -> str:
     return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(codes.items()))
 
 
-def fixes_text(gone: Codes, *, done: bool = True) -> str:
+def fixes_text(fixed_codes: Codes, *, done: bool = True) -> str:
     """`fixed F401 x2, UP045`, `docstring added`; in the conditional if it is not `done`."""
-    linted = {code: n for code, n in gone.items() if is_lint_code(code)}
-    told = [("fixed " if done else "would fix ") + codes_text(linted)] if linted else []
-    for code in (code for code, n in gone.items() if n and not is_lint_code(code)):
+    linted = {code: n for code, n in fixed_codes.items() if is_lint_code(code)}
+    parts = [("fixed " if done else "would fix ") + codes_text(linted)] if linted else []
+    for code in (code for code, n in fixed_codes.items() if n and not is_lint_code(code)):
         state, _, thing = code.partition(" ")
         participle, verb = _VERBS.get(state, ("fixed", "fix"))
-        told.append(f"{thing} {participle}" if done else f"would {verb} a {thing}")
-    return ", ".join(told)
+        parts.append(f"{thing} {participle}" if done else f"would {verb} a {thing}")
+    return ", ".join(parts)

@@ -16,7 +16,7 @@ from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.findings import known_findings, known_worth
 from remora.runs.records.lineage import ancestors, parent_of
-from remora.runs.records.reasons import NoChangeReason
+from remora.runs.records.no_change_reason import NoChangeReason
 from remora.trace.read.reader import (
     INTERRUPTED,
     RUNNING,
@@ -92,10 +92,10 @@ def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobVie
     try:
         path = folder.existing_agent(start.agent_id)
         is_written = end is None and is_being_written(path)
-        told = _JobFold(folder, start.node_id)
+        fold = _JobFold(folder, start.node_id)
         for event in read_events(path):
-            told.add(event)
-        running = is_written and not told.ended
+            fold.add(event)
+        running = is_written and not fold.ended
     except NotFound:
         return msgspec.structs.replace(view, status=INTERRUPTED)
     except (StreamDamaged, DiskError) as error:
@@ -104,14 +104,14 @@ def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobVie
         view = msgspec.structs.replace(view, status=end.status, head=end.head)
     else:
         view = msgspec.structs.replace(view, status=RUNNING if running else INTERRUPTED)
-    return told.in_view(view)
+    return fold.in_view(view)
 
 
 def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
     return msgspec.structs.replace(
         view,
         status="error",
-        error=f"{error.message}; `remora trace verify` tells more",
+        error=f"{error.message}; see `remora trace verify`",
         damaged=True,
         head=end.head if end is not None else Head(),
     )
@@ -124,8 +124,6 @@ def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
 
 
 class _JobFold:
-    """Fold of an agent's events into a JobView."""
-
     def __init__(self, folder: TraceFolder, node_id: str) -> None:
         self._folder = folder
         self._node_id = node_id
@@ -148,7 +146,7 @@ class _JobFold:
         self._reason.add(event)
         self._learn([event])
         self._hear(event)
-        # of what a model or a tool said any text may have been moved to a blob: it is not read
+        # texts of models and tools may have been moved to blobs, which are not read here
         data = typed_payload(event) if event.type in (AgentStart.type, AgentEnd.type) else None
         if isinstance(data, AgentStart):  # a fork begins with what was known before it
             self._learn(ancestors(self._folder, data))
@@ -170,7 +168,6 @@ class _JobFold:
             self._worth = known_worth(event) or self._worth
 
     def _hear(self, event: Event) -> None:
-        """Record the newest facts of the node."""
         delta = event.packet_delta
         if delta is not None and delta.hub_context and self._node_id in delta.hub_context:
             self._changed_by_user = is_changed_by_user(delta.hub_context, self._node_id)
@@ -180,7 +177,6 @@ class _JobFold:
             self._diagnostics = [*self._diagnostics[:1], tuple(map(str, delta.diagnostics))]
 
     def _is_parents(self, end: AgentEnd) -> bool:
-        """True if the change set equals the parent attempt's."""
         if not (self._parent and end.change_set):
             return False
         with suppress(StreamDamaged, DiskError):

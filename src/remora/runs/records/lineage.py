@@ -24,7 +24,7 @@ class Parent(msgspec.Struct, frozen=True):
 def ancestors(folder: TraceFolder, start: AgentStart) -> Iterator[Event]:
     """Yield the events before a fork, oldest first, as far as the streams still exist.
 
-    They are for `recall` and the stop rules: packet and files are in the fork's own stream.
+    `recall` and the stop rules need them: packet and files are in the fork's own stream.
     """
     seen: set[str] = set()
     lines: list[Parent] = []
@@ -45,7 +45,6 @@ def ancestors(folder: TraceFolder, start: AgentStart) -> Iterator[Event]:
 
 
 def parent_of(start: AgentStart) -> Parent | None:
-    """Return the agent's parent; None for a first attempt."""
     try:
         return None if start.parent is None else msgspec.convert(start.parent, Parent)
     except msgspec.ValidationError:

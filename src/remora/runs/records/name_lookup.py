@@ -59,7 +59,7 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
     """Return the current agents by node key; empty if the run cannot be read."""
     newest = _newest_run(folder)
     counting = CurrentAttempts()
-    # where its end is damaged, what was read will do
+    # if its end is damaged, the part before is enough
     with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
             counting.add(typed_payload(event))
@@ -74,12 +74,12 @@ def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
     matched = match_nodes(map(NodeKey, nodes), name)
     agents = [agent_id for key in matched for agent_id in nodes[key]]
     if len(agents) > 1:
-        told = [
+        names = [
             f"{agent_id} ({key.removeprefix('node:')})"
             for key in matched
             for agent_id in nodes[key]
         ]
-        raise UsageError(f"{name!r} means more than one agent", hint=_some(told))
+        raise UsageError(f"{name!r} means more than one agent", hint=_some(names))
     return agents[0] if agents else None
 
 

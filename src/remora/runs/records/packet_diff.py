@@ -26,7 +26,7 @@ class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def packet_changes(before: DecisionPacket, after: DecisionPacket) -> list[PacketChange]:
-    """Return the differences in the packet's order; none if and only if the two are equal as JSON.
+    """Return the differences in the packet's order; empty only if both are equal as JSON.
 
     `knowledge` is compared by key, lists by their items, `excerpt` and everything else whole.
     """
@@ -41,7 +41,7 @@ def _members(
     path: str, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[PacketChange]:
     for key in [*before, *(key for key in after if key not in before)]:
-        place = f"{path}/{_escaped(key)}"
+        place = path + "/" + key.replace("~", "~0").replace("/", "~1")
         if key not in after:
             yield PacketChange(op="remove", path=place, before=before[key], after=None)
         elif key not in before:
@@ -90,8 +90,6 @@ def _is_same_call(before: Any, after: Any) -> bool:
 
 
 def _same(before: Any, after: Any) -> bool:
-    return canonical(before) == canonical(after)  # 1 is not true, and the order of keys is nothing
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
+    return canonical(before) == canonical(
+        after
+    )  # 1 differs from true; the order of keys is irrelevant

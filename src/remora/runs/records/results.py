@@ -22,8 +22,6 @@ STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """A run: its start, current jobs and verdicts."""
-
     run_id: str
     started: str
     status: str
@@ -66,7 +64,6 @@ def list_runs(project: Project) -> list[dict[str, Any]]:
 
 
 def run_documents(runs: Iterable[RunLine]) -> list[dict[str, Any]]:
-    """Return runs as `runs --json` shows them."""
     shown = ("run_id", "started", "status", "jobs", "pending", "accepted", "conflicts")
     return [{name: getattr(run, name) for name in shown} for run in runs]
 
@@ -156,7 +153,7 @@ def _jobs(folder: TraceFolder, counting: CurrentAttempts) -> Iterator[JobView]:
         job = read_job(folder, start, counting.ends.get(agent_id))
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
         if review in UNDECIDED and job.status != "submitted":
-            review, last = "", None  # nothing waits for a verdict that cannot be read
+            review, last = "", None  # an unreadable change set cannot be reviewed
         elif review in UNDECIDED and job.changed_by_user:
             review = STALE
         if last is not None:

@@ -22,8 +22,7 @@ def review_event(
 ) -> Review:
     """Return the review event.
 
-    `feedback` is redacted, `branch` is the one committed to, `detail` lists conflicts with the
-    user's files.
+    `feedback` is redacted, `branch` is the one committed to, `detail` lists conflicts.
     """
     return Review(
         verdict=verdict,

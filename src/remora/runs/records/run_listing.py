@@ -20,8 +20,8 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """A run and the number of its pending, accepted and conflicting change sets.
 
-    `jobs` counts pairs of node and operation as planned. An unreadable run has the status `damaged`
-    and no counts.
+    `jobs` counts planned pairs of node and operation. An unreadable run is `damaged`, without
+    counts.
     """
 
     run_id: str

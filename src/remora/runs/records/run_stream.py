@@ -33,10 +33,9 @@ class RunStream:
     def append(self, payload: Payload) -> Event:
         """Append an event, sync it and store the head.
 
-        In a signed run an anchor is signed here. Raises as `JsonlEventEmitter.emit` does, and
-        DiskError for the head.
+        In a signed run an anchor is signed here. Raises as `JsonlEventEmitter.emit`, and DiskError.
         """
-        with self._one_by_one:  # what is signed is the head just before
+        with self._one_by_one:  # the signature covers the previous head
             payload = with_signature(payload, self._signer, self.run_id, self._emitter.head)
             event = self._emitter.emit(payload, turn=0)
         self._commit.run()
@@ -49,7 +48,6 @@ class RunStream:
 
     @property
     def head(self) -> Head:
-        """The stream's head."""
         return self._emitter.head
 
 
@@ -57,8 +55,7 @@ class RunStream:
 def open_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterator[RunStream]:
     """Open the run's stream with this process as its only writer.
 
-    Raises StreamLocked if there is another, and ConfigError if the run's signing key is not
-    configured.
+    Raises StreamLocked if there is another, ConfigError if the run's signing key is missing.
     """
     identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
     emitter = JsonlEventEmitter.open(

@@ -1,4 +1,4 @@
-"""Totals of a run: what its jobs achieved, by operation."""
+"""Totals of a run by operation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,11 +12,11 @@ Document = Mapping[str, Any]
 
 
 class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """The jobs of one operation that began.
+    """Totals of one operation's jobs that started.
 
-    `verified` counts change sets that are, or still may be, in the user's files: rejected ones and
-    conflicts do not count, here and in `measures`. `measures` holds each operation's numbers by the
-    key of its totals; null if no job knows of any such work.
+    `verified` counts change sets that are, or may still be, in the user's files: rejected ones and
+    conflicts do not count, here and in `measures`. `measures` holds each operation's numbers by the key of
+    its totals; null if unknown for every job.
     """
 
     operation: str
@@ -26,7 +26,6 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
     phrases: tuple[Phrase, ...]
 
     def document(self) -> dict[str, Any]:
-        """Return the sum as JSON documents hold it."""
         first = {"operation": self.operation, "jobs": self.jobs, "verified": self.verified}
         return {**first, **self.measures}
 
@@ -36,7 +35,7 @@ def totals_by_operation(
 ) -> tuple[OperationTotals, ...]:
     """Sum up documents of jobs, in the order of `totals`, then of the jobs.
 
-    `planned` lint findings were met when the run began.
+    The plan counted `planned` lint findings.
     """
     known = {
         name: [job for job in jobs if job["operation"] == name]
@@ -47,7 +46,7 @@ def totals_by_operation(
     for each in totals:
         measured = {name: each.measure(found[name], 0) for name in known}
         having = [name for name, measure in measured.items() if measure is not None]
-        if len(having) == 1:  # else the plan does not say whose the planned findings are
+        if len(having) == 1:  # else the plan does not say which operation the findings belong to
             measured[having[0]] = each.measure(found[having[0]], planned)
         for name, measure in measured.items():
             measures[name][each.key] = measure
@@ -72,15 +71,15 @@ def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
 def asked_text(asked: int, differed: int) -> str:
     """Return how often a model was asked, and whether that made a difference."""
     times = "once" if asked == 1 else f"{asked:,} times"
-    told = f"the model was asked {times}, "
+    text = f"the model was asked {times}, "
     if not differed:
-        return told + f"and the first candidate was taken{'' if asked == 1 else ' each time'}"
+        return text + f"and the first candidate was taken{'' if asked == 1 else ' each time'}"
     others = "once" if differed == 1 else f"{differed:,} times"
-    return told + f"and another candidate than the first was taken {others}"
+    return text + f"and another candidate than the first was taken {others}"
 
 
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:
-    """Return the totals in words, in the order of the operations."""
+    """Return the phrases in the order of the operations."""
     return [phrase for one in sums for phrase in one.phrases]
 
 
@@ -107,7 +106,7 @@ def _sum(
 
 
 def _findings(jobs: Sequence[Document]) -> list[JobFindings]:
-    """Return the findings of the jobs that know of any."""
+    """Return the findings of the jobs for which they are known."""
     return [
         JobFindings(
             fixed=pair[0], left=pair[1], counts=counts_as_done(job), worth=job["worth"] or {}

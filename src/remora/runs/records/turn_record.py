@@ -25,11 +25,10 @@ def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
 def turn_document(
     reader: PacketReader, blobs: ObjectStore, agent_id: str, turn: int
 ) -> dict[str, Any]:
-    """`{"agent_id", "turn", "packet", "prompt_tokens", "raw_output", "events"}`.
+    """Return `{"agent_id", "turn", "packet", "prompt_tokens", "raw_output", "events"}`.
 
-    `packet` is as shown for the turn's decision, `prompt_tokens` null where no model was asked,
-    `raw_output` what the turn's tool gave, whole. Raises NotFound for a turn that is not there,
-    StreamDamaged.
+    `packet` is as shown for the turn's decision, `prompt_tokens` null if no model was asked,
+    `raw_output` the tool's whole output. Raises NotFound for an unknown turn, StreamDamaged.
     """
     packet = reader.packet_at(agent_id, turn)
     ours = [event_document(event, blobs) for event in reader.turn_events(agent_id, turn)]

@@ -1,1 +1,1 @@
-"""What a run came to, in one record, and the four forms in which it can be handed on."""
+"""Reports of a run: one record, one layout, four formats."""

@@ -1,6 +1,7 @@
 """Report formats by name."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -10,20 +11,19 @@ from remora.runs.report.report_model import Report
 from remora.runs.report.sarif import sarif
 
 
-def _as_json(report: Report) -> str:
-    document = msgspec.to_builtins(report)
-    document["sums"] = [each.document() for each in report.sums]
+def _json(document: dict[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(document)).decode()
 
 
-def _as_sarif(report: Report) -> str:
-    return msgspec.json.format(msgspec.json.encode(sarif(report))).decode()
+def _as_json(report: Report) -> str:
+    sums = [each.document() for each in report.sums]
+    return _json({**msgspec.to_builtins(report), "sums": sums})
 
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {
     "md": markdown,
     "html": html_page,
-    "sarif": _as_sarif,
+    "sarif": lambda report: _json(sarif(report)),
     "json": _as_json,
 }
-"""By the values of `--format`; pure functions."""
+"""Formats by the values of `--format`; pure functions."""

@@ -1,4 +1,4 @@
-"""A run's report as a record: the content of all formats."""
+"""Record of a run's report: the content of all formats."""
 
 from typing import Any, Literal
 
@@ -32,7 +32,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A remaining finding. `line` is the one at the start of the run, null if it is not
+    """A remaining finding; `line` is the one at the start of the run, null if it is not
     recorded."""
 
     code: str
@@ -41,7 +41,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A job's result, changes and remaining findings. `state` is the verdict, or the status without
+    """A job's result, changes and remaining findings; `state` is the verdict, or the status without
     one."""
 
     agent_id: str
@@ -66,11 +66,11 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """A run.
+    """A run's report.
 
     `sums` are totals by operation. `fixed` of `findings` lint findings are fixed by accepted or
-    pending changes; both are null if no job knows of any. `waiting` counts change sets without a
-    verdict; `skipped` counts pairs of node and operation, `skipped_nodes` nodes.
+    pending changes; both are null if unknown for every job. `waiting` counts change sets pending
+    review; `skipped` counts pairs of node and operation, `skipped_nodes` nodes.
     """
 
     run_id: str

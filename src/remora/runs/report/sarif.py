@@ -9,7 +9,7 @@ from urllib.parse import quote
 from remora.ids import unescape_path
 from remora.runs.records.current_attempt import UNDECIDED
 from remora.runs.records.findings import is_lint_code
-from remora.runs.report.phrases import fixes_of, left_codes, reasons
+from remora.runs.report.report_layout import fixes_of, left_codes, reasons
 from remora.runs.report.report_model import Edit, FileChange, Finding, JobReport, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -46,7 +46,7 @@ def sarif(report: Report) -> dict[str, Any]:
 
 
 def _invocation(report: Report) -> dict[str, Any]:
-    told = [
+    notifications = [
         {
             "level": "error" if job.status == "error" else "warning",
             "message": {"text": _message(f"{job.operation} {job.path}:{job.name}: {text}")},
@@ -58,7 +58,7 @@ def _invocation(report: Report) -> dict[str, Any]:
     return {
         "executionSuccessful": report.status == "ended",
         "startTimeUtc": report.started,
-        **({"toolExecutionNotifications": told} if told else {}),
+        **({"toolExecutionNotifications": notifications} if notifications else {}),
     }
 
 
@@ -80,7 +80,7 @@ def _proposed(job: JobReport) -> dict[str, Any]:
     return {
         **result,
         "locations": [{**place, **_logical(job)}],
-        # of files that are no text all or nothing is proposed
+        # with a binary file among them, no fix is proposed
         **({"fixes": [{"artifactChanges": changes}]} if len(changes) == len(job.files) else {}),
         "properties": {"agent": job.agent_id, "review": job.review},
     }

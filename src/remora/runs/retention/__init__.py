@@ -1,1 +1,1 @@
-"""Old streams, copies and contents: compacted, removed, or kept with a reason."""
+"""Retention of streams, copies and contents: compact, remove, or keep with a reason."""

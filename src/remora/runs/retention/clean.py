@@ -36,7 +36,7 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was removed, or with `dry_run` would be; `kept` names runs whose files are still needed,
+    """Items removed, or with `dry_run` removable; `kept` names runs whose files are still needed,
     and why."""
 
     dry_run: bool
@@ -46,7 +46,6 @@ class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bytes(self) -> int:
-        """Return the total size."""
         return sum(found.bytes for found in self.removed)
 
 
@@ -70,17 +69,17 @@ def find_removable(
 def remove_all(
     acts: list[Removal], kept: tuple[tuple[str, str], ...], *, dry_run: bool
 ) -> CleanResult:
-    """Remove everything; report what cannot be removed and continue."""
-    gone: list[Removable] = []
+    """Remove everything; report failures and continue."""
+    removed: list[Removable] = []
     problems: list[str] = []
     for what, remove in acts:
         try:
             if not dry_run:
                 remove()
-            gone.append(what)
+            removed.append(what)
         except (OSError, RemoraError) as error:
             problems.append(f"{what.name}: {error}")
-    return CleanResult(dry_run=dry_run, removed=tuple(gone), kept=kept, problems=tuple(problems))
+    return CleanResult(dry_run=dry_run, removed=tuple(removed), kept=kept, problems=tuple(problems))
 
 
 def _workspaces(project: Project) -> Iterator[Removal]:
@@ -97,7 +96,7 @@ def _workspaces(project: Project) -> Iterator[Removal]:
 def _remove_workspace(place: Path) -> None:
     with try_lock(place.with_suffix(".lock")) as free:
         if not free:
-            raise DiskError("a run works in it now")
+            raise DiskError("a run is using it")
         remove_tree(place)
         place.with_suffix(".index").unlink(missing_ok=True)
 
@@ -113,9 +112,9 @@ def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
     """Yield refs that keep commits of finished or missing runs."""
     needed = {run.run_id for run in found.runs if run.hands_off}
     refs: list[str] = []
-    with suppress(OutsideError):  # without git nothing is kept alive
-        said = git_output(project.root, "for-each-ref", "--format=%(refname)", _REFS)
-        refs = said.decode("utf-8", "replace").split()
+    with suppress(OutsideError):  # without git no commits are kept
+        output = git_output(project.root, "for-each-ref", "--format=%(refname)", _REFS)
+        refs = output.decode("utf-8", "replace").split()
     for ref in refs:
         run_id = ref.removeprefix(_REFS)
         if run_id not in needed:
@@ -140,12 +139,12 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
                 remove_contents(place, digests, (now - GRACE).timestamp())
 
     size = sum(content.bytes for content in going)
-    many = f"{len(going):,} that no stream names"
+    many = f"{len(going):,} that no stream references"
     yield Removable(kind="contents", name=many, bytes=size), remove
 
 
 def _conflict_files(project: Project) -> Iterator[Removal]:
-    """Earlier texts of the user's that an accept kept beside a file that was edited meanwhile."""
+    """Yield earlier texts that an accept kept beside a file edited meanwhile."""
     for path, size, remove in conflict_files(project.root, project.state / "journal"):
         yield Removable(kind="conflict", name=path, bytes=size), remove
 
@@ -168,7 +167,7 @@ def try_lock(lock: Path) -> Iterator[bool]:
 def size_of(place: Path) -> int:
     """Return the disk usage of all readable files below `place`, in bytes."""
     total, waiting = 0, [str(place)]
-    while waiting:  # os.walk recurses, and there may be thousands of folders within each other
+    while waiting:  # os.walk recurses, and folders may be nested thousands deep
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):

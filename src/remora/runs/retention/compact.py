@@ -48,8 +48,8 @@ from remora.workspaces.commit_files import unpin_commit
 def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compaction:
     """Seal, expire and collect as configured; with `dry_run` nothing is changed.
 
-    Errors of one run are reported, and the others are processed. Raises StreamLocked (another one
-    is running), StreamDamaged (the record of expired runs is damaged) or DiskError.
+    Errors of one run are reported, and the others are processed. Raises StreamLocked (another one is
+    running), StreamDamaged (the record of expired runs is damaged) or DiskError.
     """
     folder = project.trace
     folder.check()
@@ -78,40 +78,33 @@ class _Actions(Protocol):
 
 
 class _DryRunActions:
-    """Changes nothing."""
-
     def seal(self, stream: StreamFacts) -> int:
-        """Return the size that the sealed file would have; it is made and discarded."""
+        """Return the size of the sealed file, which is made and discarded."""
         return compressed_size(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
         """Do nothing."""
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """Return all of them."""
         return list(contents)
 
 
 class _RealActions:
-    """Changes the disk."""
-
     def __init__(self, project: Project, now: datetime) -> None:
         self._project = project
         self._now = now
 
     def seal(self, stream: StreamFacts) -> int:
-        """Compress the stream."""
         return compress_stream(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
-        """Lock the run's stream, then remove its streams: writers of its agents hold that lock
-        too."""
+        """Lock the run's stream, which writers of its agents hold too, then remove its streams."""
         *agents, own = run.streams
         with locked_stream(own.path) as size:
             if size != own.bytes:
                 raise StreamError("it was written to just now")
             log_expired(self._project.trace, anchors, self._now)
-            with suppress(OutsideError):  # without git, or without the ref, nothing is kept alive
+            with suppress(OutsideError):  # without git or the ref, no commit is kept
                 unpin_commit(self._project.root, run.run_id)
             forget_head(self._project.state, run.run_id)
             for stream in (*agents, own):
@@ -121,14 +114,14 @@ class _RealActions:
         """Remove contents that were not stored again meanwhile."""
         folder = self._project.trace
         found, before = list(contents), (self._now - GRACE).timestamp()
-        gone = {
+        removed = {
             (store, digest)
             for store, place in (("blobs", folder.blobs), ("objects", folder.objects))
             for digest in remove_contents(
                 place, [c.digest for c in found if c.store == store], before
             )
         }
-        return [content for content in found if (content.store, content.digest) in gone]
+        return [content for content in found if (content.store, content.digest) in removed]
 
 
 class _Compactor:
@@ -143,7 +136,7 @@ class _Compactor:
         self._freed = set(found.freed)
         self._before = self._bytes()
         self._sealed: list[Sealed] = []
-        self._gone: dict[str, tuple[RunFacts, str]] = {}
+        self._expired: dict[str, tuple[RunFacts, str]] = {}
         self._collected: list[StoredContent] = []
         self._problems: list[str] = []
 
@@ -155,13 +148,12 @@ class _Compactor:
         for run, stream in to_seal(list(self._runs.values()), self._policy, self._now):
             self._seal(run, stream)
         while not all(self._expire(run, SIZE) for run in self._too_much()):
-            pass  # one could not go: others may have to
+            pass  # if one cannot be removed, others may have to be
         self._collected = self._acts.collect(self._unnamed())
         for content in self._collected:
             del self._contents[content.store, content.digest]
 
     def report(self, *, dry_run: bool) -> Compaction:
-        """Return the result."""
         stores = [content.store for content in self._collected]
         left = list(self._runs.values())
         too_much = self._policy.most_bytes is not None and self._bytes() > self._policy.most_bytes
@@ -171,7 +163,7 @@ class _Compactor:
             sealed=tuple(self._sealed),
             expired=tuple(
                 ExpiredRun(run_id=run.run_id, reason=why, streams=len(run.streams), bytes=run.bytes)
-                for run, why in self._gone.values()
+                for run, why in self._expired.values()
             ),
             collected=Collected(
                 blobs=stores.count("blobs"),
@@ -191,7 +183,7 @@ class _Compactor:
             return self._leave(run, DAMAGE)
         except (StreamError, NotFound) as error:
             return self._leave(run, error.message)
-        self._gone[run.run_id] = run, why
+        self._expired[run.run_id] = run, why
         self._freed.update(run.names or ())
         del self._runs[run.run_id]
         return True
@@ -215,7 +207,7 @@ class _Compactor:
         self._runs[run.run_id] = msgspec.structs.replace(run, streams=streams)
 
     def _leave(self, run: RunFacts, why: str) -> bool:
-        """Leave a run untouched and report why."""
+        """Keep a run and report why."""
         self._runs[run.run_id] = msgspec.structs.replace(run, hands_off=why)
         self._problems.append(f"{run.run_id}: {why}")
         return False
@@ -235,17 +227,16 @@ class _Compactor:
 
 
 def _anchors(run: RunFacts, why: str) -> list[ExpiredStream]:
-    """Return the anchors that stay on record.
+    """Return the anchors to record.
 
-    Raises StreamDamaged for a damaged stream or one that differs from its run's record: that
-    evidence is kept.
+    Raises StreamDamaged for a damaged stream or one that differs from its run's record.
     """
     heads = history_of(run.streams[-1].path).heads
     found = []
     for stream in run.streams:
         head = verified_head(stream.path)
         if stream.kind == "agent" and heads.get(stream.id, head) != head:
-            raise StreamDamaged(f"{stream.id} is not what its run says")
+            raise StreamDamaged(f"{stream.id} differs from its run's record")
         found.append(
             ExpiredStream(
                 kind=stream.kind,

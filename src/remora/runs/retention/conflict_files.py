@@ -1,4 +1,4 @@
-"""Files that an accept left beside the user's after a conflict: an earlier text of theirs, kept."""
+"""Files with an earlier text that an accept left beside the user's after a conflict."""
 
 import os
 import re
@@ -29,7 +29,7 @@ def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callab
 
 
 def _busy(journal: Path) -> str | None:
-    """The id of a journal that is left, else an empty text; None where one is in use."""
+    """Return the ID of a leftover journal, or an empty text; None if a journal is in use."""
     store = JournalFolder(journal)
     try:
         with store.locked():

@@ -29,7 +29,7 @@ from remora.trace.retention.unused_contents import (
 )
 from remora.trace.trace_folder import TraceFolder, is_compressed, stream_id
 
-DAMAGE = "it is damaged: `remora trace verify` tells more"
+DAMAGE = "it is damaged: see `remora trace verify`"
 _LOST = "the stream of its run is missing"
 _NO_RUN = "its stream does not begin as a run's"
 _FIRST = datetime.min.replace(tzinfo=UTC)
@@ -44,8 +44,7 @@ class Inventory(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """Agents of a run's stream: those that began, and the heads of those that ended and were not
-    resumed.
+    """Agents of a run's stream that started, and heads of those that ended and were not resumed.
 
     `first` and `last` are the times of its events.
     """
@@ -58,7 +57,7 @@ class History(msgspec.Struct):
 
 def take_inventory(folder: TraceFolder) -> Inventory:
     """Read everything without locking. Raises DiskError or StreamDamaged."""
-    contents = tuple(stored_contents(folder))  # first: what is put from now on is young
+    contents = tuple(stored_contents(folder))  # first: contents stored from now on are young
     known = frozenset(content.digest for content in contents)
     lines = {line.run_id: line for line in list_run_lines(folder)}
     expired = tuple(read_expired(folder))
@@ -151,8 +150,8 @@ def _unfinished_reason(line: RunLine | None, history: History) -> str:
         return f"it was interrupted: `remora analyze --resume {line.run_id}` resumes it"
     waiting = line.pending + line.conflicts
     if waiting:
-        word = "change set waits" if waiting == 1 else "change sets wait"
-        return f"{waiting} {word} for a verdict: `remora show {line.run_id}`"
+        sets = "change set" if waiting == 1 else "change sets"
+        return f"{waiting} {sets} pending review: `remora show {line.run_id}`"
     return ""
 
 
@@ -167,7 +166,7 @@ def _stream(kind: Literal["agent", "run"], name: str, path: Path) -> StreamFacts
         path=path,
         bytes=path.lstat().st_size,
         sealed=is_compressed(path),
-        beside=sum(place.lstat().st_size for place in quarantine_files(path)),
+        torn_bytes=sum(place.lstat().st_size for place in quarantine_files(path)),
     )
 
 

@@ -34,8 +34,8 @@ def idle_bases(project: Project, now: datetime) -> list[Path]:
 
 
 def _is_live(project: Project, folder: Path) -> bool:
-    run_id = folder.name.partition(_APART)[0]  # a file that moved on has a copy of its own
+    run_id = folder.name.partition(_APART)[0]  # a changed file has a copy of its own
     try:
         return stream_status(project.trace.run_stream(run_id)) == RUNNING
-    except RemoraError:  # it never began, or its records are gone
+    except RemoraError:  # it never started, or its records were removed
         return False

@@ -16,7 +16,7 @@ _MOST = 4096
 
 
 def note_root(project: Project) -> None:
-    """Record a project's path beside its copies, whose folder is named by a hash. Never raises."""
+    """Record a project's path beside its copies, whose folder name is a hash. Never raises."""
     note = project.cache / _NOTE
     with suppress(OSError):
         if not note.exists():

@@ -15,7 +15,7 @@ GRACE = timedelta(days=1)
 """Minimum age of an unreferenced content: commands store contents before events."""
 _MIB = 1024 * 1024
 AGE, SIZE, PARTIAL = "age", "size", "begun before"
-"""Why a run expires; the last one was partly removed when a command was killed."""
+"""Why a run expires; the last one was partly removed by a killed command."""
 
 
 class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     bytes: int
     sealed: bool
-    beside: int = 0
+    torn_bytes: int = 0
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +47,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bytes(self) -> int:
-        """Return the size of all its files."""
-        return sum(stream.bytes + stream.beside for stream in self.streams)
+        return sum(stream.bytes + stream.torn_bytes for stream in self.streams)
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +59,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, config: RetentionConfig) -> "Policy":
-        """Return the configured policy."""
         return cls(
             keep=None if config.keep_days is None else timedelta(config.keep_days),
             compress=None

@@ -20,8 +20,8 @@ from remora.runs.records.agent_stream import start_of
 from remora.runs.records.attempts import attempts_of
 from remora.runs.records.job_view import JobView
 from remora.sandbox.child.rmtree import try_remove_tree
-from remora.tools.host.ruff.file_findings import lint_text
 from remora.tools.host.ruff.new_findings import new_findings
+from remora.tools.host.ruff.ruff_process import lint_text
 from remora.tools.tree import ToolTree
 from remora.workspaces.apply.transaction import FileConflict, FileWrite, PreparedChanges
 from remora.workspaces.copy.slot import SlotDriver

@@ -1,1 +1,1 @@
-"""The host functions: the closed, structured things a granted script may ask for."""
+"""Host functions: the closed set of structured operations that a granted script may call."""

@@ -1,4 +1,4 @@
-"""The host function that finds where the tree's Python files use a name."""
+"""Host function that finds uses of a name in the tree's Python files."""
 
 from typing import Any
 from unicodedata import normalize
@@ -16,11 +16,11 @@ _EVERYWHERE = ("**/*.py", "**/*.pyi")
 
 
 def find_references(place: ToolTree, name: str, pattern: str | None = None) -> list[dict[str, Any]]:
-    """Where the Python files (all, or those that match a glob) use a name, by path and line.
+    """Find uses of a name in the Python files (all, or those that match a glob), by path and line.
 
-    A place: `path, line, text` (the line's) and `kind`: `definition parameter import call read
-    write keyword declaration string`, or `text` in a file that does not parse. Only syntax is
-    looked at: other things of the same name are among them.
+    A use has `path, line, text` (of the line) and `kind`: `definition parameter import call read
+    write keyword declaration string`, or `text` in a file that does not parse. The search is
+    syntactic: it includes other things of the same name.
     """
     wanted = normalize("NFKC", name)  # as Python reads it
     if not wanted.isidentifier():

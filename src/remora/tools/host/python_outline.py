@@ -8,7 +8,7 @@ from remora.tools.tree import ToolTree
 
 
 def parse_python(place: ToolTree, path: str) -> dict[str, Any]:
-    """True if a file is Python (`ok`, else `error` and its `line`), and its nodes.
+    """Return whether a file is Python (`ok`, else `error` and its `line`), and its nodes.
 
     A node: `key, qualname, node_type, signature, docstring, line_start, line_end`.
     """

@@ -13,7 +13,7 @@ _CONVENTIONS = ("google", "numpy")
 
 
 def convention_of(place: ToolTree, path: str) -> str | None:
-    """The style that ruff's pydocstyle rules are set to."""
+    """Return the style that ruff's pydocstyle rules use."""
     for _, ruff in _settings(place, path):
         lint = _table(ruff, "lint")
         named = {**_table(ruff, "pydocstyle"), **_table(lint, "pydocstyle")}.get("convention")
@@ -23,19 +23,19 @@ def convention_of(place: ToolTree, path: str) -> str | None:
 
 
 def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
-    """How many columns a line may have: ruff's length of a line, else black's; `prose`: of a docstring."""
+    """Return the maximum line length: ruff's, else black's; with `prose`, of a docstring."""
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
-        told = [ruff.get("line-length"), black.get("line-length")]
-        told += [style.get("max-doc-length")] if prose else []
-        widths = [width for width in told if isinstance(width, int)]
+        lengths = [ruff.get("line-length"), black.get("line-length")]
+        lengths += [style.get("max-doc-length")] if prose else []
+        widths = [width for width in lengths if isinstance(width, int)]
         if widths:
             return min(max(min(widths), _LEAST), _MOST)
     return _DEFAULT_WIDTH
 
 
 def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Black's and ruff's settings, the nearest folder's first."""
+    """Return the settings of Black and ruff, the nearest folder's first."""
     parts = path.split("/")[:-1]
     for count in range(len(parts), -1, -1):
         folder = "".join(f"{part}/" for part in parts[:count])
@@ -56,4 +56,4 @@ def _read(place: ToolTree, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(place.read(path).decode("utf-8-sig"))
     except (HostError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        return {}  # ruff says so where it matters
+        return {}  # ruff reports it

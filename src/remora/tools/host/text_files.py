@@ -13,14 +13,14 @@ _SHOWN = 120
 
 
 def read_text(place: ToolTree, path: str) -> str:
-    """The whole text of a UTF-8 file of at most 1 MiB, without a byte order mark."""
+    """Return the text of a UTF-8 file of at most 1 MiB, without a byte order mark."""
     return decode(path, place.read(path)).body
 
 
 def list_files(place: ToolTree, pattern: str) -> list[str]:
-    """Paths of the regular files that match a glob such as `src/**/*.py`, sorted.
+    """Return paths of the regular files that match a glob such as `src/**/*.py`, sorted.
 
-    A file whose name is not UTF-8 is left out: no script could say it.
+    Files whose name is not UTF-8 are left out: scripts cannot name them.
     """
     if len(pattern) > _PATTERN_LIMIT or pattern.count("**") > _DEEP_LIMIT:
         raise HostError(f"a pattern has {_PATTERN_LIMIT} characters and {_DEEP_LIMIT} `**` at most")
@@ -35,7 +35,7 @@ def _is_text(path: str) -> bool:
 
 
 def write_new_file(place: ToolTree, path: str, text: str) -> dict[str, Any]:
-    """Write a UTF-8 file that must not exist yet, with the folders on the way."""
+    """Write a new UTF-8 file and its parent folders. Raises HostError if the file exists."""
     content = text.encode("utf-8", "surrogatepass")
     decode(path, content)
     place.create(path, content)
@@ -45,11 +45,11 @@ def write_new_file(place: ToolTree, path: str, text: str) -> dict[str, Any]:
 def edit_text(
     place: ToolTree, path: str, line: int, expect: str, replace: str | None
 ) -> dict[str, Any]:
-    """Put `replace` in the place of one line (from 1) whose text is `expect`.
+    """Replace one line (from 1), whose text must be `expect`, with `replace`.
 
-    Both are without the line's ending. `replace` may hold several lines (one line ending at
-    its end does not count); null deletes the line. The file's kind of line ending stays, and so
-    does a missing one at its end. Return how many `lines` the file has now.
+    Both are without the line ending. `replace` may have several lines (a final line ending does not
+    count); null deletes the line. The file keeps its kind of line ending, and a missing one at its end.
+    Returns how many `lines` the file has now.
     """
     text = decode(path, place.read(path))
     lines = lines_of(text.body)
@@ -70,17 +70,17 @@ def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: s
     if not 1 <= line <= len(lines):
         raise HostError(f"{path}: there is no line {line}; it has {len(lines)}")
     found = lines[line - 1]
-    stands = body[found.start : found.stop]
-    if stands != expect:
+    current = body[found.start : found.stop]
+    if current != expect:
         raise HostError(
-            f"{path}:{line}: the line is not as expected; found {clip(stands, _SHOWN)!r}"
+            f"{path}:{line}: the line is not as expected; found {clip(current, _SHOWN)!r}"
         )
     return found
 
 
 def _line_with_ending(lines: list[Line], line: int) -> tuple[int, int]:
-    """The range to delete for a line: with its ending, or with the one before a last line
-    that has none, so that the file still ends as it did."""
+    """Return the range to delete for a line: with its ending, or with the previous one if the last line
+    has none, so that the file ends as before."""
     found = lines[line - 1]
     if found.stop == found.next and line > 1:
         return lines[line - 2].stop, found.stop

@@ -1,4 +1,4 @@
-"""The text of a source file by lines, as Python and ruff count them."""
+"""A source file's text by lines, as Python and ruff count them."""
 
 import codecs
 import re
@@ -10,18 +10,17 @@ _ENDING = re.compile(r"\r\n|\n|\r")
 
 
 def clip(text: str, limit: int) -> str:
-    """`text`, or its first `limit - 1` characters and `…` where it is longer."""
+    """Return `text`, or its first `limit - 1` characters and `…` if it is longer."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 class Text(NamedTuple):
-    """A file's text without the byte order mark it may have begun with."""
+    """A file's text without its byte order mark."""
 
     body: str
     marked: bool
 
     def bytes(self) -> bytes:
-        """The file's content."""
         try:
             content = self.body.encode()
         except UnicodeEncodeError:
@@ -30,7 +29,7 @@ class Text(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Where a line begins, where its text ends, and where the next line begins."""
+    """Start of a line, end of its text, and start of the next line."""
 
     start: int
     stop: int
@@ -38,7 +37,7 @@ class Line(NamedTuple):
 
 
 def decode(path: str, content: bytes) -> Text:
-    """The text of a file. Raises HostError for what is not UTF-8."""
+    """Return the text of a file. Raises HostError if it is not UTF-8."""
     marked = content.startswith(codecs.BOM_UTF8)
     try:
         return Text(content.removeprefix(codecs.BOM_UTF8).decode(), marked)
@@ -48,7 +47,7 @@ def decode(path: str, content: bytes) -> Text:
 
 
 def lines_of(body: str) -> list[Line]:
-    """The lines of a text; what follows a final line ending is not a line."""
+    """Return the lines of a text; nothing follows a final line ending."""
     found: list[Line] = []
     start = 0
     for ending in _ENDING.finditer(body):
@@ -60,20 +59,20 @@ def lines_of(body: str) -> list[Line]:
 
 
 def newline_of(body: str) -> str:
-    """The line ending the text uses: its first one, `\\n` where it has none."""
+    r"""Return the text's first line ending, `\
+    ` without one."""
     ending = _ENDING.search(body)
     return ending[0] if ending else "\n"
 
 
 def with_newline(text: str, newline: str) -> str:
-    """`text` with every line ending as `newline`."""
     return _ENDING.sub(lambda _: newline, text)
 
 
 def offset(body: str, lines: list[Line], line: int, column: int) -> int:
-    """Where a line and column (both from 1, code points) lie in the text.
+    """Return the offset of a line and column (both from 1, code points).
 
-    The line after the last is the text's end. Raises HostError for a place that is not there.
+    The line after the last is the text's end. Raises HostError for a position outside the text.
     """
     at = lines[line - 1].start + column - 1 if 1 <= line <= len(lines) else len(body)
     if line < 1 or line > len(lines) + 1 or column < 1 or at > len(body):

@@ -10,7 +10,7 @@ import pytest
 from ruff import find_ruff_bin  # type: ignore[import-untyped]
 
 from remora.errors import HostError
-from remora.tools.host.ruff.file_findings import lint_findings, lint_text
+from remora.tools.host.ruff.ruff_process import lint_findings, lint_text
 
 CONFIG = '[lint]\nselect = ["E", "F", "B", "I", "UP", "PIE", "RUF"]\n'
 
@@ -287,7 +287,7 @@ def test_a_fix_that_would_leave_a_finding_elsewhere_is_not_made(
 
 
 class TestConfiguration:
-    """The project's own configuration counts, and nothing from beyond the root."""
+    """The project's own configuration counts, and nothing from outside the root."""
 
     def test_the_projects_rules_and_exclusions_count(self, tree: Path) -> None:
         (tree / "ruff.toml").write_text('extend-exclude = ["skip"]\n[lint]\nselect = ["F541"]\n')
@@ -353,7 +353,7 @@ class TestConfiguration:
         (tree / "a.py").write_text("")
 
         for path in ("a.py", ".", "sub"):
-            with pytest.raises(HostError, match="beyond the root"):
+            with pytest.raises(HostError, match="outside the root"):
                 lint_findings(tree, [path])
 
     @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ class TestConfiguration:
         )
         (tree / "ruff.toml").write_text(f'extend = "{extend}"\n')
         (tree / "a.py").write_text("")
-        with pytest.raises(HostError, match="beyond the root"):
+        with pytest.raises(HostError, match="outside the root"):
             lint_findings(tree, ["a.py"])
 
     @pytest.mark.parametrize("base", ["base.toml", "my-pyproject.toml", "sub/.ruff.toml"])
@@ -381,13 +381,13 @@ class TestConfiguration:
         (tree / base).write_text('extend = "/outer.toml"\n')
         (tree / "a.py").write_text("")
 
-        with pytest.raises(HostError, match=rf"{base}: .*beyond the root"):
+        with pytest.raises(HostError, match=rf"{base}: .*outside the root"):
             lint_findings(tree, ["a.py"])
 
     def test_a_circle_and_a_link_are_refused(self, tree: Path) -> None:
         (tree / "a.py").write_text("")
         (tree / "ruff.toml").write_text('extend = "ruff.toml"\n')
-        with pytest.raises(HostError, match="circle"):
+        with pytest.raises(HostError, match="circular"):
             lint_findings(tree, ["a.py"])
 
         (tree / "ruff.toml").unlink()

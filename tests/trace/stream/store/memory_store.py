@@ -18,7 +18,7 @@ class Storage:
         self.lock = threading.Lock()
         self.lines: dict[str, list[bytes]] = {}
         self.epochs: dict[str, int] = {}
-        self.held: set[str] = set()
+        self.properties: set[str] = set()
 
 
 class MemoryStore:
@@ -33,7 +33,7 @@ class MemoryStore:
         with self._storage.lock:
             lines = self._storage.lines.setdefault(stream, [])
             epoch = self._storage.epochs[stream] = self._storage.epochs.get(stream, 0) + 1
-            self._storage.held.add(stream)
+            self._storage.properties.add(stream)
             last = decode_event(lines[-1][:-1]) if lines else None
         return Claim(epoch=epoch, head=self.head(stream), last=last)
 
@@ -52,7 +52,7 @@ class MemoryStore:
     def release(self, stream: str, epoch: int) -> None:
         with self._storage.lock, suppress(WriterReplaced):
             self._check(stream, epoch)
-            self._storage.held.discard(stream)
+            self._storage.properties.discard(stream)
 
     def head(self, stream: str) -> Head:
         lines = list(self.lines(stream))
@@ -70,5 +70,5 @@ class MemoryStore:
 
     def _check(self, stream: str, epoch: int) -> None:
         current = self._storage.epochs.get(stream)
-        if current != epoch or stream not in self._storage.held:
+        if current != epoch or stream not in self._storage.properties:
             raise WriterReplaced(f"{stream} is no longer written by this writer")

@@ -60,7 +60,6 @@ def _round_trips(subject: TargetFunction) -> Iterator[str]:
 
 
 def _receivers(subject: TargetFunction, trees: list[ast.Module]) -> Iterator[str]:
-    """Yield the callable expressions, before the arguments."""
     owner = subject.owner
     if owner is None:
         yield subject.qualname
@@ -73,7 +72,6 @@ def _receivers(subject: TargetFunction, trees: list[ast.Module]) -> Iterator[str
 
 
 def _docstring_examples(function: FunctionNode) -> Iterator[str]:
-    """Yield the arguments of docstring examples."""
     for line in _EXAMPLE.findall(ast.get_docstring(function) or ""):
         tree = parse_text(line)
         if isinstance(tree, ast.Module):

@@ -63,18 +63,18 @@ def case_of(
     return None
 
 
-def _number(told: Mapping[str, Any]) -> int:
-    line = told.get("line")
+def _number(result: Mapping[str, Any]) -> int:
+    line = result.get("line")
     return line if isinstance(line, int) else 0
 
 
-def _comparable(told: Mapping[str, Any] | None) -> Any:
+def _comparable(result: Mapping[str, Any] | None) -> Any:
     """Return the part of a result that must be the same twice; sets are compared as sets."""
-    if told is None or told.get("how") not in ("value", "raised"):
+    if result is None or result.get("how") not in ("value", "raised"):
         return object()
-    if told["how"] == "value":
-        return "value", canonical_literal(str(told.get("text"))) or object(), told.get("listed")
-    return "raised", told.get("type"), told.get("module")
+    if result["how"] == "value":
+        return "value", canonical_literal(str(result.get("text"))) or object(), result.get("listed")
+    return "raised", result.get("type"), result.get("module")
 
 
 def canonical_literal(text: str) -> str | None:
@@ -109,24 +109,24 @@ def _literal_source(value: Any) -> str:
 def best_cases(
     cases: Sequence[Case],
     killed: Mapping[str, frozenset[int]],
-    said: frozenset[str] = frozenset(),
+    preferred: frozenset[str] = frozenset(),
 ) -> list[Case]:
     """Return the cases that together kill most mutants (`killed`, by call), then run most lines.
 
-    Calls that people wrote (`said`) come first, calls with texts like '.' last; of equal cases, one
+    Calls found in the project (`preferred`) come first, calls with texts like '.' last; of equal cases, one
     whose result differs from its input. At least two if another has a different result. Empty if no
     mutant is killed or all results are trivial.
     """
     chosen: list[Case] = []
-    told: set[int] = set()
+    covered: set[int] = set()
     run: set[int] = set()
     for _ in range(MOST_CASES):
         left = [case for case in cases if case not in chosen]
-        telling = [case for case in left if killed.get(case.call, _NONE) - told]
-        ranked = [case for case in telling if case.call in said] or telling
+        useful = [case for case in left if killed.get(case.call, _NONE) - covered]
+        ranked = [case for case in useful if case.call in preferred] or useful
         best = max(
             [case for case in ranked if not _has_symbol_text(case.call)] or ranked,
-            key=lambda c: (len(killed.get(c.call, _NONE) - told), _differs_from_input(c)),
+            key=lambda c: (len(killed.get(c.call, _NONE) - covered), _differs_from_input(c)),
             default=None,
         )
         if best is None:
@@ -134,7 +134,7 @@ def best_cases(
             if best is None or not chosen or not {*best.lines} - run:
                 break
         chosen.append(best)
-        told |= killed.get(best.call, _NONE)
+        covered |= killed.get(best.call, _NONE)
         run |= {*best.lines}
     if not any(_is_informative(case) for case in chosen):
         return []
@@ -144,7 +144,6 @@ def best_cases(
 
 
 def _contrasting_case(cases: Sequence[Case], one: Case) -> list[Case]:
-    """Return one more case with a different result."""
     apart = (
         case for case in cases if _differs_from_input(case) and not _has_symbol_text(case.call)
     )
@@ -215,7 +214,6 @@ def expected_literal(value: str) -> str:
 
 
 def names_in(lines: Sequence[str]) -> set[str]:
-    """Return the names that the statements use."""
     tree = parse_text("\n".join(lines))
     if not isinstance(tree, ast.Module):
         return set()

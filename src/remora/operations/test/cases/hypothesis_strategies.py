@@ -19,7 +19,7 @@ _OF_KIND: dict[str, tuple[str, ...]] = {
     "list": ("st.lists(st.integers())", "st.lists(st.integers(0, 1000))", f"st.lists({_WORD})"),
     "dict": ("st.dictionaries(st.text(), st.integers())",),
 }
-"""The widest first."""
+"""Strategies, the widest first."""
 DOMAIN_COUNT = 3
 _ANY = ("st.text()", "st.binary()", "st.integers()")
 _OF_ITEMS = {"list": "lists", "set": "sets"}

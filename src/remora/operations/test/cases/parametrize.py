@@ -108,7 +108,6 @@ def _names(subject: TargetFunction) -> list[str]:
 
 
 def _defaults(subject: TargetFunction) -> dict[str, str]:
-    """Return constant defaults."""
     args = subject.parameters
     placed = [*args.posonlyargs, *args.args]
     pairs: list[tuple[ast.arg, ast.expr | None]] = [

@@ -1,4 +1,4 @@
-"""Guessed properties of a function, from names and types; running decides."""
+"""Guessed properties of a function, from names and types; a run confirms or refutes them."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,12 +29,6 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
     given: dict[str, str]
     claims: tuple[str, ...]
 
-    @property
-    def says(self) -> str:
-        """The property in one line."""
-        words = ", ".join(f"{name} of {text}" for name, text in self.given.items())
-        return f"{' and '.join(self.claims)}, {words}"
-
 
 def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list[list[Property]]:
     """Return groups of one property each, with ever narrower domains, the widest first.
@@ -54,22 +48,22 @@ def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list
 
 
 def best_property(
-    held: Sequence[Property], killed: Sequence[frozenset[int]]
+    candidates: Sequence[Property], killed: Sequence[frozenset[int]]
 ) -> tuple[Property, frozenset[int]] | None:
     """Return the property that kills most mutants, and the mutants killed.
 
     Properties of the same domain that kill others are merged in. A type check alone is not enough.
     """
-    pairs = [pair for pair in zip(held, killed, strict=True) if pair[1]]
+    pairs = [pair for pair in zip(candidates, killed, strict=True) if pair[1]]
     alone = [pair for pair in pairs if pair[0].ending != _TYPE]
     if not alone:
         return None
-    best, told = max(alone, key=lambda pair: len(pair[1]))
+    best, covered = max(alone, key=lambda pair: len(pair[1]))
     for other, kills in sorted(pairs, key=lambda pair: -len(pair[1])):
-        if other.given == best.given and kills - told and len(best.claims) < _MOST_CLAIMS:
+        if other.given == best.given and kills - covered and len(best.claims) < _MOST_CLAIMS:
             best = msgspec.structs.replace(best, claims=(*best.claims, *other.claims))
-            told |= kills
-    return best, told
+            covered |= kills
+    return best, covered
 
 
 def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
@@ -101,7 +95,6 @@ def _properties_in_domain(
 def _single_function_properties(
     function: FunctionNode, given: dict[str, str]
 ) -> Iterator[Property]:
-    """Yield properties that involve one function only."""
     first, *rest = given
     call = f"{function.name}({', '.join(given)})"
     returned, taken = _name_of(function.returns), given[first]

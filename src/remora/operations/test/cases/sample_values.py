@@ -39,7 +39,7 @@ _KINDS_BY_CALL = {
     "int": "range abs chr hex round",
 }
 _GIVEN_TO = {name: kinds for kinds, names in _KINDS_BY_CALL.items() for name in names.split()}
-"""By function: kinds of its argument."""
+"""Kinds of a function's argument, by function."""
 _UNKNOWN = ("'abc'", "3", "[3, 1, 2]", "''", "0", "{'a': 1}", "b'abc'", "None")
 MAX_VALUES = 9
 _DEEPEST = 2

@@ -19,8 +19,7 @@ _ENOUGH = 3
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """`name` is what it is to be called; `body` is not indented; `parameters` are as they stand
-    between the parentheses."""
+    """A test function: `body` is not indented; `parameters` is the text between the parentheses."""
 
     name: str
     body: list[str]
@@ -36,7 +35,7 @@ def case_drafts(
     *,
     tables: bool = True,
 ) -> list[Draft]:
-    """One test with all cases; or one table of calls, and a test of what is refused beside it."""
+    """Return one test with all cases, or one table of calls and a test of the exceptions."""
     wanted = test_name(subject.qualname)
     values = [case for case in cases if not case.raises]
     raising = [case for case in cases if case.raises]
@@ -90,7 +89,6 @@ def property_draft(
 
 
 def property_source(holds: Property) -> tuple[str, str]:
-    """Return name and text of a test that tries the property."""
     words = ", ".join(f"{name}={text}" for name, text in holds.given.items())
     head = ["@settings(derandomize=True, deadline=None)", f"@given({words})"]
     body = [f"    assert {claim}" for claim in holds.claims]

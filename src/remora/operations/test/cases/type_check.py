@@ -69,7 +69,6 @@ def _mentions_none(subject: TargetFunction) -> bool:
 
 
 def _type_aliases(subject: TargetFunction) -> dict[str, ast.expr]:
-    """Return the module's type aliases."""
     found: dict[str, ast.expr] = {}
     for one in ast.walk(subject.source.tree):
         match one:
@@ -94,7 +93,7 @@ def _allows(annotation: ast.expr, value: object, meanings: dict[str, ast.expr], 
             return _allows_generic(
                 ast.unparse(outer).rpartition(".")[2], inner, value, meanings, depth
             )
-    name = ast.unparse(annotation).rpartition(".")[2]  # `None` is one, too
+    name = ast.unparse(annotation).rpartition(".")[2]  # `None` is a type too
     if name in meanings and depth < _DEEPEST:
         return _allows(meanings[name], value, meanings, depth + 1)
     types = _TYPES.get(ALIASES.get(name, name))

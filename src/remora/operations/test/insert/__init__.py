@@ -1,1 +1,1 @@
-"""A new test added to a test file: imports, place, names."""
+"""Insertion of a new test into a test file: imports, position, names."""

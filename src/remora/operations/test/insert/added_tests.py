@@ -109,7 +109,6 @@ def _dumped(statements: Sequence[ast.stmt]) -> list[str]:
 
 
 def _lines(content: bytes | None, tree: ast.Module) -> list[str]:
-    """Return non-blank lines outside imports."""
     imported = {
         number
         for one in tree.body

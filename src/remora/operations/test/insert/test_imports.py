@@ -20,14 +20,12 @@ class Imported(NamedTuple):
     bound: str
 
     def statement(self) -> str:
-        """Return the import as source text."""
         what = self.name or self.module
         alias = what if what == self.bound else f"{what} as {self.bound}"
         return f"from {self.module} import {alias}" if self.name else f"import {alias}"
 
 
 def imported_names(tree: ast.Module) -> Iterator[Imported]:
-    """Yield all top-level imports."""
     for one in tree.body:
         if isinstance(one, ast.ImportFrom):
             module = "." * one.level + (one.module or "")
@@ -39,7 +37,6 @@ def imported_names(tree: ast.Module) -> Iterator[Imported]:
 
 
 def top_level_names(tree: ast.Module) -> set[str]:
-    """Return names bound at the top level."""
     found = {one.bound.partition(".")[0] for one in imported_names(tree)}
     for one in tree.body:
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -62,8 +59,8 @@ def with_import(text: str, wanted: Imported, width: int) -> str:
     if not _extend_import(lines, found, wanted, width):
         plain = [one for one in found if isinstance(one, ast.Import)]
         if not found:
-            said = tree.body[:1] if ast.get_docstring(tree) is not None else []
-            at = said[0].end_lineno or 0 if said else 0
+            docstring = tree.body[:1] if ast.get_docstring(tree) is not None else []
+            at = docstring[0].end_lineno or 0 if docstring else 0
             lines[at:at] = ["", new] if at else [new]
         elif module in _THIRD_PARTY:
             _insert_third_party(lines, found, new)
@@ -143,7 +140,6 @@ def _is_third_party(one: ast.stmt) -> bool:
 
 
 def _preceding_import(found: Sequence[ast.stmt], new: str) -> ast.stmt | None:
-    """Return the last import that sorts before this one."""
     return next(
         (o for o in reversed(found) if isinstance(o, ast.ImportFrom) and _text(o) < new), None
     )
@@ -154,7 +150,6 @@ def _text(one: ast.stmt) -> str:
 
 
 def _import_section(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Yield statements before the first definition."""
     for one in tree.body:
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return

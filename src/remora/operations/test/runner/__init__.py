@@ -1,1 +1,1 @@
-"""The project's own code run in isolation: its tests, and single calls of its functions."""
+"""Isolated runs of project code: its tests, and single calls of its functions."""

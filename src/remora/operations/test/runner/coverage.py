@@ -30,12 +30,12 @@ class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
     calls: list[tuple[str, str, int]] = []
 
 
-def observed_run(place: ToolTree, told: Mapping[str, Any]) -> ObservedRun:
-    """Return the nodes that tests executed. `told` is by pytest id; invalid entries are left out."""
+def observed_run(place: ToolTree, traced: Mapping[str, Any]) -> ObservedRun:
+    """Return the nodes that tests executed. `traced` is by pytest id; invalid entries are ignored."""
     files = _Files(place)
     tests: dict[str, list[str]] = {}
     calls: dict[tuple[str, str, int], None] = {}
-    for name, each in told.items():
+    for name, each in traced.items():
         found = _read(each)
         nodes = [files.node(*code) for code in found.codes] if found else []
         own = next((node for node in nodes if node and _is_own(name, node)), None)
@@ -64,12 +64,12 @@ def _is_own(name: str, node: Node) -> bool:
     return node.path == path and node.qualname == inner.partition("[")[0].replace("::", ".")
 
 
-def _calls(told: _TracedTest, nodes: Sequence[Node | None]) -> Iterator[tuple[str, str, int]]:
-    for caller, line, callee in told.calls:
+def _calls(test: _TracedTest, nodes: Sequence[Node | None]) -> Iterator[tuple[str, str, int]]:
+    for caller, line, callee in test.calls:
         if not (0 <= caller < len(nodes) and 0 <= callee < len(nodes)):
             continue
         one, other = nodes[caller], nodes[callee]
-        inner = told.codes[callee][2].startswith("<")
+        inner = test.codes[callee][2].startswith("<")
         if one is None or other is None or inner or other.node_type != "function":
             continue
         if one.line_start <= line <= one.line_end:
@@ -99,7 +99,6 @@ class _Files:
         )
 
     def hashes(self) -> dict[str, str]:
-        """Return the file hashes by spelled path."""
         modules = filter(None, self._modules.values())
         return {
             module.key.removeprefix("node:").rpartition(":")[0]: module.file_hash

@@ -4,6 +4,7 @@ The results come from a process that ran the project's code, so they are untrust
 process makes in the tree are discarded.
 """
 
+import functools
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,13 +30,13 @@ sys.path[0] = sys.argv.pop()
 from remora_test_child.orders import main
 main()
 """
-"""Our modules are in a package of their own, so that no project module shadows them."""
+"""Package of our modules, so that no project module shadows them."""
 SHIFT = 400 * 24 * 3600 + 3723
-"""More than a year, and no whole hours: other days, other months, other minutes."""
+"""More than a year and no whole hours, so that days, months and minutes differ."""
 _CACHES = shutil.ignore_patterns("__pycache__")
 _RESULT_LIMIT = 1 << 20
 _ALL_RESULTS = 1 << 24
-"""Of one process. An honest one leaves some hundred bytes for each call."""
+"""Maximum bytes of one process; a normal one writes some hundred per call."""
 _GRACE = 10.0
 
 
@@ -91,8 +92,6 @@ class _ChildResult(msgspec.Struct, omit_defaults=True):
 
 
 class Results:
-    """Results of a process by number of the order and of the call."""
-
     def __init__(self, files: Mapping[str, dict[str, Any]]) -> None:
         self._files = files
 
@@ -107,7 +106,6 @@ class Results:
         return str(found.get("how")) if isinstance(found, dict) else None
 
     def is_late(self, order: int) -> bool:
-        """True if the order ran out of time."""
         return f"{order}-late" in self._files
 
 
@@ -167,9 +165,13 @@ def run_in_child(
             "pytest`), or name another interpreter as `python` in remora.yaml"
         )
     if not results:
-        said = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        why = "it took too long" if finished.timed_out else said or f"code {finished.returncode}"
-        raise HostError(f"the project's interpreter {python.python} gave no result: {why[:200]}")
+        last_line = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        why = (
+            "it took too long" if finished.timed_out else last_line or f"code {finished.returncode}"
+        )
+        raise HostError(
+            f"the project's interpreter {python.python} returned no result: {why[:200]}"
+        )
     return Results(results)
 
 
@@ -206,10 +208,10 @@ def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
         try:
             content = files.read_bytes(f"{name}.json", limit=min(_RESULT_LIMIT, left))
             left -= len(content)
-            told = msgspec.json.decode(content, type=_ChildResult)
+            result = msgspec.json.decode(content, type=_ChildResult)
         except (HostError, msgspec.DecodeError, RecursionError):
             continue
-        found[name] = msgspec.to_builtins(told)
+        found[name] = msgspec.to_builtins(result)
     return found
 
 
@@ -220,3 +222,10 @@ def _result_names(orders: Sequence[Order]) -> Iterator[str]:
         yield from (f"{number}-{call}" for call in range(len(order.get("calls", ()))))
         for group, members in enumerate(order.get("properties", ())):
             yield from (f"{number}-p{group}-{member}" for member in range(len(members)))
+
+
+@functools.cache  # tried once per interpreter and command
+def require_pytest(python: ProjectPython) -> None:
+    """Raise HostError if the interpreter does not start or has no pytest."""
+    with temporary_folder("remora-ready-") as empty:
+        run_in_child(ToolTree(empty, python), [], [])

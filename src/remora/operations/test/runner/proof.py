@@ -37,7 +37,6 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tried(self) -> int:
-        """Number of mutants tried."""
         return len(self.killed) + len(self.survived)
 
 
@@ -53,11 +52,11 @@ def prove(
     runs = [
         run_tests_once(place, subject.path, [subject.import_root], ids, under) for under in (0, 1)
     ]
-    for told in runs:
-        problem = failure_reason(told, ids)
+    for result in runs:
+        problem = failure_reason(result, ids)
         if problem:
-            return Proof(problem=problem, tests=told.get("tests") or {})
-    effects = [str(one) for told in runs for one in told.get("effects") or ()]
+            return Proof(problem=problem, tests=result.get("tests") or {})
+    effects = [str(one) for result in runs for one in result.get("effects") or ()]
     if effects:
         why = f"the tests have side effects: {effects[0]}"
         return Proof(problem=why, tests=runs[0]["tests"])
@@ -94,27 +93,25 @@ def run_tests_once(
 
 
 def test_order(place: ToolTree, path: str, ids: Sequence[str], seconds: float) -> Order:
-    """Return an order to run tests."""
     root = place.seen
     words = [f"--rootdir={root}", *([_IMPORT_MODE] if _by_importlib(place) else [])]
     return {"ids": list(ids), "path": str(root / path), "words": words, "seconds": seconds}
 
 
-def failure_reason(told: dict[str, Any], ids: Sequence[str]) -> str:
-    """Return why the tests did not pass; empty if they did."""
-    tests = told.get("tests")
+def failure_reason(result: dict[str, Any], ids: Sequence[str]) -> str:
+    tests = result.get("tests")
     tests = tests if isinstance(tests, dict) else {}
-    if told.get("problem"):
-        return str(told["problem"])[:200]
+    if result.get("problem"):
+        return str(result["problem"])[:200]
     for name, test in tests.items():
         if test.get("outcome") != "passed":
             return f"{name}: {test.get('outcome')}: {test.get('message')}"[:300]
     found = {*tests, *(name.partition("[")[0] for name in tests)}  # each row of a table is a test
     missing = [name for name in ids if name not in found]
     if missing:
-        said = told.get("failed") or ["pytest does not find it"]
-        return f"{missing[0]}: {said[0]}"[:300]
-    return "" if told.get("code") == 0 else f"pytest ended with {told.get('code')}"
+        errors = result.get("failed") or ["pytest does not find it"]
+        return f"{missing[0]}: {errors[0]}"[:300]
+    return "" if result.get("code") == 0 else f"pytest ended with {result.get('code')}"
 
 
 def _killed(
@@ -127,19 +124,18 @@ def _killed(
     if not orders:
         return []
     results = run_in_child(place, [subject.import_root], orders)
-    told = [results.of(number) for number in range(len(orders))]
+    outcomes = [results.of(number) for number in range(len(orders))]
     late = [results.is_late(number) for number in range(len(orders))]
     return [
         fault
-        for fault, one, slow in zip(faults, told, late, strict=True)
+        for fault, one, slow in zip(faults, outcomes, late, strict=True)
         if slow or (one is not None and bool(failure_reason(one, ids)))
     ]
 
 
-def _lines(subject: TargetFunction, told: dict[str, Any]) -> tuple[int, ...]:
-    """Return the executed lines of the function's body."""
+def _lines(subject: TargetFunction, result: dict[str, Any]) -> tuple[int, ...]:
     first, last = subject.function.body[0].lineno, subject.function.end_lineno or 0
-    lines = told.get("lines")
+    lines = result.get("lines")
     return tuple(n for n in lines if isinstance(n, int) and first <= n <= last) if lines else ()
 
 

@@ -34,7 +34,7 @@ class TrialResults(NamedTuple):
     """Cases for a test, and properties that hold."""
 
     cases: list[Case]
-    held: list[Property]
+    properties: list[Property]
 
 
 def try_calls(
@@ -116,7 +116,7 @@ def _cases(
     raising = _RaiseLines(place)
     root = str(place.seen)
     found = zip(calls, seen, strict=True)
-    cases = [case_of(call, told, raising.at, root) for call, told in found]
+    cases = [case_of(call, results, raising.at, root) for call, results in found]
     own = range(subject.function.lineno, (subject.function.end_lineno or 0) + 1)
     return [
         msgspec.structs.replace(case, lines=tuple(n for n in case.lines if n in own))
@@ -145,10 +145,10 @@ def _properties(
 
 
 def _differs(case: Case, results: Results, fault: int, number: int) -> bool:
-    told = results.of(fault, number)
-    if told is None:
+    result = results.of(fault, number)
+    if result is None:
         return False  # not reached
-    made = case_of(case.call, [told], lambda *_: True, "\0")
+    made = case_of(case.call, [result], lambda *_: True, "\0")
     return made is None or (made.value, made.raises) != (case.value, case.raises)
 
 
@@ -174,7 +174,6 @@ class _RaiseLines:
         self._lines: dict[str, frozenset[int]] = {}
 
     def at(self, path: str, line: int) -> bool:
-        """True if the line has a `raise` statement."""
         if path not in self._lines:
             self._lines[path] = self._find(Path(path))
         return line in self._lines[path]

@@ -1,1 +1,1 @@
-"""ruff, run on a private copy: findings, fixes, configuration."""
+"""Ruff on a private copy: findings, fixes, configuration."""

@@ -9,7 +9,7 @@ from remora.errors import HostError
 from remora.tools.tree import ToolTree
 
 SETTINGS = (".ruff.toml", "ruff.toml", "pyproject.toml")
-"""Files that may hold some; of one folder the first that does."""
+"""Configuration files; the first one in a folder counts."""
 _LIMIT = 1024 * 1024
 _FIRST_KNOWN, _LAST_KNOWN = 7, 14
 _UNCLEAR = re.compile(r"[~$\\]|(?:^|/)(?!\.\.?/)[^/]+/(?:.*/)?\.\.(?:/|$)")
@@ -19,7 +19,7 @@ _LOWEST = re.compile(r"(?:>=|==|~=|>)\s*3\.(\d+)")
 def is_configured(place: ToolTree, path: str) -> bool:
     """True if ruff finds a configuration for `path` (a file or folder) within the tree.
 
-    Raises HostError if one of those it would look at leads beyond the root or can't be read.
+    Raises HostError if a candidate file is outside the root or unreadable.
     """
     folder = path if path == "" or (place.tree / path).is_dir() else path.rpartition("/")[0]
     parts = [part for part in folder.split("/") if part not in ("", ".")]
@@ -30,20 +30,17 @@ def is_configured(place: ToolTree, path: str) -> bool:
 
 
 def has_config_below(place: ToolTree, folder: str) -> bool:
-    """True if a folder of the tree beneath `folder` has a configuration of its own.
-
-    Raises HostError as `is_configured` does.
-    """
+    """True if a subfolder of `folder` has a configuration of its own. Raises as `is_configured`."""
     pattern = f"{folder}/**/*.toml" if folder else "**/*.toml"
     inside = {path.rpartition("/")[0] for path in place.files.glob(pattern, look=place.left)}
-    found = [_has_config(place, each) for each in sorted(inside)]  # every one is looked at
+    found = [_has_config(place, each) for each in sorted(inside)]  # check every one
     return any(found)
 
 
 def target_version(place: ToolTree) -> list[str]:
-    """The option for the oldest Python that the project supports, where it says so.
+    """Return the option for the project's oldest supported Python, if it is declared.
 
-    Without a configuration of its own ruff would look for that above the root too.
+    Without a configuration of its own, ruff would also look for it above the root.
     """
     if not place.files.exists("pyproject.toml"):
         return []
@@ -57,7 +54,7 @@ def target_version(place: ToolTree) -> list[str]:
 
 
 def _has_config(place: ToolTree, folder: str) -> bool:
-    """True if this very folder holds a configuration; it and all it extends are looked at."""
+    """True if this folder has a configuration; checks it and all files it extends."""
     for name in SETTINGS:
         path = f"{folder}/{name}" if folder else name
         if not os.path.lexists(place.tree / path):
@@ -70,7 +67,7 @@ def _has_config(place: ToolTree, folder: str) -> bool:
 
 
 def _section(path: str, document: dict[str, Any]) -> dict[str, Any] | None:
-    if path.rpartition("/")[2] != "pyproject.toml":  # as ruff tells them apart, by the whole name
+    if path.rpartition("/")[2] != "pyproject.toml":  # ruff also goes by the whole name
         return document
     tool = document.get("tool")
     ruff = tool.get("ruff") if isinstance(tool, dict) else None
@@ -81,15 +78,15 @@ def _check_extended(place: ToolTree, path: str, settings: dict[str, Any], seen: 
     extend = settings.get("extend")
     if not isinstance(extend, str):
         return
-    beyond = f"{path}: `extend = {extend!r}` leads beyond the root"
-    # ruff expands `~` and `$`, and `..` after a link leads elsewhere than its text says
+    beyond = f"{path}: `extend = {extend!r}` is outside the root"
+    # ruff expands `~` and `$`, and `..` after a link leads elsewhere
     if extend.startswith("/") or _UNCLEAR.search(extend):
         raise HostError(beyond)
     target = os.path.normpath("/".join([*path.split("/")[:-1], extend]))
     if target == ".." or target.startswith("../"):
         raise HostError(beyond)
     if target in seen:
-        raise HostError(f"{path}: `extend` goes in a circle")
+        raise HostError(f"{path}: `extend` is circular")
     inner = _section(target, _read(place, target))
     _check_extended(place, target, inner or {}, [*seen, target])
 

@@ -1,4 +1,4 @@
-"""Host functions that carry out ruff's fixes, one finding at a time or many that don't meet."""
+"""Host functions that apply ruff's fixes: one finding, or several without overlaps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,12 +24,12 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
     unsafe: bool = False,
     node: str | None = None,
 ) -> dict[str, Any]:
-    """Carry out the fix of the one finding `code` at `line` (the first, without `column`).
+    """Apply the fix of the finding `code` at `line` (the first one, without `column`).
 
-    Raises HostError if there is no such finding, it has no fix, or the fix is unsafe and
-    `unsafe` is not set; with `node` (a qualname) also where the fix would add a finding that no
-    safe fix on the node's lines takes away. Nothing is written then. Says how many findings were
-    `apply_edits` (1), where, and the fix's message.
+    Returns the number of findings fixed by `apply_edits` (1), the location, and the fix's message.
+    Raises HostError and writes nothing if there is no such finding, it has no fix, or the fix is
+    unsafe and `unsafe` is not set; with `node` (a qualname) also if the fix would add a finding
+    that no safe fix on the node's lines removes.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
@@ -38,7 +38,7 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
     content = text._replace(body=apply_edits(text.body, edits_of(text.body, fix))).bytes()
     harm = None if node is None else lasting_new_finding(place, path, node, present, content)
     if harm:
-        raise HostError(f"{path}:{line}: the fix of {code} was not made: {harm}")
+        raise HostError(f"{path}:{line}: the fix of {code} was not applied: {harm}")
     place.write(path, content)
     return {"applied": 1, "line": line, "code": code, "message": fix["message"]}
 
@@ -46,12 +46,12 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
 def apply_safe_fixes(
     place: ToolTree, path: str, findings: list[list[Any]], node: str | None = None
 ) -> dict[str, Any]:
-    """Carry out the safe fixes of several findings, `[code, line, column or null]`, in one go.
+    """Apply the safe fixes of several findings, `[code, line, column or null]`, at once.
 
-    Those that meet an earlier one's edits, or after which the file would no longer parse, are
-    left out and listed in `skipped` as `[code, line, column, why]`; with `node` (a qualname)
-    also those that would add a finding that no safe fix on the node's lines takes away. Raises
-    HostError for a finding that is not there or has no safe fix, and writes nothing then.
+    Fixes that overlap an earlier one's edits, or after which the file would not parse, are left out and
+    listed in `skipped` as `[code, line, column, why]`; with `node` (a qualname) also those that would
+    add a finding that no safe fix on the node's lines removes. Raises HostError and writes nothing for
+    an unknown finding or one without a safe fix.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
@@ -67,8 +67,8 @@ def apply_safe_fixes(
         broken += harmful
     if body != text.body:
         place.write(path, text._replace(body=body).bytes())
-    told = [_skipped_row(finding, why) for finding, why in [*skipped, *broken]]
-    return {"applied": len(taken), "skipped": told}
+    rows = [[f["code"], f["line"], f["column"], why] for f, why in [*skipped, *broken]]
+    return {"applied": len(taken), "skipped": rows}
 
 
 _FixEdits = tuple[Finding, tuple[Edit, ...]]
@@ -76,7 +76,7 @@ _Skipped = list[tuple[Finding, str]]
 
 
 def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Skipped]:
-    """Those that meet no earlier one, and the rest."""
+    """Return the fixes that overlap no earlier one, and the rest."""
     taken: list[_FixEdits] = []
     left: _Skipped = []
     for finding, edits in wanted:
@@ -88,7 +88,7 @@ def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Sk
 
 
 def _still_parsing(text: Text, wanted: list[_FixEdits]) -> tuple[str, list[_FixEdits], _Skipped]:
-    """The text after as many of the fixes, in order, as leave it a program.
+    """Return the text after as many fixes, in order, as leave it valid Python.
 
     Each fix alone does; two may not (each removes one of a block's last two statements).
     """
@@ -112,7 +112,7 @@ def _without_lasting_findings(
     present: list[Finding],
     wanted: tuple[Text, list[_FixEdits]],
 ) -> tuple[str, list[_FixEdits], _Skipped]:
-    """The text after as many of the fixes, in order, as add no lasting finding."""
+    """Return the text after as many fixes, in order, as add no lasting finding."""
     text, all_of_them = wanted
 
     def harm(chosen: Sequence[_FixEdits]) -> str | None:
@@ -138,7 +138,7 @@ def _with_fixes(text: Text, wanted: Sequence[_FixEdits]) -> str:
 
 def _source(place: ToolTree, path: str) -> Text:
     if not path.endswith(_SOURCES):
-        raise HostError(f"{path}: fixes are made in Python files only")
+        raise HostError(f"{path}: fixes apply to Python files only")
     return decode(path, place.read(path))
 
 
@@ -146,7 +146,7 @@ def _finding_key(given: list[Any]) -> _FindingKey:
     code, line, column = (*given, None, None, None)[:3]
     shaped = isinstance(code, str) and isinstance(line, int) and isinstance(column, int | None)
     if not shaped or not 1 < len(given) <= len(_FindingKey.__args__):  # type: ignore[attr-defined]
-        raise HostError(f"{given!r} is not a finding; it is given as [code, line, column or null]")
+        raise HostError(f"{given!r} is not a finding; expected [code, line, column or null]")
     return code, line, column
 
 
@@ -156,9 +156,11 @@ def _find_finding(findings: list[Finding], path: str, spot: _FindingKey) -> Find
     for finding in here:
         if finding["code"] == code and column in (None, finding["column"]):
             return finding
-    standing = ", ".join(f"{finding['code']} in column {finding['column']}" for finding in here)
+    present_codes = ", ".join(
+        f"{finding['code']} in column {finding['column']}" for finding in here
+    )
     where = f"{path}:{line}" if column is None else f"{path}:{line}:{column}"
-    raise HostError(f"{where}: there is no finding {code}; there is {standing or 'none'}")
+    raise HostError(f"{where}: there is no finding {code}; there is {present_codes or 'none'}")
 
 
 def _allowed_fix(finding: Finding, *, unsafe: bool) -> dict[str, Any]:
@@ -169,7 +171,3 @@ def _allowed_fix(finding: Finding, *, unsafe: bool) -> dict[str, Any]:
     if fix["applicability"] != "safe" and not (unsafe and fix["applicability"] == "unsafe"):
         raise HostError(f"{name} has a fix that is {fix['applicability']}, not safe")
     return fix
-
-
-def _skipped_row(finding: Finding, why: str) -> list[Any]:
-    return [finding["code"], finding["line"], finding["column"], why]

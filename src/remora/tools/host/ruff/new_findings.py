@@ -15,9 +15,9 @@ _NUMBER = re.compile(r"\d+")
 
 
 def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
-    """Findings of `after` that `before` does not have.
+    """Return findings of `after` that `before` does not have.
 
-    Lines move, so findings are compared by code and message, numbers in it aside.
+    Lines move, so findings are compared by code and message without numbers.
     """
     known = Counter(map(_comparison_key, before))
     extra: list[Finding] = []
@@ -32,10 +32,10 @@ def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
 def lasting_new_finding(
     place: ToolTree, path: str, node: str, before: list[Finding], content: bytes
 ) -> str | None:
-    """A finding that `content` would add and no safe fix on the node's own lines takes away.
+    """Return a finding that `content` would add and no safe fix on the node's own lines removes.
 
-    An import that a fix leaves unsorted is put right by the next fix; one that it leaves unused
-    in another node's lines stays. None where there is no such finding.
+    The next fix sorts an import that a fix leaves unsorted; one left unused in another node's lines
+    stays. None if there is no such finding.
     """
     extra = new_findings(before, check_text(place, path, content))
     if not extra:

@@ -1,4 +1,4 @@
-"""The host function that gives the findings of one node, and what can be done about each."""
+"""Host function that returns the findings of one node and the kind of their fixes."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,30 +18,29 @@ _SHOWN = 8
 
 
 def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
-    """The findings on a node's own lines; `node` is its qualname (`__module__` for the file's).
+    """Return findings on a node's own lines; `node` is its qualname (`__module__` for the file's).
 
-    Each has, beside what `ruff_check` says (without the edits), `text` (one line) and
-    `fix_kind`: `safe`; `overlap` (safe, but it meets another safe fix of the node: only one of
-    them can be done); `unsafe`; `none` (no fix, or one that reaches beyond the node's lines).
-    With them `counts` by code, the first `texts` and a `summary`. In a file that does not parse all
-    findings are the module's.
+    Each has the fields of `ruff_check` without edits, `text` (one line) and `fix_kind`: `safe`;
+    `overlap` (safe, but overlapping another safe fix of the node: only one of them can be applied);
+    `unsafe`; `none` (no fix, or one that changes lines outside the node). Also returns `counts` by
+    code, the first `texts` and a `summary`. If the file does not parse, all findings are the module's.
     """
     content = place.read(path)
     own = _own_lines(path, content, node)
     found = [f for f in ruff_check(place, [path], None, True) if own is None or f["line"] in own]
     kinds = _kinds(decode(path, content).body, found, own) if found else []
-    told = [_described(finding, kind) for finding, kind in zip(found, kinds, strict=True)]
+    described = [_described(finding, kind) for finding, kind in zip(found, kinds, strict=True)]
     counts = Counter(finding["code"] for finding in found)
     return {
-        "findings": told,
-        "texts": _first_texts([finding["text"] for finding in told]),
+        "findings": described,
+        "texts": _first_texts([finding["text"] for finding in described]),
         "counts": dict(sorted(counts.items())),
         "summary": _summary(counts, kinds),
     }
 
 
 def _own_lines(path: str, content: bytes, node: str) -> frozenset[int] | None:
-    """The lines that belong to the node and to none nested in it; null: all of the file's."""
+    """Return the lines of the node without nested nodes; None for all lines of the file."""
     module = parse_module(path, content)
     if not isinstance(module, Module):
         return None if node == MODULE else frozenset()
@@ -67,7 +66,7 @@ def _kinds(body: str, found: Sequence[Finding], own: frozenset[int] | None) -> l
 
 
 def _fix_kind(finding: Finding, own: frozenset[int] | None) -> str:
-    """The kind of a finding's fix, others left out of account."""
+    """Return the kind of a finding's fix, without regard to other fixes."""
     fix = finding["fix"]
     if fix is None or fix["applicability"] not in ("safe", "unsafe"):
         return "none"
@@ -75,7 +74,7 @@ def _fix_kind(finding: Finding, own: frozenset[int] | None) -> str:
 
 
 def fix_within(fix: dict[str, Any], own: frozenset[int]) -> bool:
-    """True if a fix touches no line but these."""
+    """True if a fix changes only these lines."""
     return all(_within(edit, own) for edit in fix["edits"])
 
 
@@ -84,7 +83,7 @@ def _within(edit: dict[str, Any], own: frozenset[int]) -> bool:
     if edit["end_column"] == 1 and last > first:
         last -= 1  # it ends before that line's first character
     elif edit["column"] == 1 and (first, 1) == (last, edit["end_column"]):
-        return first in own or first - 1 in own  # whole lines put between two
+        return first in own or first - 1 in own  # whole lines inserted between two
     return all(line in own for line in range(first, last + 1))
 
 
@@ -100,7 +99,7 @@ def _described(finding: Finding, kind: str) -> dict[str, Any]:
 
 
 def _first_texts(texts: list[str]) -> list[str]:
-    """The first texts; a packet has no room for a file's worth of them."""
+    """Return the first texts: a packet has no room for all of a file."""
     more = len(texts) - _SHOWN
     return texts if more <= 0 else [*texts[:_SHOWN], f"and {more} more"]
 

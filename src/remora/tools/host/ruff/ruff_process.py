@@ -1,4 +1,4 @@
-"""ruff, run on files of the tree with the project's own configuration: its findings."""
+"""Ruff on files of the tree, with the project's own configuration."""
 
 import functools
 import os
@@ -28,13 +28,13 @@ _NO_CODE = "invalid-syntax"
 def ruff_check(
     place: ToolTree, paths: list[str], select: list[str] | None = None, unsafe: bool = False
 ) -> list[Finding]:
-    """What ruff finds in files and folders of the tree, by path, line, column and code.
+    """Return ruff's findings in files and folders of the tree, by path, line, column and code.
 
     A finding: `code, message, path, line, column, end_line, end_column, fix`; lines and columns
     from 1, columns in characters; a syntax error has the code `invalid-syntax`. `fix` is null or
     `applicability` (`safe`, `unsafe`, `display`), `message`, `edits` of
     `line, column, end_line, end_column, content`; unsafe fixes only with `unsafe`. `select`
-    takes the place of the configured rules. Files that the configuration excludes have none.
+    replaces the configured rules. Files that the configuration excludes have none.
     """
     rules = _rules(select)
     found: list[Finding] = []
@@ -48,7 +48,7 @@ def ruff_check(
 
 
 def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
-    """What ruff would find if the file at `path` (it need not exist) held `content`."""
+    """Return ruff's findings if the file at `path` (it need not exist) had this `content`."""
     isolated = not is_configured(place, path)
     options = [*_CHECK, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
     finished = _ruff(place, [*options, "--stdin-filename", path, "-"], content)
@@ -56,7 +56,7 @@ def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
 
 
 def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
-    """A file's content with its imports as the project's own rules want them, if any do."""
+    """Return the content with imports sorted as the project's rules require, if any do."""
     isolated = not is_configured(place, path)
     options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
     options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
@@ -77,12 +77,12 @@ def _rules(select: list[str] | None) -> list[str]:
 
 
 def _source_of_rules(place: ToolTree, *, isolated: bool) -> list[str]:
-    # without a configuration of its own, ruff would use one that lies above the root
+    # without a configuration of its own, ruff would use one above the root
     return ["--isolated", *target_version(place)] if isolated else []
 
 
 def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
-    """The paths whose configuration lies in the tree, and those that have none (true)."""
+    """Return the paths with a configuration in the tree, and those without (True)."""
     groups: dict[bool, list[str]] = {False: [], True: []}
     configured: dict[str, bool] = {}
     for path in paths:
@@ -96,14 +96,14 @@ def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
 
 
 def _expanded(place: ToolTree, path: str) -> Sequence[str]:
-    """A file as it is; a folder as its Python files where configurations differ beneath it."""
+    """Return a file as it is, a folder as its Python files if configurations differ below it."""
     if path.rstrip("/") in ("", "."):
         return _folder_arguments(place, "")
     if place.files.exists(path):
         return [path]
     if place.files.is_folder(path):
         return _folder_arguments(place, path.rstrip("/"))
-    place.files.stat(path)  # says what is wrong with it
+    place.files.stat(path)  # raises if it cannot be read
     return []
 
 
@@ -131,10 +131,10 @@ def _ruff(place: ToolTree, words: list[str], stdin: bytes = b"") -> ProcessResul
     if finished.truncated:
         raise HostError("ruff found too much to read; check fewer files at once")
     if finished.returncode != 0:
-        said = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
-        told = "; ".join(line.strip() for line in said if line.strip())
-        told = told.removeprefix("ruff failed; ")
-        raise HostError(f"ruff failed: {told[:300] or finished.returncode}")
+        lines = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
+        message = "; ".join(line.strip() for line in lines if line.strip())
+        message = message.removeprefix("ruff failed; ")
+        raise HostError(f"ruff failed: {message[:300] or finished.returncode}")
     return finished
 
 
@@ -179,3 +179,18 @@ def _fix(fix: dict[str, Any] | None, *, unsafe: bool) -> dict[str, Any] | None:
         "message": fix["message"] or "",
         "edits": [{**_range(edit), "content": edit["content"]} for edit in fix["edits"]],
     }
+
+
+def lint_findings(tree: Path, paths: list[str]) -> list[dict[str, Any]]:
+    """Return ruff's findings in these files of a tree, including unsafe fixes. Raises HostError."""
+    return ruff_check(ToolTree(tree), paths, unsafe=True)
+
+
+def imports_sorted(tree: Path, path: str, content: bytes) -> bytes:
+    """Return the content with imports sorted as the project's rules require. Raises HostError."""
+    return with_sorted_imports(ToolTree(tree), path, content)
+
+
+def lint_text(tree: Path, path: str, content: bytes) -> list[dict[str, Any]]:
+    """Return ruff's findings if the file at `path` had this `content`. Raises HostError."""
+    return check_text(ToolTree(tree), path, content)

@@ -1,4 +1,4 @@
-"""Fixes of findings applied to a text, as ruff describes them (pure)."""
+"""Fixes as text edits (pure)."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from remora.tools.host.text_lines import Line, lines_of, offset
 
 
 class Edit(NamedTuple):
-    """Characters of the text from `start` to `stop`, replaced by `content`."""
+    """Replacement of the characters from `start` to `stop` by `content`."""
 
     start: int
     stop: int
@@ -15,7 +15,7 @@ class Edit(NamedTuple):
 
 
 def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) -> tuple[Edit, ...]:
-    """The edits of one fix in order. Raises HostError for a place that is not in the text."""
+    """Return the edits of one fix in order. Raises HostError for a position outside the text."""
     lines = lines_of(body) if lines is None else lines
     return tuple(
         sorted(
@@ -30,9 +30,9 @@ def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) ->
 
 
 def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
-    """True if two fixes touch the same characters or insert at the same place.
+    """True if two fixes change the same characters or insert at the same position.
 
-    Fixes whose edits are all the same do not: doing one does the other.
+    Fixes with identical edits do not overlap: applying one applies the other.
     """
     if set(one) == set(other):
         return False
@@ -40,13 +40,13 @@ def overlap(one: Sequence[Edit], other: Sequence[Edit]) -> bool:
 
 
 def _edits_touch(a: Edit, b: Edit) -> bool:
-    if a.start == a.stop or b.start == b.stop:  # an insertion meets what it stands in or beside
+    if a.start == a.stop or b.start == b.stop:  # an insertion overlaps what it touches
         return a.start <= b.stop and b.start <= a.stop
     return a.start < b.stop and b.start < a.stop
 
 
 def apply_edits(body: str, edits: Sequence[Edit]) -> str:
-    """The text with edits that do not overlap carried out; the same edit twice counts once."""
+    """Return the text after edits that do not overlap; a repeated edit counts once."""
     for edit in sorted(set(edits), reverse=True):
         body = body[: edit.start] + edit.content + body[edit.stop :]
     return body

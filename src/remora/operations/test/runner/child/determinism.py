@@ -9,7 +9,7 @@ from typing import Any
 
 
 def cut_off() -> None:
-    """Refuse connections, even if nothing else forbids them."""
+    """Block connections, even if nothing else does."""
 
     def refuse(*_: object) -> None:
         raise OSError("network access is blocked")
@@ -19,7 +19,6 @@ def cut_off() -> None:
 
 
 def shift_clocks(seconds: int) -> None:
-    """Put all of Python's clocks forward."""
     real_time, real_ns = time.time, time.time_ns
     local, utc, text = time.localtime, time.gmtime, time.strftime
     shifted = {
@@ -35,7 +34,6 @@ def shift_clocks(seconds: int) -> None:
 
 
 def shift_dates(seconds: int) -> None:
-    """Put `datetime`'s current time forward."""
     real_date, real_moment = datetime.date, datetime.datetime
     ahead = datetime.timedelta(seconds=seconds)
 

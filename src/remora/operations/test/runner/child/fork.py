@@ -39,14 +39,14 @@ def in_child(work: Callable[[], None], seconds: float) -> bool:
     with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)
     if not ended:
-        with contextlib.suppress(OSError):  # it may not have become the first of a group yet
+        with contextlib.suppress(OSError):  # it may not be a group leader yet
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     return ended
 
 
 def write(out: str, name: str, found: Order) -> None:
-    """Write one result file atomically."""
+    """Write a result file atomically."""
     path = os.path.join(out, name)
     with open(path + ".new", "w", encoding="ascii") as file:
         json.dump(found, file)
@@ -54,7 +54,6 @@ def write(out: str, name: str, found: Order) -> None:
 
 
 def read(out: str, name: str) -> Order:
-    """Return a result; empty if there is none."""
     try:
         with open(os.path.join(out, name) + ".json", encoding="ascii") as file:
             found = json.load(file)
@@ -64,7 +63,6 @@ def read(out: str, name: str) -> Order:
 
 
 def line_of(error: BaseException) -> str:
-    """Return an error's text as one line."""
     try:
         return " ".join(str(error).split())[:200]
     except Exception:

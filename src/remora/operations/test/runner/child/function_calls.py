@@ -39,7 +39,6 @@ def run_calls(asked: Order, name: str, order: Order) -> None:
 
 
 def imported(module: str, path: str) -> tuple[Any, str]:
-    """Return the module, or why it cannot be imported."""
     try:
         found = importlib.import_module(module)
     except BaseException as error:

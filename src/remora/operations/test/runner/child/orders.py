@@ -16,7 +16,6 @@ from .pytest_run import run_tests
 
 
 def main() -> None:
-    """Run the orders of standard input."""
     asked = json.loads(sys.stdin.buffer.read())
     sys.path[:1] = asked["paths"]
     for stream in (1, 2):
@@ -57,7 +56,6 @@ def with_text(order: Order, work: Callable[[], None]) -> None:
 
 
 def put(path: str, content: bytes) -> None:
-    """Write a file."""
     with open(path, "wb") as file:
         file.write(content)
 

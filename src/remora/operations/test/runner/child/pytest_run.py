@@ -34,12 +34,11 @@ class Reports:
             self.lines.entered, self.lines.calls = {}, {}
             with self.effects, self.lines:
                 yield
-            self.seen[pyfuncitem.nodeid] = self.lines.told()
+            self.seen[pyfuncitem.nodeid] = self.lines.results()
 
         self.pytest_pyfunc_call = around
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Record a test's worst outcome."""
         known = self.tests.setdefault(report.nodeid, {"outcome": "passed", "message": "", "ms": 0})
         known["ms"] += int(report.duration * 1000)
         if report.outcome != "passed" and known["outcome"] == "passed":
@@ -48,16 +47,14 @@ class Reports:
             known["message"] = worst(str(report.longrepr))
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Record a collection error."""
         if report.failed:
             self.failed.append(worst(str(report.longrepr)))
 
 
 def worst(text: str) -> str:
-    """Return the line that states the error."""
-    said = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
-    found = said or [line.strip() for line in text.splitlines() if line.strip()]
-    return (found[0] if said else found[-1] if found else "")[:200]
+    errors = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
+    found = errors or [line.strip() for line in text.splitlines() if line.strip()]
+    return (found[0] if errors else found[-1] if found else "")[:200]
 
 
 class Tail(io.TextIOBase):
@@ -67,19 +64,17 @@ class Tail(io.TextIOBase):
         self.text = ""
 
     def write(self, text: str) -> int:
-        """Keep the end."""
         self.text = (self.text + text)[-_TAIL:]
         return len(text)
 
 
 def run_tests(asked: Order, name: str, order: Order) -> None:
-    """Run tests in this process."""
     import pytest
 
     reports = Reports(asked, order, pytest.hookimpl(hookwrapper=True))
     words = ["-q", "-s", "-x", "-p", "no:cacheprovider", "-o", "addopts=", *order["words"]]
-    said, problem = Tail(), ""
-    with contextlib.redirect_stderr(said):
+    stderr, problem = Tail(), ""
+    with contextlib.redirect_stderr(stderr):
         try:
             code = int(pytest.main([*words, *order["ids"]], plugins=[reports]))
         except BaseException as error:
@@ -88,7 +83,7 @@ def run_tests(asked: Order, name: str, order: Order) -> None:
     found = {
         "code": code,
         "tests": reports.tests,
-        "failed": reports.failed or ([worst(said.text)] if said.text else []),
+        "failed": reports.failed or ([worst(stderr.text)] if stderr.text else []),
         "lines": sorted(reports.lines.seen),
         "seen": reports.seen,
         "effects": reports.effects.seen[:1],

@@ -10,7 +10,7 @@ from typing import Any
 from .fork import Order
 
 _LATER = 0x20 | 0x80 | 0x200
-"""Flags of generators, coroutines, asynchronous generators: they run after they were called."""
+"""Flags of generators, coroutines and asynchronous generators, which run after their call."""
 
 
 class Lines:
@@ -50,13 +50,12 @@ class Lines:
         return self.step if self.prefix + file == self.path else None
 
     def step(self, frame: FrameType, event: str, _: Any) -> Any:
-        """Record a line."""
         if event == "line":
             self.seen.add(frame.f_lineno)
         return self.step
 
-    def told(self) -> Order:
-        """Return the entered codes, and the calls by their indexes."""
+    def results(self) -> Order:
+        """Return the entered code objects, and the calls by their indexes."""
         numbers = {code: number for number, code in enumerate(self.entered)}
         calls = [
             [numbers[caller], line, numbers[callee]]

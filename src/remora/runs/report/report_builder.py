@@ -4,6 +4,8 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from remora.errors import RemoraError
 from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Change
@@ -13,19 +15,19 @@ from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, job_document
 from remora.runs.records.totals import planned_skipped_nodes, totals_by_operation
-from remora.runs.report.redacted import redacted
-from remora.runs.report.remaining import findings_left
+from remora.runs.report.remaining_findings import findings_left
 from remora.runs.report.report_model import Edit, FileChange, JobReport, Report
+from remora.trace.redact.redactor import Redactor
 from remora.version import __version__
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
 from remora.workspaces.copy.changes import diff
 
 
 def make_report(project: Project, view: RunView, *, raw: bool = False) -> Report:
-    """Return the report of a run, for others: redacted, unless it is to be `raw`.
+    """Return the report of a run, redacted unless `raw`.
 
-    A content that is not there any more leaves its file out of the diffs, never the job out of the
-    report."""
+    A file with a missing content is left out of the diffs, but its job stays in the report.
+    """
     report = _raw(project, view)
     return report if raw else redacted(report, project.redact)
 
@@ -91,7 +93,7 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
 
 
 def _file(project: Project, change: Change) -> FileChange | None:
-    with suppress(RemoraError):  # it was collected, or is damaged: `trace verify` tells
+    with suppress(RemoraError):  # it was removed or is damaged, which `trace verify` reports
         read = project.trace.objects.get
         before = None if change.before is None else read(change.before)
         after = None if change.after is None else read(change.after)
@@ -123,3 +125,30 @@ def _edits(old: list[bytes], new: list[bytes]) -> tuple[Edit, ...] | None:
 def _open_column(lines: list[bytes]) -> int:
     last = lines[-1] if lines else b"\n"
     return 0 if last.endswith(b"\n") else len(last.decode("utf-8", "replace"))
+
+
+def redacted(report: Report, redact: Redactor) -> Report:
+    """Return the report with placeholders for secrets in diffs, edits, messages and errors.
+
+    Names and paths are kept, as in streams. A report without secrets is returned unchanged.
+    """
+    jobs = tuple(_redacted_job(job, redact) for job in report.jobs)
+    unreadable = redact.clean(report.unreadable)
+    same = jobs == report.jobs and unreadable == report.unreadable
+    return report if same else replace(report, jobs=jobs, unreadable=unreadable)
+
+
+def _redacted_job(job: JobReport, redact: Redactor) -> JobReport:
+    return replace(
+        job,
+        left=redact.clean(job.left),
+        files=tuple(_redacted_file(file, redact) for file in job.files),
+        conflicts=redact.clean(job.conflicts),
+        error=redact.clean(job.error),
+    )
+
+
+def _redacted_file(file: FileChange, redact: Redactor) -> FileChange:
+    diff, edits = redact.text(file.diff), redact.clean(file.edits)
+    # applying a fix with a placeholder would overwrite the secret
+    return replace(file, diff=diff, edits=edits if edits == file.edits else None)

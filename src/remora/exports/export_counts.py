@@ -8,8 +8,8 @@ from remora.errors import RemoraError
 class ExportCounts(msgspec.Struct, kw_only=True):
     """Running counts of an export. `records` are rows, spans, samples or transcripts.
 
-    `plain`: the rows of this file are plain prompts, not conversations. `left_out` counts by
-    reason; `damaged` holds the messages of streams that could not be read and were skipped.
+    `plain`: the rows of this file are plain prompts, not conversations. `left_out` counts by reason;
+    `damaged` holds the errors of skipped streams.
     """
 
     streams: int = 0
@@ -19,10 +19,8 @@ class ExportCounts(msgspec.Struct, kw_only=True):
     damaged: list[str] = []
 
     def leave_out(self, reason: str, count: int = 1) -> None:
-        """Count records left out, by reason."""
         self.left_out[reason] = self.left_out.get(reason, 0) + count
 
     def damage(self, error: RemoraError) -> None:
-        """Record an unreadable stream, once."""
         if error.message not in self.damaged:
             self.damaged.append(error.message)

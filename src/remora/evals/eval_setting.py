@@ -27,7 +27,6 @@ class EvalSetting(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(filter(None, (self.summarizers, limit, self.renderer))) or "recorded"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the entry in the report."""
         return msgspec.structs.asdict(self)
 
 

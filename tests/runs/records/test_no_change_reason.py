@@ -5,7 +5,7 @@ from msgspec import Raw
 from remora.memory.delta import PacketDelta
 from remora.memory.events import Event
 from remora.memory.packet import Candidate, NewAction
-from remora.runs.records.reasons import NoChangeReason
+from remora.runs.records.no_change_reason import NoChangeReason
 
 LOOKED = PacketDelta(add_action=NewAction(tool="look", args={}, summary="1 finding: E741"))
 OFFERED = PacketDelta(candidate_actions=(Candidate(tool="submit_result", reason="left as it is"),))

@@ -1,4 +1,4 @@
-"""Tool result contract: one record for every form of a script's value."""
+"""Tool result contract: one record for all forms of a script's value."""
 
 from typing import Any, Literal, TypedDict
 
@@ -14,7 +14,7 @@ Outcome = Literal["success", "error", "partial"]
 
 
 class Excerpt(TypedDict):
-    """Lines of a text, shown as they stand; `lines` are the first and the last, from 1."""
+    """Lines of a text, shown unchanged; `lines` are the first and the last, from 1."""
 
     ref: str
     path: str
@@ -23,7 +23,7 @@ class Excerpt(TypedDict):
 
 
 class CandidateAction(TypedDict):
-    """A next action that is valid now, and why it may be the right one."""
+    """A valid next action, and why it may be the right one."""
 
     tool: str
     args: dict[str, Any]
@@ -31,10 +31,10 @@ class CandidateAction(TypedDict):
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The contract. A null `summary` is for the caller's summarizer to supply.
+    """Tool result. If `summary` is None, the caller's summarizer supplies it.
 
-    Values and keys are as the script gave them: not all of them are JSON.
-    `error` is one line, set where the outcome is `error` and the tool said why.
+    Values and keys are the script's own: not all of them are JSON. `error` is one line, set if the
+    outcome is `error` and the tool gave a reason.
     """
 
     result: Any = None
@@ -52,8 +52,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 def as_result(value: Any) -> ToolResult:
     """Return the result for a script's value (`ScriptRun.value`).
 
-    A dict with `_summary` and any other value are accepted too. A violation of the contract becomes
-    the outcome `error`.
+    A dict with `_summary` and any other value are accepted; a contract violation is an `error`.
     """
     problem = contract_problem(value)
     if problem is not None:
@@ -62,8 +61,8 @@ def as_result(value: Any) -> ToolResult:
         made = _converted(value)
         return msgspec.structs.replace(made, summary=_clip_summary(made.summary))
     outcome = _default_outcome(value)
-    said = value.get("error") if outcome == "error" else None
-    error = None if said is None else _clip_summary(_error_text(said))
+    given_error = value.get("error") if outcome == "error" else None
+    error = None if given_error is None else _clip_summary(_error_text(given_error))
     if isinstance(value, dict) and isinstance(value.get("_summary"), str):
         rest = {key: item for key, item in value.items() if key != "_summary"}
         summary = _clip_summary(value["_summary"])
@@ -72,7 +71,6 @@ def as_result(value: Any) -> ToolResult:
 
 
 def is_contract(value: Any) -> bool:
-    """True if a value is meant as the contract's dict."""
     return isinstance(value, dict) and "result" in value and not _CONTRACT.isdisjoint(value)
 
 
@@ -93,21 +91,19 @@ def contract_problem(value: Any) -> str | None:
 
 
 def _converted(value: dict[str, Any]) -> ToolResult:
-    # null is as good as absent
+    # null counts as absent
     given = {k: v for k, v in value.items() if v is not None}
     return msgspec.convert({"outcome": _default_outcome(value), **given}, ToolResult)
 
 
 def _default_outcome(value: Any) -> Outcome:
-    """The outcome of a value that names none."""
     return "error" if isinstance(value, dict) and value.get("error") else "success"
 
 
 def _error_text(value: Any) -> str:
-    """Return an error value as text."""
     try:
         return str(value)
-    except (ValueError, RecursionError):  # thousands of digits, or of levels
+    except (ValueError, RecursionError):  # thousands of digits or levels
         return f"an error of type {type(value).__name__}, too large to show"
 
 

@@ -26,8 +26,7 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 def code_text(node: ast.AST | None, names: Collection[str] | None = None) -> str:
     """Return an expression's source in backticks; empty if it is unsuitable.
 
-    With `names`, every name in it must be known to callers: one of `names`, a builtin, or
-    capitalized.
+    With `names`, it may contain only these, builtins and capitalized names.
     """
     if node is None or (names is not None and not _is_known(node, names)):
         return ""
@@ -42,7 +41,9 @@ def code_text(node: ast.AST | None, names: Collection[str] | None = None) -> str
 
 def _is_known(node: ast.AST, names: Collection[str]) -> bool:
     inner = list(ast.walk(node))
-    bound = {each.id for each in inner if isinstance(each, ast.Name) and _is_bound(each)}
+    bound = {
+        each.id for each in inner if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
     called = {id(each.func) for each in inner if isinstance(each, ast.Call)}
     return all(
         each.id in names
@@ -53,10 +54,6 @@ def _is_known(node: ast.AST, names: Collection[str]) -> bool:
         for each in inner
         if isinstance(each, ast.Name)
     )
-
-
-def _is_bound(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store)
 
 
 def negate(test: ast.expr) -> ast.expr:
@@ -75,7 +72,7 @@ def message_text(raised: ast.expr | None, names: Collection[str]) -> str:
     fit = len(text.split()) > 1 and len(text) <= 120 and text.isprintable()
     return (
         text.strip(" .:")
-        if fit and text[:1].isalpha() and not _UNFIT.search(_without_code(text))
+        if fit and text[:1].isalpha() and not _UNFIT.search(re.sub(r"`[^`]*`", "", text))
         else ""
     )
 
@@ -93,8 +90,3 @@ def _part(piece: ast.expr, names: Collection[str]) -> str:
     if isinstance(piece, ast.FormattedValue):
         return code_text(piece.value, names)
     return str(piece.value) if isinstance(piece, ast.Constant) else ""
-
-
-def _without_code(text: str) -> str:
-    """Return the text without its quoted code."""
-    return re.sub(r"`[^`]*`", "", text)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from remora.code.syntax.definitions import DEFINITIONS
 from remora.code.syntax.docstring_drift import RARELY_DOCUMENTED
 from remora.code.syntax.effects import exception_name, may_be_subclass, unqualified_name
+from remora.operations.docstring.code_quotes import code_text, message_text, negate
 from remora.operations.docstring.parts import Raise
-from remora.operations.docstring.quotes import code_text, message_text, negate
 
 _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -118,7 +118,6 @@ def _caught_names(kind: ast.expr | None) -> Iterator[str]:
 
 
 def _suppressed_names(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
-    """Return the exceptions that `with suppress(…)` handles."""
     calls = [item.context_expr for item in statement.items]
     return tuple(
         unqualified_name(argument)

@@ -7,13 +7,12 @@ from typing import Literal
 from remora.code.syntax.definitions import DefinitionNode
 from remora.code.syntax.effects import is_none_or_missing, is_stub, own_nodes, returns_or_yields
 from remora.operations.docstring.parts import Describable, Parameter
-from remora.operations.docstring.raised import raised_exceptions
+from remora.operations.docstring.raised_exceptions import raised_exceptions
 
 _RECEIVERS = ("self", "cls", "mcs", "mcls", "metacls")
 
 
 def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
-    """Return the describable parts of a function, a class or a module."""
     if isinstance(node, ast.Module):
         return Describable()
     if isinstance(node, ast.ClassDef):
@@ -65,7 +64,6 @@ def _parameters(args: ast.arguments) -> Iterator[Parameter]:
 
 
 def _names(args: ast.arguments) -> list[str]:
-    """Return all parameter names."""
     given = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     return [each.arg for each in given if each is not None]
 

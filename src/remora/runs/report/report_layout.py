@@ -1,0 +1,160 @@
+"""Layout shared by Markdown and HTML reports: lines and rows of plain, unescaped text."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from remora.runs.records.findings import codes_text, fixes_text, is_lint_code
+from remora.runs.records.totals import asked_text, phrases_of
+from remora.runs.report.remaining_findings import KEPT_STATES
+from remora.runs.report.report_model import Finding, JobReport, Report
+from remora.text import escape_line
+
+_STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
+"""Names of states in reports; JSON keeps the recorded ones."""
+
+
+class JobRow(NamedTuple):
+    """One job; `state` is its name in reports."""
+
+    job: JobReport
+    name: str
+    state: str
+    fixed: str
+    left: str
+    deciders: str
+    reasons: list[str]
+    diff: str
+
+
+class FindingRow(NamedTuple):
+    """A remaining finding or an unreadable file. `rule` is empty for other than lint rules."""
+
+    place: str
+    rule: str
+    text: str
+
+
+class Layout(NamedTuple):
+    """The parts of a report in reading order. `numbers` are pairs of value and label."""
+
+    headline: str
+    pending: str
+    run: str
+    numbers: list[tuple[str, str]]
+    totals: str
+    details: list[str]
+    findings: list[FindingRow]
+    unreadable: list[FindingRow]
+    jobs: list[JobRow]
+    head: str
+
+
+def layout(report: Report) -> Layout:
+    phrases = phrases_of(report.sums)
+    pending = _pending(report)
+    brief = [phrase.brief for phrase in phrases]
+    findings = [_finding(job, finding) for job in report.jobs for finding in job.left]
+    numbers = [(f"{one.done:,} / {one.of:,}", one.what) for one in phrases]
+    numbers += [
+        (f"{report.waiting:,}", "pending review"),
+        (f"{report.states.get('accepted', 0):,}", "accepted"),
+        (f"{len(findings):,}", "remaining"),
+    ]
+    return Layout(
+        headline=", ".join([*brief, pending] if report.waiting or not brief else brief),
+        pending=pending,
+        run=_run(report),
+        numbers=numbers,
+        totals=f"{_totals(report)}. {_decisions(report)}.",
+        details=[phrase.whole for phrase in phrases if phrase.more],
+        findings=findings,
+        unreadable=[
+            FindingRow(str(file.get("path")), "", f"could not be read: {file.get('detail')}")
+            for file in report.unreadable
+        ],
+        jobs=[_job(job) for job in report.jobs],
+        head=f"{report.head.count} {report.head.hash}",
+    )
+
+
+def _pending(report: Report) -> str:
+    if not report.waiting:
+        return f"{count(report.planned, 'job')}, nothing to review"
+    return f"{count(report.waiting, 'change set')} pending review"
+
+
+def _run(report: Report) -> str:
+    """`ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
+    start = report.started[:16].replace("T", " ")
+    parts = [report.status, f"{start} UTC", f"model {report.model}"]
+    return " · ".join([*parts, f"commit {report.commit[:12]}"] if report.commit else parts)
+
+
+def _totals(report: Report) -> str:
+    """`6 jobs: 4 accepted, 2 no change; 12 other nodes unchanged`."""
+    states = ", ".join(f"{n:,} {_STATES.get(state, state)}" for state, n in report.states.items())
+    text = count(report.planned, "job") + (f": {states}" if states else "")
+    started = sum(report.states.values())
+    text += f"; {report.planned - started:,} not started" if started < report.planned else ""
+    others = count(report.skipped_nodes, "other node")
+    return text + (f"; {others} unchanged" if report.skipped_nodes else "")
+
+
+def _decisions(report: Report) -> str:
+    if not report.asked:
+        return "Rules made all decisions"
+    text = asked_text(report.asked, report.differed)
+    return text[:1].upper() + text[1:]
+
+
+def _job(job: JobReport) -> JobRow:
+    return JobRow(
+        job=job,
+        name=f"{job.path}:{job.name}",
+        state=_STATES.get(job.state, job.state),
+        fixed=fixes_of(job),
+        left=left_codes(job.left),
+        deciders=", ".join(f"{who} {n}" for who, n in job.decided_by.items() if n),
+        reasons=reasons(job),
+        diff="".join(file.diff for file in job.files),
+    )
+
+
+def _finding(job: JobReport, finding: Finding) -> FindingRow:
+    place = f"{job.path}:{finding.line or job.name}"
+    if finding.code and not is_lint_code(finding.code):
+        return FindingRow(place, "", finding.code)
+    return FindingRow(place, finding.code, finding.message)
+
+
+def fixes_of(job: JobReport) -> str:
+    """Return `fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`.
+
+    With a conflict `would fix …`; empty for a rejected change set.
+    """
+    if job.review not in KEPT_STATES:
+        return ""
+    is_done = job.review in ("pending", "accepted")
+    text = fixes_text(job.fixed, done=is_done)
+    worth = f", {job.worth_text}" if job.worth_text and job.fixed and is_done else ""
+    return escape_line(text + worth)
+
+
+def left_codes(left: Sequence[Finding]) -> str:
+    counts: dict[str, int] = {}
+    for finding in left:
+        counts[finding.code or "?"] = counts.get(finding.code or "?", 0) + 1
+    return escape_line(codes_text(counts))
+
+
+def reasons(job: JobReport) -> list[str]:
+    if job.review == "conflict":
+        return [escape_line(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
+    if job.review == "stale":
+        return ["it changed while the agent worked on it"]
+    return [escape_line(job.error)] if job.error and not job.review else []
+
+
+def count(number: int, one: str) -> str:
+    """`1 file`, `1,234 files`."""
+    return f"{number:,} {one}{'s' * (number != 1)}"
