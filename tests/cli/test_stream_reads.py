@@ -1,50 +1,75 @@
-"""Commands that only read open each stream once."""
+"""Commands open each stream once, or a second time for a reason that is stated here."""
 
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Remora, lint_project, user
+from tests.cli.conftest import Remora, git, lint_project, user, write
+from tests.cli.review.test_review_session import ASK, Terminal
 
 COUNT = """
-import collections, json, sys
+import collections, json, os, sys
 from remora.cli.main import main
 from remora.trace.read import reader
-opened, real = collections.Counter(), reader.open_read_only
-def counting(path):
-    opened[f"{path.parent.name}/{path.name}"] += 1
-    return real(path)
-reader.open_read_only = counting
+from remora.trace.stream import line_file
+opened = collections.Counter()
+def counting(real, how):
+    def count(path):
+        opened[f"{how} {path.parent.name}/{path.stem}"] += 1
+        return real(path)
+    return count
+reader.open_read_only = counting(reader.open_read_only, "read")
+line_file._open_locked = counting(line_file._open_locked, "lock")
 sys.argv = ["remora", *sys.argv[1:]]
 try:
     main()
 finally:
-    print(json.dumps(opened), file=sys.stderr)
+    with open(os.environ["STREAMS_OPENED"], "w") as file:
+        json.dump(opened, file)
 """
+PROGRAM = (sys.executable, "-c", COUNT)
+LOCK = 1
+"""A writer checks a stream again under its lock: another process may have written since."""
 
 
-def opens(remora: Remora, cwd: Path, *words: str) -> dict[str, int]:
-    """How often each stream was opened, by the name of its file."""
-    done = subprocess.run(
-        [sys.executable, "-c", COUNT, *words],
-        cwd=cwd,
-        env=remora.environment,
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    found: dict[str, int] = json.loads(done.stderr.splitlines()[-1])
-    return found
+class Counted:
+    """Counts how often a command opens each stream, for reading and for writing."""
+
+    def __init__(self, remora: Remora, place: Path) -> None:
+        self.place = place
+        self.remora = replace(remora, environ={"STREAMS_OPENED": str(place)})
+
+    def __call__(self, cwd: Path, *words: str) -> dict[str, int]:
+        done = subprocess.run(
+            [*PROGRAM, *words],
+            cwd=cwd,
+            env=self.remora.environment,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr
+        assert done.returncode == 0, done.stderr
+        return self.read()
+
+    def read(self) -> dict[str, int]:
+        found: dict[str, int] = json.loads(self.place.read_text())
+        return found
 
 
 @pytest.fixture(scope="module")
 def remora(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Remora:
     return user(tmp_path_factory.mktemp("home"), models)
+
+
+@pytest.fixture
+def opens(remora: Remora, tmp_path: Path) -> Counted:
+    return Counted(remora, tmp_path / "opened.json")
 
 
 @pytest.fixture(scope="module")
@@ -56,21 +81,123 @@ def project(tmp_path_factory: pytest.TempPathFactory, remora: Remora) -> Path:
     return root
 
 
+@pytest.fixture
+def two(tmp_path: Path, remora: Remora) -> Path:
+    """A project with a run of two jobs to review."""
+    root = lint_project(write(tmp_path / "two", {"src/other.py": '"""Other."""\nimport os\n'}))
+    assert remora("analyze", "--quiet", "--node", "*:__module__", cwd=root).code == 0
+    return root
+
+
+def run_of(root: Path) -> tuple[str, Path]:
+    """The stream's name and file."""
+    (path,) = (root / ".agentfs/runs").glob("*.jsonl")
+    return f"runs/{path.stem}", path
+
+
+def agent_of(root: Path, file: str) -> tuple[str, Path]:
+    """The stream of the agent that works on a file, by name and file."""
+    for path in (root / ".agentfs/traces").glob("*.jsonl"):
+        if f'"node_id":"node:{file}:__module__"'.encode() in path.read_bytes():
+            return f"traces/{path.stem}", path
+    raise AssertionError(file)
+
+
 @pytest.mark.parametrize("command", ["show", "report", "diff"])
-def test_a_stream_is_opened_once(command: str, remora: Remora, project: Path) -> None:
+def test_reading_opens_each_stream_once(command: str, opens: Counted, project: Path) -> None:
     runs = sorted(path.stem for path in (project / ".agentfs/runs").glob("*.jsonl"))
-    found = opens(remora, project, command, runs[-1])
-    assert f"runs/{runs[-1]}.jsonl" in found
-    assert any(name.startswith("traces/") for name in found)
+    found = opens(project, command, runs[-1])
+    assert f"read runs/{runs[-1]}" in found
+    assert any(name.startswith("read traces/") for name in found)
     assert set(found.values()) == {1}
 
 
-def test_the_first_line_shows_which_run_is_the_last(remora: Remora, project: Path) -> None:
+def test_the_first_line_shows_which_run_is_the_last(opens: Counted, project: Path) -> None:
     """The name `last` costs one look at the first line of each run."""
-    found = opens(remora, project, "show", "last")
+    found = opens(project, "show", "last")
     assert {name: count for name, count in found.items() if count > 2} == {}
-    assert {count for name, count in found.items() if name.startswith("traces/")} == {1}
+    assert {count for name, count in found.items() if name.startswith("read traces/")} == {1}
 
 
-def test_a_listing_opens_each_run_once(remora: Remora, project: Path) -> None:
-    assert set(opens(remora, project, "runs").values()) == {1}
+def test_a_listing_opens_each_run_once(opens: Counted, project: Path) -> None:
+    assert set(opens(project, "runs").values()) == {1}
+
+
+def test_verdicts_read_once_and_check_again_under_the_lock(opens: Counted, two: Path) -> None:
+    run, path = run_of(two)
+    agents = {agent_of(two, file)[0] for file in ("src/settings.py", "src/other.py")}
+    expected = {f"read {name}": 1 for name in (run, *agents)} | {f"lock {run}": LOCK}
+    assert opens(two, "reject", path.stem, "src/settings.py:__module__") == expected
+    assert opens(two, "accept", path.stem, "--all") == expected
+    assert opens(two, "revert", path.stem) == expected
+
+
+def test_a_branch_is_committed_to_with_as_few(opens: Counted, two: Path) -> None:
+    run, path = run_of(two)
+    git(two, "config", "user.name", "t")
+    git(two, "config", "user.email", "t@localhost")
+    found = opens(two, "accept", path.stem, "--all", "--git-branch", "fixes")
+    assert found.pop(f"lock {run}") == LOCK
+    assert len(found) == 3
+    assert set(found.values()) == {1}
+
+
+def test_a_review_holds_one_view(opens: Counted, two: Path) -> None:
+    run, path = run_of(two)
+    words = "review", path.stem
+    terminal = Terminal(opens.remora, two, *words, size=(40, 100), program=PROGRAM)
+    try:
+        terminal.sees(ASK)
+        terminal.press("a")
+        terminal.sees(ASK)
+        terminal.press("q")
+        assert terminal.ends()[0] == 0
+    finally:
+        terminal.close()
+    found = opens.read()
+    assert found.pop(f"lock {run}") == LOCK
+    assert found.pop(f"read {run}") == 1
+    # the view keeps no calls of the agents: they are read when a change is shown
+    assert set(found.values()) == {2}
+
+
+def test_a_retry(opens: Counted, two: Path) -> None:
+    run, path = run_of(two)
+    parent, other = (agent_of(two, file)[0] for file in ("src/settings.py", "src/other.py"))
+    found = opens(two, "retry", path.stem, "src/settings.py:__module__")
+    assert found.pop(f"read {other}") == 1
+    # before the retry, and the result, after the agent's own appends
+    assert found.pop(f"read {run}") == 2
+    # the verdict and the new attempt's start; then its end, after the models are connected
+    assert found.pop(f"lock {run}") == 2 * LOCK
+    # the change set, the fork point, what the new attempt may recall,
+    # and in the result: what was known before the fork, and the parent's own change set
+    assert found.pop(f"read {parent}") == 5
+    (child,) = {name.removeprefix("read ").removeprefix("lock ") for name in found}
+    # its first line is synced before the run names it; then it runs
+    assert found[f"lock {child}"] == 2 * LOCK
+    # what is left to do, again under the run's lock, what the loop continues from, and the result
+    assert found[f"read {child}"] == 4
+
+
+def test_resuming_a_run_that_ended(opens: Counted, two: Path) -> None:
+    found = opens(two, "analyze", "--resume", run_of(two)[1].stem)
+    assert len(found) == 3
+    assert set(found.values()) == {1}
+
+
+def test_resuming_an_agent(opens: Counted, two: Path) -> None:
+    run, path = run_of(two)
+    lines = path.read_bytes().splitlines(keepends=True)
+    last = max(i for i, line in enumerate(lines) if b'"type":"job_end"' in line)
+    name = json.loads(lines[last])["data"]["agent_id"]
+    agent, trace = f"traces/{name}", two / f".agentfs/traces/{name}.jsonl"
+    path.write_bytes(b"".join(lines[:last]))
+    trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:3]))
+    found = opens(two, "analyze", "--resume", path.stem, "--trust-run")
+    # what is left to do, and the result, after the agent's own appends
+    assert found.pop(f"read {run}") == 2
+    assert found.pop(f"lock {run}") == found.pop(f"lock {agent}") == LOCK
+    # what is left to do, again under the run's lock, what the loop continues from, and the result
+    assert found.pop(f"read {agent}") == 4
+    assert set(found.values()) == {1}

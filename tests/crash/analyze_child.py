@@ -26,7 +26,7 @@ from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
-from remora.runs.records.results import list_runs
+from remora.runs.records.results import list_runs, own_run
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.revert import revert
 from remora.runs.review.review import accept, reject
@@ -97,7 +97,7 @@ def decide(what: str, caller: Invocation, project: Project, run_id: str) -> None
         revert(project, run_id, [])
     else:
         assert what == "retry"
-        retry_jobs(caller, project, run_id, NODE, feedback="be careful")
+        retry_jobs(caller, project, own_run(project, run_id), NODE, feedback="be careful")
 
 
 def main(home: str, root: str, what: str, steps: str, *more: str) -> None:

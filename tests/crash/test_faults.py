@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -10,8 +11,8 @@ import pytest
 
 from remora.errors import StreamDamaged
 from remora.memory.events import Head, TurnStart
-from remora.runs.provenance import head_after
-from remora.trace.read.reader import read_events
+from remora.trace.content.line_format import hashed_lines
+from remora.trace.read.reader import open_stream, read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.folder_check import verify_all
@@ -82,7 +83,9 @@ def damaged(folder: TraceFolder, safe: dict[str, str]) -> list[str]:
     heads = folder.root / "state" / "heads" / f"{IDENTITY.run_id}.json"
     if heads.exists():
         head = msgspec.json.decode(heads.read_bytes(), type=Head)
-        if head_after(folder.run_stream(IDENTITY.run_id), head.count) != head:
+        with open_stream(folder.run_stream(IDENTITY.run_id)) as source:
+            digests = [digest for _, digest in islice(hashed_lines(source), head.count)]
+        if len(digests) < head.count or digests[-1] != head.hash:
             wrong.append("the run does not hold what was remembered of it")
     return wrong
 

@@ -34,6 +34,7 @@ from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, read_run
+from remora.runs.records.run_record import read_own_record
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
 from remora.trace.verify.folder_check import verify_all
@@ -198,7 +199,8 @@ class Desk:
         before = self.tree()
         name = run_id or self.newest
         caller = self.caller(**{key.replace("__", "."): value for key, value in flags.items()})
-        wanted = prepare_resume(caller, open_project(caller), name, only=only)
+        project = open_project(caller)
+        wanted = prepare_resume(caller, project, read_own_record(project, name), only=only)
         model = model or ScriptedModel(answers if callable(answers) else list(answers))
         models = dict.fromkeys(wanted.models, model)
         asyncio.run(run_remaining(wanted, models, self.watching, utc_now))

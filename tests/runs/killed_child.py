@@ -22,6 +22,7 @@ from remora.memory.events import Event
 from remora.models.protocol import Model
 from remora.models.scripted import ScriptedModel
 from remora.runs.planning.run_request import RunRequest
+from remora.runs.records.run_record import read_own_record
 from remora.trace.stream.line_builder import utc_now
 from tests.no_observer import Quiet
 from tests.runs.conftest import eager, renamed
@@ -57,7 +58,8 @@ async def analyze(caller: Invocation, watching: Killing, *, embedded: bool) -> N
 
 
 async def resume(caller: Invocation, watching: Killing, *, embedded: bool) -> None:
-    wanted = prepare_resume(caller, open_project(caller), RUN)
+    project = open_project(caller)
+    wanted = prepare_resume(caller, project, read_own_record(project, RUN))
     models: dict[str, Model] = {name: ScriptedModel(eager) for name in wanted.models}
     if embedded:
         models = connect_models(caller, wanted.run.project, wanted.models)

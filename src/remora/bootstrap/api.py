@@ -33,7 +33,8 @@ from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
 from remora.runs.records.name_lookup import run_named, stream_named
-from remora.runs.records.results import RunView, read_run
+from remora.runs.records.results import RunView, own_run, read_run
+from remora.runs.records.run_record import read_own_record
 from remora.runs.report.report_builder import make_report
 from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
@@ -165,7 +166,8 @@ def resume(
     """Run the remaining jobs of an interrupted run; finished jobs are not repeated."""
     invocation = _invocation(root, {"model.max_concurrency": concurrency})
     project = _opened(invocation)
-    wanted = prepare_resume(invocation, project, run_named(project.trace, run), trusted=trust_run)
+    record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
+    wanted = prepare_resume(invocation, project, record)
     if wanted.nothing_to_do:
         return RunResult(project=wanted.run.project, run_id=wanted.run.run_id)
     models = connect_models(invocation, wanted.run.project, wanted.models)
@@ -184,9 +186,9 @@ def retry(
     """Run the jobs of a node again, with feedback, on the current file."""
     invocation = _invocation(root)
     project = _opened(invocation)
-    run_id = run_named(project.trace, run)
-    models = retry_models(invocation, project, run_id, node, trusted=trust_run)
-    wanted = retry_jobs(invocation, project, run_id, node, feedback=feedback, trusted=trust_run)
+    view = own_run(project, run_named(project.trace, run), trusted=trust_run)
+    models = retry_models(invocation, project, view, node)
+    wanted = retry_jobs(invocation, project, view, node, feedback=feedback)
     return continue_run(wanted, models, observer)
 
 

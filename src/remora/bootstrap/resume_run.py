@@ -12,18 +12,17 @@ from remora.bootstrap.prepare_run import agents_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.bootstrap.run_factory import listeners_for
 from remora.bootstrap.test_interpreter import python_for, require_tests
-from remora.errors import ModelError, NotFound, StreamDamaged
+from remora.errors import ModelError, StreamDamaged
 from remora.models.protocol import Model
 from remora.models.provider import open_model
 from remora.runs.continuation.resume import check_definition, finish_run
 from remora.runs.execution.run import Run, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
-from remora.runs.provenance import check_own_run
-from remora.runs.records.agent_stream import end_of, start_of
-from remora.runs.records.attempts import Attempt, Attempts, attempts_of
+from remora.runs.records.agent_stream import start_and_end_of
+from remora.runs.records.attempts import Attempt, Attempts
+from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
-from remora.trace.read.reader import RUNNING, last_event, stream_status
 from remora.workspaces.copy.driver_choice import require_driver
 
 
@@ -36,6 +35,7 @@ class Resumable:
     """
 
     run: Run
+    record: RunRecord
     attempts: Attempts
     models: tuple[str, ...]
     only: frozenset[str] | None = None
@@ -50,26 +50,21 @@ class Resumable:
 def prepare_resume(
     invocation: Invocation,
     project: Project,
-    run_id: str,
+    record: RunRecord,
     *,
-    trusted: bool = False,
     only: frozenset[str] | None = None,
 ) -> Resumable:
-    """Return the remaining work of a run that belongs to this installation, or is `trusted`.
+    """Return the remaining work of a run; `record` is its verified one.
 
-    Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys are
-    never read from a stream. Raises UsageError if the run is not this installation's, an agent has
-    changed, or required tests cannot run; StreamLocked if the run is running; NotFound, StreamDamaged.
+    Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys
+    are never read from a stream. Raises UsageError if an agent has changed or required tests cannot
+    run; StreamLocked if the run is running; StreamDamaged.
     """
-    if last_event(project.trace.existing_run(run_id)) is None:
-        hint = "it was killed at its start: there is nothing to resume"
-        raise NotFound(f"the run {run_id} has an empty stream", hint=hint)
-    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
     require_driver(project.config.workspace.driver, project.cache)
-    if stream_status(project.trace.existing_run(run_id)) == RUNNING:
-        with open_run(project, run_id):  # raises if it is locked, naming the writer
-            pass
-    attempts = attempts_of(project.trace, run_id)
+    if record.is_written:
+        with open_run(project, record) as stream:  # raises if it is locked, naming the writer
+            record = stream.record
+    attempts = record.attempts()
     request = recorded_request(attempts.start, invocation)
     project = replace(project, config=recorded_config(project.config, attempts.start))
     left = [a for a in attempts.unended if only is None or a.job.agent_id in only]
@@ -82,7 +77,7 @@ def prepare_resume(
     python = python_for(invocation, project, agents.values())
     require_tests(python)
     run = Run(
-        run_id=run_id,
+        run_id=record.run_id,
         project=project,
         request=request,
         plan=_plan(attempts),
@@ -94,7 +89,7 @@ def prepare_resume(
         listeners=listeners_for(invocation, project.config),
     )
     models = tuple(dict.fromkeys(name for name in names if name))
-    return Resumable(run=run, attempts=attempts, models=models, only=only)
+    return Resumable(run=run, record=record, attempts=attempts, models=models, only=only)
 
 
 def connect_models(
@@ -128,7 +123,7 @@ async def run_remaining(
     required hub does not run."""
     async with wanted.run.source.opened() as facts:
         run = replace(wanted.run, facts=facts, models=models, observer=observer, clock=clock)
-        await finish_run(run, only=wanted.only)
+        await finish_run(run, wanted.record, only=wanted.only)
 
 
 def _model_of(
@@ -140,10 +135,10 @@ def _model_of(
     """
     agent, agent_id = agents[attempt.job.operation], attempt.job.agent_id
     try:
-        if end_of(project.trace, agent_id) is not None:
-            return None
-        start = start_of(project.trace, agent_id)
+        start, end = start_and_end_of(project.trace, agent_id)
     except StreamDamaged:
+        return None
+    if end is not None:
         return None
     if start is None:
         return agent.definition.model or of_run

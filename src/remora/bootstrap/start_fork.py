@@ -17,9 +17,8 @@ from remora.runs.continuation import retry as retries
 from remora.runs.continuation.fork import ForkResult
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.project import Project
-from remora.runs.provenance import check_own_run
-from remora.runs.records.agent_stream import start_of
-from remora.runs.records.attempts import attempts_of
+from remora.runs.records.results import RunView
+from remora.runs.records.run_record import read_own_record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +39,9 @@ def fork_agent(
     Raises as `runs.continuation.fork.fork` does, and UsageError for a run of another installation.
     """
     run_id, operation = forks.run_of_agent(project, request.agent_id)
-    check_own_run(
-        project.trace, project.state, project.install_key, run_id, trusted=request.trusted
-    )
+    record = read_own_record(project, run_id, trusted=request.trusted)
     (agent,) = agents_for(project, [operation])
-    start = attempts_of(project.trace, run_id).start
+    start = record.attempts().start
 
     def as_now(_: Job, first: AgentStart) -> AgentStart:
         found = with_agent(first, agent, project.redact)
@@ -57,50 +54,35 @@ def fork_agent(
             query_settings_for(config, agent, model, recorded_request(start, invocation)),
         )
 
-    return forks.fork(
-        project,
-        request.agent_id,
-        request.turn,
-        as_now,
-        files=request.files,
-        trusted=request.trusted,
-    )
+    return forks.fork(project, record, request.agent_id, request.turn, as_now, files=request.files)
 
 
 def retry_models(
-    invocation: Invocation, project: Project, run_id: str, node: str, *, trusted: bool = False
+    invocation: Invocation, project: Project, view: RunView, node: str
 ) -> dict[str, Model]:
     """Return the models of a node's jobs by name, before anything is recorded.
 
-    Raises as `retry_jobs` does, and ModelError.
+    Raises as `jobs_to_retry` does, and ModelError.
     """
-    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
-    names = []
-    for job in retries.jobs_to_retry(project, run_id, node):
-        start = start_of(project.trace, job.agent_id)
-        names.append(str(start.model.get("name")) if start is not None else "")
-    begun = replace(
-        project, config=recorded_config(project.config, attempts_of(project.trace, run_id).start)
-    )
+    names = [job.model or "" for job in retries.jobs_to_retry(view, node)]
+    begun = replace(project, config=recorded_config(project.config, view.start))
     return connect_models(invocation, begun, names)
 
 
 def retry_jobs(
     invocation: Invocation,
     project: Project,
-    run_id: str,
+    view: RunView,
     node: str,
     *,
     feedback: str | None = None,
-    trusted: bool = False,
 ) -> Resumable:
     """Start the next attempts of a node's jobs, with the verdict `retried` on the last ones.
 
-    `run_remaining` runs them. Raises as `runs.continuation.retry.retry` does, and UsageError for a
-    run of another installation.
+    `view` is from `own_run`. `run_remaining` runs them. Raises as `runs.continuation.retry.retry`
+    does.
     """
-    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
-    jobs = retries.jobs_to_retry(project, run_id, node)
+    jobs = retries.jobs_to_retry(view, node)
     operations = sorted({job.operation for job in jobs})
     agents = {a.definition.operation: a for a in agents_for(project, operations)}
     require_tests(python_for(invocation, project, agents.values()))
@@ -108,6 +90,6 @@ def retry_jobs(
     def as_now(job: Job, start: AgentStart) -> AgentStart:
         return with_agent(start, agents[job.operation], project.redact)
 
-    begun = retries.retry(project, run_id, jobs, as_now, feedback=feedback)
+    begun, record = retries.retry(project, view.record, jobs, as_now, feedback=feedback)
     only = frozenset(job.agent_id for job in begun)
-    return prepare_resume(invocation, project, run_id, trusted=trusted, only=only)
+    return prepare_resume(invocation, project, record, only=only)

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from remora.memory.prompt.history import HISTORY
 from remora.memory.prompt.render import RENDERERS
 
-RENDERER_NAMES = {name.partition("/")[0]: name for name in (*RENDERERS, HISTORY)}
+RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS}
 """The newest version of each renderer, by name without version."""
 
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET
 
 from remora.agents.builtin_tools import RECALL, SUBMIT
-from remora.agents.decision.candidates import declared_tools
+from remora.agents.decision.model_query import request_tokens
 from remora.errors import StreamDamaged
 from remora.evals.eval_setting import EvalSetting
 from remora.memory.budget import FittedPacket, fit, trim
@@ -18,13 +18,13 @@ from remora.memory.delta import PacketDelta, error_text
 from remora.memory.events import AgentStart, Event, Payload, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, first_packet
-from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
-from remora.memory.prompt.render import render
+from remora.memory.prompt.history import HISTORY_TYPES
+from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS, reads_history
 from remora.memory.summarizers import Summarizer
 from remora.models.protocol import TokenCounter
 from remora.tools.result_contract import ToolResult, as_result, is_contract
 
-_NATIVE, _COMPLETION, _WRITTEN = "tool_call", "completion", "grammar"
+_WRITTEN = "grammar"
 _NO_LIMIT = 2**53
 _RESULT_KEYS = ("diagnostics", "candidate_actions", "state_summary", "excerpt", "extensions")
 
@@ -55,7 +55,7 @@ class PacketReplay:
 
     @property
     def shown_history(self) -> list[Event] | None:
-        return self._history if self._renderer == HISTORY else None
+        return self._history if reads_history(self._renderer) else None
 
     def packet_for_call(self, call: ToolCalled) -> FittedPacket:
         """Return the trimmed packet that a recorded call would have been decided on.
@@ -79,7 +79,7 @@ class PacketReplay:
 
     def apply_event(self, event: Event, payload: Payload | None) -> None:
         """Apply an event's delta; that of a tool result is computed again if the setting needs it."""
-        if self._renderer == HISTORY and event.type in HISTORY_TYPES:
+        if event.type in HISTORY_TYPES and reads_history(self._renderer):
             self._history.append(event)
         delta = event.packet_delta
         if isinstance(payload, ToolResulted) and delta is not None:
@@ -109,12 +109,8 @@ class PacketReplay:
         return context
 
     def _measure(self, shown: DecisionPacket) -> int:
-        native = self._strategy == _NATIVE
-        declared = declared_tools(shown, self._tools) if native else ()
-        rendered = render(self._renderer, shown, self._tools, self._strategy, self._history)
-        if rendered.messages is not None:
-            return self._counter.count_messages(rendered.messages, declared)
-        return self._counter.count_text(rendered.prompt or "")
+        way = self._renderer, self._strategy
+        return request_tokens(self._counter, shown, self._tools, way, self._history)
 
 
 def recorded_result(result: ToolResulted) -> dict[str, Any]:
@@ -157,6 +153,5 @@ def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) 
 def _strategy(start: AgentStart, renderer: str) -> str:
     """Return the decoding strategy: the recorded one, unless only one renderer supports it."""
     recorded = str(start.model.get("strategy") or _WRITTEN)
-    if renderer.startswith("functiongemma"):
-        return _COMPLETION
-    return _WRITTEN if recorded == _COMPLETION else recorded
+    own = RENDERERS[renderer].strategy
+    return own or (_WRITTEN if recorded in RENDERER_STRATEGIES else recorded)

@@ -3,24 +3,19 @@
 import hmac
 import os
 import secrets
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from remora.config.user_folders import make_private
-from remora.errors import DiskError, StreamDamaged, UsageError
+from remora.errors import DiskError, UsageError
 from remora.memory.canonical import canonical
-from remora.memory.events import Head, RunStart, decode_event
-from remora.trace.content.line_format import hashed_lines
+from remora.memory.events import Event, Head, RunStart
 from remora.trace.content.private_files import sync_folder
-from remora.trace.read.reader import open_stream, read_lines
-from remora.trace.trace_folder import TraceFolder
 
 _KEY_BYTES = 32
 
@@ -96,81 +91,41 @@ def forget_head(state: Path, run_id: str) -> None:
         raise DiskError(f"{state}: {error.strerror}", hint="check the folder's rights") from error
 
 
-def check_own_run(
-    trace: TraceFolder, state: Path, key: bytes, run_id: str, *, trusted: bool = False
-) -> None:
-    """Raise UsageError unless this run was started here and only grew since, or is `trusted`.
-
-    A stream that was cut, or rewritten before our last append, counts as foreign.
-    """
-    problem = "" if trusted else _problem(trace, state, key, run_id)
-    if problem:
-        raise UsageError(
-            f"the run {run_id} belongs to another installation: {problem}",
-            hint="inspect it with `remora show` and `remora diff`, then use --trust-run",
-        )
-
-
-def _problem(trace: TraceFolder, state: Path, key: bytes, run_id: str) -> str:
-    known = _known_head(state, run_id)
-    if known is None:
-        return "its record is not in the state folder"
-    path = trace.existing_run(run_id)
-    first = next(read_lines(path), b"")
-    if not _is_signed(first, key):
-        return "its run_start was not written here"
-    found = head_after(path, known.count)
-    if found.count < known.count:
-        return "its stream is shorter than what was written, or damaged"
-    return "" if found == known else "its stream was rewritten"
-
-
-def head_after(path: Path, count: int) -> Head:
-    """Return the head of the first `count` lines, recomputing hashes; stops at a wrong hash.
-
-    Raises NotFound.
-    """
-    head = Head()
-    for found in islice(_heads(path), count):
-        head = found or head
-    return head
-
-
-def check_anchored(trace: TraceFolder, agent_id: str, head: Head) -> None:
-    """Raise StreamDamaged unless an agent's stream is whole and matches its run's record."""
-    path = trace.existing_agent(agent_id)
-    (last,) = deque(_heads(path), maxlen=1) or [None]
-    if head.count == 0 or last != head:
-        raise StreamDamaged(
-            f"the stream of {agent_id} differs from its run's record",
-            hint="run `remora trace verify`; nothing of it was used",
-        )
-
-
-def _heads(path: Path) -> Iterator[Head | None]:
-    """Yield the head after each line; None, and then nothing, for a line with a wrong hash."""
-    with open_stream(path) as source:
-        for line, digest in hashed_lines(source):
-            if not line.ended:
-                return
-            if digest is None:
-                yield None
-                return
-            yield Head(count=line.number, hash=digest)
-
-
-def _known_head(state: Path, run_id: str) -> Head | None:
+def known_head(state: Path, run_id: str) -> Head:
+    """Return the head after our last append to a run; an empty one if there is none."""
     try:
         text = (state / "heads" / f"{run_id}.json").read_bytes()
-        head = msgspec.json.decode(text, type=Head)
+        return msgspec.json.decode(text, type=Head)
     except (OSError, msgspec.DecodeError):
-        return None
-    return head if head.count else None
+        return Head()
 
 
-def _is_signed(line: bytes, key: bytes) -> bool:
+def check_own_run(run_id: str, events: Sequence[Event], known: Head, key: bytes) -> None:
+    """Raise UsageError unless this run was started here and only grew since `known`.
+
+    `events` are those whose lines match their hashes. A stream that was cut, or rewritten before
+    our last append, counts as foreign.
+    """
+    if not known.count:
+        raise _foreign(run_id, "its record is not in the state folder")
+    if not events or not _is_signed(events[0], key):
+        raise _foreign(run_id, "its run_start was not written here")
+    if len(events) < known.count:
+        raise _foreign(run_id, "its stream is shorter than what was written, or damaged")
+    if events[known.count - 1].hash != known.hash:
+        raise _foreign(run_id, "its stream was rewritten")
+
+
+def _foreign(run_id: str, problem: str) -> UsageError:
+    return UsageError(
+        f"the run {run_id} belongs to another installation: {problem}",
+        hint="inspect it with `remora show` and `remora diff`, then use --trust-run",
+    )
+
+
+def _is_signed(first: Event, key: bytes) -> bool:
     try:
-        data = msgspec.json.decode(decode_event(line).data)
+        data = msgspec.json.decode(first.data)
     except (ValueError, RecursionError):
         return False
     if not isinstance(data, dict):

@@ -212,18 +212,18 @@ def test_a_server_that_cuts_the_prompt_ends_the_job(theatre: Theatre) -> None:
 class TestStrategy:
     def test_model_capabilities_decide_the_strategy(self) -> None:
         able = scripted([])
-        assert strategy_for(able, "lines", "auto", has_candidates=True) == "rank"
-        assert strategy_for(able, "lines", "auto", has_candidates=False) == "grammar"
-        assert strategy_for(able, "functiongemma", "auto", has_candidates=True) == "completion"
+        assert strategy_for(able, "lines/1", "auto", has_candidates=True) == "rank"
+        assert strategy_for(able, "lines/1", "auto", has_candidates=False) == "grammar"
+        assert strategy_for(able, "functiongemma/1", "auto", has_candidates=True) == "completion"
         unable = scripted([], rank=False, grammar=False, completions=False)
-        assert strategy_for(unable, "lines", "auto", has_candidates=True) == "tool_call"
+        assert strategy_for(unable, "lines/1", "auto", has_candidates=True) == "tool_call"
 
     @pytest.mark.parametrize(
         ("renderer", "decoding", "candidates"),
         [
-            ("functiongemma", "auto", True),
-            ("lines", "rank", True),
-            ("lines", "grammar", False),
+            ("functiongemma/1", "auto", True),
+            ("lines/1", "rank", True),
+            ("lines/1", "grammar", False),
         ],
     )
     def test_a_missing_model_capability_is_an_error(
@@ -236,7 +236,7 @@ class TestStrategy:
 
     def test_rank_needs_candidates(self) -> None:
         with pytest.raises(ModelError, match="or the agent has none"):
-            strategy_for(scripted([]), "lines", "rank", has_candidates=False)
+            strategy_for(scripted([]), "lines/1", "rank", has_candidates=False)
 
 
 class TestOffered:

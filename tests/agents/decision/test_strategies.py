@@ -5,6 +5,7 @@ from typing import get_args
 import pytest
 
 from remora.agents.decision.strategies import STRATEGIES
+from remora.chat import ANSWER_FORMS
 from remora.models.protocol import Capabilities, Strategy
 
 
@@ -32,4 +33,9 @@ def test_only_ranking_needs_complete_candidates_and_only_rules_need_no_model() -
         "rank"
     ]
     assert [name for name, found in STRATEGIES.items() if not found.asks_model] == ["rules"]
-    assert [name for name, found in STRATEGIES.items() if found.declares_tools] == ["tool_call"]
+
+
+def test_every_strategy_that_asks_a_model_has_a_form_of_answer() -> None:
+    assert set(ANSWER_FORMS) == {name for name, found in STRATEGIES.items() if found.asks_model}
+    assert [name for name, form in ANSWER_FORMS.items() if form.declares_tools] == ["tool_call"]
+    assert [name for name, form in ANSWER_FORMS.items() if form.ranks] == ["rank"]

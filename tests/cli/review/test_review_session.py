@@ -9,7 +9,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fcntl import ioctl
 from pathlib import Path
@@ -28,11 +28,18 @@ _DEADLINE_S = 50
 class Terminal:
     """A person at a terminal: sees text, presses keys."""
 
-    def __init__(self, remora: Remora, root: Path, *args: str, size: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        remora: Remora,
+        root: Path,
+        *args: str,
+        size: tuple[int, int],
+        program: Sequence[str] = (),
+    ) -> None:
         self._ours, theirs = pty.openpty()
         ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.process = subprocess.Popen(
-            command(args),
+            [*program, *args] if program else command(args),
             cwd=root,
             env={**remora.environment, "TERM": "xterm-256color"},
             stdin=theirs,

@@ -4,7 +4,7 @@ from remora.chat import ToolSchema
 from remora.memory.events import Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.history import HISTORY
-from remora.memory.prompt.render import is_known_renderer, render
+from remora.memory.prompt.render import reads_history, render
 from remora.trace.stream.emitters import NullEventEmitter
 from remora.trace.stream.line_builder import Identity
 
@@ -41,5 +41,5 @@ def test_history_grows_with_every_turn() -> None:
 
 
 def test_history_name_is_known_to_verification() -> None:
-    assert is_known_renderer(HISTORY)
-    assert not is_known_renderer("history/2")
+    assert reads_history(HISTORY)
+    assert not reads_history("history/2")

@@ -27,7 +27,7 @@ from remora.runs.continuation.fork import ForkResult
 from remora.runs.continuation.start_attempts import start_stream
 from remora.runs.records.lineage import ancestors
 from remora.runs.records.name_lookup import stream_named
-from remora.runs.records.results import job_document
+from remora.runs.records.results import job_document, own_run
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.run_stream import open_run
 from remora.runs.records.totals import totals_by_operation
@@ -287,7 +287,7 @@ class TestAForkThatGoesOn:
 
 class TestARetry:
     def retry(self, desk: Desk, node: str = "guarded", **more: Any) -> str:
-        wanted = retry_jobs(desk.caller(), desk.project, RUN, node, **more)
+        wanted = retry_jobs(desk.caller(), desk.project, own_run(desk.project, RUN), node, **more)
         (made,) = wanted.only or frozenset()
         desk.resume(first, only=wanted.only)
         return made
@@ -366,7 +366,7 @@ class TestWhichAttemptCounts:
         assert line.pending == waiting
 
     def test_a_retry_does_at_once(self, desk: Desk) -> None:
-        wanted = retry_jobs(desk.caller(), desk.project, RUN, "guarded")
+        wanted = retry_jobs(desk.caller(), desk.project, own_run(desk.project, RUN), "guarded")
         (made,) = wanted.only or frozenset()
         job = desk.job(RUN, "guarded")
         assert (job.agent_id, job.status) == (made, "interrupted")

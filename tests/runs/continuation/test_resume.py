@@ -35,6 +35,7 @@ from remora.runs.continuation.resume import check_definition
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.attempts import read_attempts
+from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.review import accept
 from remora.trace.read.reader import read_events
@@ -122,7 +123,7 @@ def came_to(desk: Desk) -> list[Any]:
     view = desk.view(RUN)
     assert (view.status, desk.problems()) == ("ended", [])
     jobs = sorted(view.jobs, key=lambda job: job.node_id)
-    return [msgspec.structs.replace(job, head=Head()) for job in jobs]
+    return [msgspec.structs.replace(job, head=Head(), sound=None) for job in jobs]
 
 
 def agent_events(desk: Desk, agent_id: str) -> list[Event]:
@@ -240,7 +241,7 @@ class TestNothingIsDoneTwice:
         half.resume(choosing)
         lines = len(half.run_events(RUN))
         project = open_project(half.caller())
-        assert prepare_resume(half.caller(), project, RUN).nothing_to_do
+        assert prepare_resume(half.caller(), project, read_own_record(project, RUN)).nothing_to_do
         assert len(half.run_events(RUN)) == lines
 
 
@@ -403,7 +404,8 @@ class TestItIsRefused:
         with pytest.raises(UsageError, match="belongs to another installation"):
             half.resume(choosing)
         project = open_project(half.caller())
-        assert prepare_resume(half.caller(), project, RUN, trusted=True).models == ("scripted",)
+        trusted = read_own_record(project, RUN, trusted=True)
+        assert prepare_resume(half.caller(), project, trusted).models == ("scripted",)
 
     @pytest.mark.parametrize("commit", ["--output=/tmp/x", "HEAD", 7, ""])
     def test_where_a_strangers_stream_names_no_commit(self, half: Desk, commit: Any) -> None:

@@ -14,9 +14,9 @@ import pytest
 from remora.errors import DiskError, StreamLocked
 from remora.memory.events import Event, Head, JobStart, RunEnd, RunStart
 from remora.runs.project import Project
-from remora.runs.provenance import head_after
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.trace.read.reader import event_data, read_events
+from remora.trace.read.verified_reader import verified_head
 from remora.trace.trace_folder import TraceFolder
 from remora.trace.verify.head_hmac import Signer
 
@@ -63,7 +63,7 @@ def test_jobs_append_at_once_in_one_order(project: Project, stream: RunStream) -
         appended = list(pool.map(append, range(80)))
     path = project.trace.run_stream(RUN)
     assert list(read_events(path)) == sorted(appended, key=lambda event: event.seq)
-    assert head_after(path, 80) == remembered(project) == stream.head
+    assert verified_head(path) == remembered(project) == stream.head
 
 
 def test_the_signature_covers_the_previous_head(project: Project, stream: RunStream) -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from remora.agents.job import Job
 from remora.hub.observed_links import Observation
-from remora.memory.events import SubmitResult
+from remora.memory.events import JobStart, SubmitResult
 from remora.runs.records.agent_stream import agent_emitter
-from remora.runs.records.job_view import JobView
+from remora.runs.records.job_view import read_job
 from remora.runs.review.observed_tests import observed_runs
 from tests.runs.conftest import Desk
 
@@ -20,7 +20,7 @@ JOB = Job(
     run_id="run", agent_id="test-1", operation="test", node_id="node:mod.py:f", node_type="function",
     node_name="f", node_summary="", path="mod.py", qualname="f",
 )  # fmt: skip
-VIEW = JobView(agent_id="test-1", operation="test", node_id="node:mod.py:f")
+START = JobStart(agent_id="test-1", operation="test", node_id="node:mod.py:f", attempt=1)
 
 
 def sha(text: str) -> str:
@@ -52,7 +52,7 @@ def seen(desk: Desk, observed: dict[str, Any], *, verified: bool = True) -> Obse
     desk.project.trace.objects.put(TEST.encode())
     with agent_emitter(desk.project, JOB) as writer:
         writer.emit(SubmitResult(verified=verified, observed=observed), turn=1)
-    return observed_runs(desk.project, [VIEW])
+    return observed_runs(desk.project, [read_job(desk.project.trace, START, None)])
 
 
 def pairs(found: Observation) -> tuple[set[str], set[tuple[str, str, tuple[int, ...]]]]:

@@ -7,14 +7,14 @@ import msgspec
 
 from remora.agents.decision.candidates import declared_tools
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings
-from remora.chat import ToolSchema
+from remora.chat import ToolSchema, answer_form
 from remora.memory.budget import FittedPacket, fit
 from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, Event, ModelRequest, ModelResponse, Payload
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.render import render
-from remora.models.protocol import Answer, Decoding, Model, Request
+from remora.models.protocol import Answer, Decoding, Model, Request, TokenCounter
 
 Emit = Callable[[Payload, int], object]
 """Append a payload to the stream, in a turn."""
@@ -33,7 +33,12 @@ async def query_model(
     `history` is what the `history/1` renderer shows. Raises `ModelError` if the model cannot be
     asked at all.
     """
-    fitted = await asyncio.to_thread(_fit, packet, tools, settings, model, history)
+
+    def measure(shown: DecisionPacket) -> int:  # in a thread: it may query the server
+        way = settings.renderer, settings.strategy
+        return request_tokens(model.counter, shown, tools, way, history)
+
+    fitted = await asyncio.to_thread(fit, packet, settings.limit, measure)
     shown = fitted.packet
     if not fitted.fits:
         return AgentError(
@@ -52,23 +57,20 @@ async def query_model(
     return None
 
 
-def _fit(
-    packet: DecisionPacket,
+def request_tokens(
+    counter: TokenCounter,
+    shown: DecisionPacket,
     tools: Sequence[ToolSchema],
-    settings: QuerySettings,
-    model: Model,
+    way: tuple[str, str],
     history: Sequence[Event],
-) -> FittedPacket:
-    """Runs in a thread: an exact counter may query the server."""
-
-    def measure(shown: DecisionPacket) -> int:
-        declared = declared_tools(shown, tools) if settings.decision.declares_tools else ()
-        rendered = render(settings.renderer, shown, tools, settings.strategy, history)
-        if rendered.messages is not None:
-            return model.counter.count_messages(rendered.messages, declared)
-        return model.counter.count_text(rendered.prompt or "")
-
-    return fit(packet, settings.limit, measure)
+) -> int:
+    """Return the tokens of the request for a packet, by renderer and strategy."""
+    renderer, strategy = way
+    rendered = render(renderer, shown, tools, strategy, history)
+    if rendered.messages is None:
+        return counter.count_text(rendered.prompt or "")
+    declared = declared_tools(shown, tools) if answer_form(strategy).declares_tools else ()
+    return counter.count_messages(rendered.messages, declared)
 
 
 def _decoding(

@@ -1,17 +1,21 @@
 """Query settings of an agent: decision strategy, renderer, token limit."""
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from remora.agents.decision.strategies import STRATEGIES, DecisionStrategy
+from remora.agents.decision.strategies import STRATEGIES, WITHOUT_MODEL, DecisionStrategy
 from remora.errors import ConfigError, ModelError
+from remora.memory.prompt.render import RENDERER_STRATEGIES, RENDERERS
+from remora.models.no_model import NoModel
 from remora.models.protocol import Model, Strategy
 
 ANSWER_TOKENS = 200
 """Room for a written call; a ranked answer takes one token."""
 _HUB_SHARE = 5
 _CHARACTERS_PER_TOKEN = 3
+_CHOICES = {n for n, each in STRATEGIES.items() if each.asks_model} - RENDERER_STRATEGIES
+"""Strategies that `auto` chooses from."""
 
 
 class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,44 +49,27 @@ def model_record(model: Model, settings: QuerySettings) -> dict[str, Any]:
     return {**model.describe(), **msgspec.to_builtins(settings)}
 
 
-def strategy_for(
-    model: Model,
-    renderer: str,
-    decoding: Literal["auto", "rank", "grammar", "tool_call"],
-    *,
-    has_candidates: bool,
-) -> Strategy:
-    """Return the strategy for this model.
+def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: bool) -> Strategy:
+    """Return the strategy for this model: the renderer's own, `decoding`, or for `auto` the best.
 
     Raises `ModelError` or `ConfigError` if the model cannot answer as configured.
     """
-    able = model.capabilities
-    if renderer.startswith("functiongemma"):
-        if decoding != "auto":
-            raise ConfigError(
-                f"model.decoding is {decoding}, but FunctionGemma writes its calls in its own way",
-                hint="leave model.decoding at auto",
-            )
-        if not able.completions:
-            raise ModelError(
-                f"{model.name} has no plain completions, which the functiongemma renderer needs",
-                hint="set model.renderer to lines or json",
-            )
-        return "completion"
-    if decoding == "auto":
-        if has_candidates and able.rank:
-            return "rank"
-        return "grammar" if able.grammar else "tool_call"
-    if decoding == "rank" and not (has_candidates and able.rank):
-        raise ModelError(
-            f"{model.name} cannot rank candidates, or the agent has none",
-            hint="set model.decoding to auto",
+    if isinstance(model, NoModel):
+        return WITHOUT_MODEL
+    own = RENDERERS[renderer].strategy
+    if own and decoding != "auto":
+        raise ConfigError(
+            f"model.decoding is {decoding}, but FunctionGemma writes its calls in its own way",
+            hint="leave model.decoding at auto",
         )
-    if decoding == "grammar" and not able.grammar:
-        raise ModelError(
-            f"{model.name} does not support grammars", hint="set model.decoding to auto"
-        )
-    return decoding
+    wanted = own or decoding
+    known = _CHOICES if wanted == "auto" else {wanted}
+    choices = [(name, each) for name, each in STRATEGIES.items() if name in known]
+    for name, each in choices:
+        if each.fits(model.capabilities, has_candidates=has_candidates):
+            return name
+    hint = "set model.renderer to lines or json" if own else "set model.decoding to auto"
+    raise ModelError(f"{model.name} {choices[-1][1].refusal}", hint=hint)
 
 
 def check_model_can(model: Model, strategy: Strategy) -> None:

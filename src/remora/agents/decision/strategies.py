@@ -26,7 +26,8 @@ class DecisionStrategy:
     """A way to decide on a call; `STRATEGIES` has them by their recorded names.
 
     `constrain` limits the decoding to the valid answers. `read` turns an answer into a call, given
-    candidates, tools and the margin in nat; it raises BadCall. `is_supported` checks the model.
+    candidates, tools and the margin in nat; it raises BadCall. `is_supported` checks the model,
+    `refusal` says what a model lacks. Prompts and clients know the strategy by its `AnswerForm`.
     """
 
     constrain: Callable[[Decoding, DecisionPacket, Tools], Decoding]
@@ -34,14 +35,17 @@ class DecisionStrategy:
     is_supported: Callable[[Capabilities], bool] = lambda _: True
     needs_complete_candidates: bool = False
     """True if the model cannot fill in missing arguments."""
-    declares_tools: bool = False
-    """True if the tools are sent as schemas beside the prompt, and count as tokens."""
+    refusal: str = ""
     asks_model: bool = True
 
     @property
     def fills_arguments(self) -> bool:
         """True if a model writes the arguments that a candidate lacks."""
         return self.asks_model and not self.needs_complete_candidates
+
+    def fits(self, able: Capabilities, *, has_candidates: bool) -> bool:
+        """True if the model supports it, and there are candidates if they are needed."""
+        return self.is_supported(able) and (has_candidates or not self.needs_complete_candidates)
 
 
 def _constrain_rank(base: Decoding, shown: DecisionPacket, _: Tools) -> Decoding:
@@ -111,6 +115,7 @@ def _native_call(response: ModelResponse, tools: Tools) -> ToolCall:
     return validate_call(call, find_tool(call.tool, tools))
 
 
+WITHOUT_MODEL: Strategy = "rules"
 STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
     {
         "rank": DecisionStrategy(
@@ -118,27 +123,29 @@ STRATEGIES: Mapping[Strategy, DecisionStrategy] = MappingProxyType(
             read=_read_rank,
             is_supported=lambda able: able.rank,
             needs_complete_candidates=True,
+            refusal="cannot rank candidates, or the agent has none",
         ),
         "grammar": DecisionStrategy(
             constrain=_constrain_grammar,
             read=_read_written(lambda response, tools: parse_json_call(response.text, tools)),
             is_supported=lambda able: able.grammar,
+            refusal="does not support grammars",
         ),
         "tool_call": DecisionStrategy(
             constrain=_constrain_tool_call,
             read=_read_written(_native_call),
-            declares_tools=True,
         ),
         "completion": DecisionStrategy(
             constrain=_constrain_completion,
             read=_read_written(lambda response, tools: parse_functiongemma(response.text, tools)),
             is_supported=lambda able: able.completions,
+            refusal="has no plain completions, which the functiongemma renderer needs",
         ),
-        "rules": DecisionStrategy(
+        WITHOUT_MODEL: DecisionStrategy(
             constrain=lambda base, _shown, _tools: base,
             read=_read_written(_native_call),
             asks_model=False,
         ),
     }
 )
-"""Decision strategies by their recorded names."""
+"""Decision strategies by their recorded names, best first."""

@@ -27,7 +27,8 @@ from remora.memory.events import (
     TurnStart,
 )
 from remora.memory.packet import DecisionPacket
-from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
+from remora.memory.prompt.history import HISTORY_TYPES
+from remora.memory.prompt.render import reads_history
 from remora.trace.blobs import resolved_payload
 from remora.trace.content.objects import ObjectStore
 from remora.trace.read.reader import decode_part
@@ -104,7 +105,7 @@ class AgentState:
         if handler is not None:
             handler(event)
         self.tally.add(event)
-        if event.type in HISTORY_TYPES and self.start and self.start.renderer == HISTORY:
+        if event.type in HISTORY_TYPES and self.start and reads_history(self.start.renderer):
             self.history.append(event)
 
     def _started(self, event: Event) -> None:

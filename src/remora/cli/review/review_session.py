@@ -22,10 +22,10 @@ from remora.cli.views.job_view import SAME_CHANGE
 from remora.errors import RemoraError
 from remora.ids import unescape_path
 from remora.runs.project import Project
-from remora.runs.provenance import check_own_run
 from remora.runs.records.job_view import JobView
 from remora.runs.records.name_lookup import run_named
-from remora.runs.records.results import read_run
+from remora.runs.records.results import RunView, own_run, read_run
+from remora.runs.records.run_record import read_own_record
 from remora.runs.review import review as reviews
 from remora.runs.review.pending import GroupBy, pending_changes
 from remora.text import escape_line
@@ -38,17 +38,18 @@ def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> i
     """Show each pending change set of a run and ask for a verdict; return the exit code."""
     project = project_of(options)
     run_id = run_named(project.trace, run)
-    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trust_run)
-    return _Review(options, project, run_id, by, trusted=trust_run).go()
+    view = own_run(project, run_id, trusted=trust_run)
+    return _Review(options, project, view, by, trust_run).go()
 
 
 @dataclass
 class _Review:
-    """The state of a review. `done` counts verdicts; `passed` holds skipped agents."""
+    """The state of a review. `view` is the run after the last verdict, `done` counts verdicts,
+    `passed` holds skipped agents."""
 
     options: Options
     project: Project
-    run_id: str
+    view: RunView
     by: GroupBy
     trusted: bool
     done: Counter[str] = field(default_factory=Counter)
@@ -74,7 +75,7 @@ class _Review:
         return 1 if self.conflicts else 0
 
     def _next(self) -> tuple[str, JobView, str] | None:
-        left = pending_changes(read_run(self.project, self.run_id), self.by)
+        left = pending_changes(self.view, self.by)
         ahead = [pair for pair in left if pair[1].agent_id not in self.passed]
         if not ahead:
             return None
@@ -105,9 +106,15 @@ class _Review:
                     return True
             except RemoraError as error:
                 _print_error(error)
+                self._refresh()  # a part may have been recorded, or another process decided
+
+    def _refresh(self) -> None:
+        record = read_own_record(self.project, self.view.run_id, trusted=self.trusted)
+        self.view = read_run(self.project, record, self.view.jobs)
 
     def accept(self, job: JobView) -> bool:
-        done = reviews.accept(self.project, self.run_id, [job.agent_id], trusted=self.trusted)
+        done = reviews.accept(self.project, self.view, [job.agent_id], trusted=self.trusted)
+        self.view = done.view
         kept = store_observed(caller_of(self.options), self.project, done.observed)
         for told in (*done.notes, *([kept] if kept else [])):
             self._show(wrap_text(escape_line(f"  {told}"), terminal_width(), "  "))
@@ -123,22 +130,25 @@ class _Review:
 
     def reject(self, job: JobView) -> bool:
         why = click.prompt("  reason (Enter: none)", default="", show_default=False)
-        reviews.reject(
-            self.project, self.run_id, [job.agent_id], feedback=why or None, trusted=self.trusted
+        done = reviews.reject(
+            self.project, self.view, [job.agent_id], feedback=why or None, trusted=self.trusted
         )
+        self.view = done.view
         self.done["rejected"] += 1
         return True
 
     def retry(self, job: JobView) -> bool:
         told = click.prompt("  what to do differently", default="", show_default=False)
         caller = caller_of(self.options)
-        asked = self.project, self.run_id, job.agent_id
-        models = retry_models(caller, *asked, trusted=self.trusted)
-        wanted = retry_jobs(caller, *asked, feedback=told or None, trusted=self.trusted)
-        if run_to_end(self.options, wanted, models):
+        asked = self.project, self.view, job.agent_id
+        models = retry_models(caller, *asked)
+        wanted = retry_jobs(caller, *asked, feedback=told or None)
+        stopped = run_to_end(self.options, wanted, models)
+        self._refresh()
+        if stopped:
             raise KeyboardInterrupt
         self.done["tried again"] += 1
-        for after in read_run(self.project, self.run_id).jobs:
+        for after in self.view.jobs:
             if after.agent_id in (wanted.only or ()):
                 self._show(wrap_text(escape_line(_tried(after)), terminal_width()))
         return True
@@ -183,13 +193,15 @@ class _Review:
             _print_line(line)
 
     def _sum_up(self) -> None:
-        left = len(pending_changes(read_run(self.project, self.run_id), self.by))
+        left = len(pending_changes(self.view, self.by))
         told = ", ".join(f"{n} {what}" for what, n in self.done.items())
         told += f"; {count(self.conflicts, 'conflict')}" if self.conflicts else ""
         _print_line(told or "no verdicts")
         if left:
             _print_line(f"{count(left, 'change set')} still wait{'s' * (left == 1)}:")
-            _print_line(f"  {next_command(self.options, self.project.root, 'review', self.run_id)}")
+            _print_line(
+                f"  {next_command(self.options, self.project.root, 'review', self.view.run_id)}"
+            )
 
 
 _Act = Callable[[_Review, JobView], bool]

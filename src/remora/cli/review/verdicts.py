@@ -15,7 +15,7 @@ from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
 from remora.errors import RemoraError
 from remora.runs.project import Project
-from remora.runs.records.results import jobs_named, read_run
+from remora.runs.records.results import jobs_named
 from remora.runs.review.conflicts import conflicting_nodes
 from remora.runs.review.revert import Reverted
 from remora.runs.review.review import Verdicts
@@ -117,7 +117,7 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
     for found in done.conflicts:
         if found["node_id"] == node:
             yield from _indented(f"{found['path']}: {found['detail']}")
-    view = read_run(project, done.run_id)
+    view = done.view
     for job in jobs_named(view, node):
         if job.review == "conflict":
             with suppress(RemoraError):  # their contents may be missing from `objects/`

@@ -14,6 +14,7 @@ from remora.cli.views.run_view import run_lines
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
+from remora.runs.records.run_record import read_own_record
 
 _NEW_RUN_OPTIONS = {
     "paths": "PATH",
@@ -44,11 +45,12 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     project = open_project(caller)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, asked["resume"])
-    wanted = prepare_resume(caller, project, run_id, trusted=asked["trust_run"])
+    record = read_own_record(project, run_id, trusted=asked["trust_run"])
+    wanted = prepare_resume(caller, project, record)
     _refuse_other_model(wanted, asked["model"])
     if wanted.nothing_to_do:
         note(options, f"nothing to do: the run {run_id} has ended")
-        view = read_run(project, run_id)
+        view = read_run(project, record)
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
         return 1 if view.damaged else 0

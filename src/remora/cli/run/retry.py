@@ -26,13 +26,15 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     from remora.bootstrap.start_fork import retry_jobs, retry_models
     from remora.cli.run.running import print_run_results, run_to_end
     from remora.runs.records.name_lookup import run_named
+    from remora.runs.records.results import own_run
 
     caller = caller_of(options)
     project = open_project(caller)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
-    models = retry_models(caller, project, run_id, node, trusted=trust_run)
-    wanted = retry_jobs(caller, project, run_id, node, feedback=feedback, trusted=trust_run)
+    view = own_run(project, run_id, trusted=trust_run)
+    models = retry_models(caller, project, view, node)
+    wanted = retry_jobs(caller, project, view, node, feedback=feedback)
     note(options, f"run {run_id}: retrying {count(len(wanted.only or ()), 'job')}")
     stopped = run_to_end(options, wanted, models)
-    return print_run_results(options, project, run_id, stopped, only=wanted.only)
+    return print_run_results(options, project, view, stopped, only=wanted.only)

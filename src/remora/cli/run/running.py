@@ -14,7 +14,7 @@ from remora.errors import NotFound
 from remora.models.protocol import Model
 from remora.runs.project import Project
 from remora.runs.records.documents import model_never_answered
-from remora.runs.records.results import read_run, run_document
+from remora.runs.records.results import RunView, read_run, run_document
 from remora.sandbox.isolation import best_level, describe_level
 
 GOOD_STATUSES = frozenset({"submitted", "no_change"})
@@ -38,7 +38,7 @@ def print_isolation(options: Options) -> None:
 def print_run_results(
     options: Options,
     project: Project,
-    run_id: str,
+    run: str | RunView,
     stopped: str = "",
     only: Collection[str] | None = None,
     *,
@@ -47,10 +47,11 @@ def print_run_results(
     """Print the results of the run, or with `only` of these agents; return the exit code.
 
     The document is always that of the whole run. `announced`: the run's name was printed at its
-    start.
+    start. Attempts that had ended in an earlier view are not read again.
     """
+    run_id, known = (run, ()) if isinstance(run, str) else (run.run_id, run.jobs)
     try:
-        view = read_run(project, run_id)
+        view = read_run(project, run_id, known)
     except NotFound:  # stopped before the run started
         note(options, stopped)
         raise KeyboardInterrupt from None
@@ -58,8 +59,8 @@ def print_run_results(
     jobs = [job for job in document["jobs"] if only is None or job["agent_id"] in only]
     if only is None:
         # on a terminal the name and model were already printed
-        known = announced and sys.stdout.isatty() and sys.stderr.isatty() and not options.quiet
-        lines = run_lines(options, project, view, document, heading=not known)
+        known_name = announced and sys.stdout.isatty() and sys.stderr.isatty() and not options.quiet
+        lines = run_lines(options, project, view, document, heading=not known_name)
         emit(options, document, lines)
     else:
         emit(options, document, attempt_lines(options, project, view, jobs))

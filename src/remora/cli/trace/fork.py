@@ -82,17 +82,20 @@ def _continue(
     from remora.cli.views.run_view import attempt_lines
     from remora.runs.records.job_view import read_attempt
     from remora.runs.records.results import job_document, read_run, run_document
+    from remora.runs.records.run_record import read_own_record
 
     agent_id, run_id = made.job.agent_id, made.job.run_id
     only = frozenset({agent_id})
-    wanted = prepare_resume(caller, project, run_id, trusted=trusted, only=only)
+    record = read_own_record(project, run_id, trusted=trusted)
+    wanted = prepare_resume(caller, project, record, only=only)
     models = connect_models(caller, wanted.run.project, wanted.models)
     note(options, f"fork {agent_id} of run {run_id}")
     stopped = run_to_end(options, wanted, models)
     view = read_run(project, run_id)
     whole = run_document(project, view)["jobs"]
     (job,) = [job for job in whole if job["agent_id"] == agent_id] or [
-        job_document(read_attempt(project, made.job))  # not ended, so the run shows another attempt
+        # not ended, so the run shows another attempt
+        job_document(read_attempt(project, made.job, view.record))
     ]
     emit(options, {**made.document(), "job": job}, attempt_lines(options, project, view, [job]))
     if stopped:

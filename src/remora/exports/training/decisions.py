@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from remora.chat import AnswerForm, answer_form
 from remora.errors import StreamDamaged
 from remora.exports.stream_summary import HINT
 from remora.memory.budget import trim
@@ -56,6 +57,11 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
     def strategy(self) -> str:
         """How the answer was made: `rank`, `grammar`, `tool_call` or `completion`."""
         return str(self.request.decoding.get("strategy", ""))
+
+    @property
+    def form(self) -> AnswerForm:
+        """The form of the answer."""
+        return answer_form(self.strategy)
 
     def shown(self) -> DecisionPacket:
         """Return the packet as the request shows it.

@@ -58,7 +58,7 @@ def answer_message(one: ModelDecision) -> Row:
     """Return the answer as the assistant's message; a native call is in `tool_calls`."""
     answer = one.answer
     message: Row = {"role": "assistant", "content": answer.text if answer else ""}
-    if answer is not None and one.strategy == "tool_call":
+    if answer is not None and one.form.declares_tools:
         message["tool_calls"] = [] if answer.call is None else [_tool_call(answer.call)]
     return message
 
@@ -102,7 +102,7 @@ def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Ro
 
 def candidates(one: ModelDecision) -> list[Row]:
     """Return label, tool, arguments and score (nat) of each candidate of a ranked decision."""
-    if one.strategy != "rank" or one.answer is None:
+    if not one.form.ranks or one.answer is None:
         return []
     scores: Mapping[str, float] = one.answer.scores or {}
     shown = one.shown().candidate_actions
@@ -134,7 +134,7 @@ def declaration(tool: ToolSchema) -> Row:
 
 
 def _declared(one: ModelDecision) -> str | None:
-    if one.strategy != "tool_call":
+    if not one.form.declares_tools:
         return None
     tools = msgspec.convert(one.request.decoding.get("tools") or [], list[ToolSchema])
     return json_text([declaration(tool) for tool in tools])
@@ -147,7 +147,7 @@ def _tool_call(call: ToolCall) -> Row:
 def taken_label(one: ModelDecision) -> str | None:
     """Return the letter of the chosen candidate, which need not be the one that was answered."""
     call: ToolCalled | None = one.call
-    if call is None or call.choice is None or one.strategy != "rank":
+    if call is None or call.choice is None or not one.form.ranks:
         return None
     return LABELS[call.choice] if call.choice < len(LABELS) else None
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from remora.chat import Message, ToolSchema
+from remora.chat import AnswerForm, Message, ToolSchema
 from remora.memory.packet import DecisionPacket, packet_json
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
 
@@ -16,12 +16,6 @@ _HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
 """Never shown: they break determinism and the prefix cache, and are irrelevant to decisions."""
 
 ROLE = "You maintain Python code, one small step at a time. Choose the best next action."
-_ANSWERS = {
-    "rank": "Answer with the letter of one action.",
-    "grammar": 'Answer with one JSON object: {"tool":"NAME","args":{...}}',
-    "tool_call": "Answer with one call of a tool.",
-    "completion": "Answer with one function call.",
-}
 
 
 class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,11 +35,10 @@ def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
     )
 
 
-def instructions(tools: Sequence[ToolSchema], strategy: str) -> list[str]:
-    """Return the lines of the system text: role, answer format, tools (natively declared ones for
-    `tool_call` are left out)."""
-    listed = [] if strategy == "tool_call" else ["Tools:", *map(_signature, tools)]
-    return [ROLE, _ANSWERS[strategy], *listed]
+def instructions(tools: Sequence[ToolSchema], form: AnswerForm) -> list[str]:
+    """Return the lines of the system text: role, answer format, and tools unless declared."""
+    listed = [] if form.declares_tools else ["Tools:", *map(_signature, tools)]
+    return [ROLE, form.instruction, *listed]
 
 
 def prompt_context(packet: DecisionPacket) -> dict[str, Any]:

@@ -14,7 +14,8 @@ two `<escape>` tokens.
 from collections.abc import Sequence
 from typing import Any
 
-from remora.chat import ToolSchema
+from remora.chat import AnswerForm, ToolSchema
+from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
 from remora.memory.prompt.control_tokens import neutralize_control_tokens
@@ -24,9 +25,12 @@ _DEVELOPER = "You are a model that can do function calling with the following fu
 
 
 def render_functiongemma(
-    packet: DecisionPacket, tools: Sequence[ToolSchema], _strategy: str
+    packet: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    _form: AnswerForm,
+    _history: Sequence[Event],
 ) -> RenderedRequest:
-    """Return the whole prompt; `_strategy` is ignored, since answers are always calls."""
+    """Return the whole prompt."""
     declarations = "".join(map(function_declaration, tools))
     user = neutralize_control_tokens(packet_lines(packet, labels=False))
     return RenderedRequest(

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from remora.chat import ToolSchema
+from remora.chat import AnswerForm, ToolSchema
 from remora.memory.events import AgentError, Event, ToolCalled, ToolResulted
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest, chat_request, instructions
@@ -21,15 +21,15 @@ HISTORY_TYPES = frozenset({ToolCalled.type, ToolResulted.type, AgentError.type})
 
 
 def render_history(
-    packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str, history: Sequence[Event]
+    packet: DecisionPacket, tools: Sequence[ToolSchema], form: AnswerForm, history: Sequence[Event]
 ) -> RenderedRequest:
     """Render goal and target, every call with its raw output, then the candidates."""
     lines = [
         *target_lines(packet),
         *(line for event in history for line in _event_lines(event)),
-        *candidate_lines(packet, labels=strategy == "rank"),
+        *candidate_lines(packet, labels=form.ranks),
     ]
-    return chat_request(instructions(tools, strategy), "\n".join(lines))
+    return chat_request(instructions(tools, form), "\n".join(lines))
 
 
 def _event_lines(event: Event) -> Iterator[str]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from remora.chat import ToolSchema
+from remora.chat import AnswerForm, ToolSchema
+from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import (
     LABELS,
@@ -17,10 +18,13 @@ from remora.memory.prompt.base import (
 
 
 def render_json(
-    packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str
+    packet: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    form: AnswerForm,
+    _history: Sequence[Event],
 ) -> RenderedRequest:
-    """Render the system text with the tools (declared natively for `tool_call`), then the packet."""
+    """Render the system text with the tools unless declared, then the packet."""
     shown = without_empty_fields(prompt_context(packet))
-    if strategy == "rank" and "candidate_actions" in shown:
+    if form.ranks and "candidate_actions" in shown:
         shown["candidate_actions"] = dict(zip(LABELS, shown["candidate_actions"], strict=False))
-    return chat_request(instructions(tools, strategy), msgspec.json.encode(shown).decode())
+    return chat_request(instructions(tools, form), msgspec.json.encode(shown).decode())

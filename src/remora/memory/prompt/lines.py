@@ -5,18 +5,20 @@ from typing import Any
 
 import msgspec
 
-from remora.chat import ToolSchema
+from remora.chat import AnswerForm, ToolSchema
+from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import LABELS, RenderedRequest, chat_request, instructions
 
 
 def render_lines(
-    packet: DecisionPacket, tools: Sequence[ToolSchema], strategy: str
+    packet: DecisionPacket,
+    tools: Sequence[ToolSchema],
+    form: AnswerForm,
+    _history: Sequence[Event],
 ) -> RenderedRequest:
     """Render the system text with the tools, then the packet, with the most variable part last."""
-    return chat_request(
-        instructions(tools, strategy), packet_lines(packet, labels=strategy == "rank")
-    )
+    return chat_request(instructions(tools, form), packet_lines(packet, labels=form.ranks))
 
 
 def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:

@@ -1,8 +1,11 @@
 """Rendering by the recorded name of the renderer, so that every request is reproducible."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
-from remora.chat import ToolSchema
+import msgspec
+
+from remora.chat import ANSWER_FORMS, AnswerForm, ToolSchema
 from remora.memory.events import Event
 from remora.memory.packet import DecisionPacket
 from remora.memory.prompt.base import RenderedRequest
@@ -11,17 +14,37 @@ from remora.memory.prompt.history import HISTORY, render_history
 from remora.memory.prompt.json import render_json
 from remora.memory.prompt.lines import render_lines
 
-RENDERERS: Mapping[str, Callable[[DecisionPacket, Sequence[ToolSchema], str], RenderedRequest]] = {
-    "lines/1": render_lines,
-    "json/1": render_json,
-    "functiongemma/1": render_functiongemma,
-}
-"""The renderers of a packet."""
+
+class Renderer(msgspec.Struct, frozen=True, kw_only=True):
+    """A renderer of packets. `strategy` is the only one that it is for; None: all but those.
+
+    `reads_history`: it shows the recorded events instead of the packet.
+    """
+
+    render: Callable[
+        [DecisionPacket, Sequence[ToolSchema], AnswerForm, Sequence[Event]], RenderedRequest
+    ]
+    strategy: str | None = None
+    reads_history: bool = False
 
 
-def is_known_renderer(renderer: str) -> bool:
-    """True if any version had a renderer of that name."""
-    return renderer == HISTORY or renderer in RENDERERS
+RENDERERS: Mapping[str, Renderer] = MappingProxyType(
+    {
+        "lines/1": Renderer(render=render_lines),
+        "json/1": Renderer(render=render_json),
+        "functiongemma/1": Renderer(render=render_functiongemma, strategy="completion"),
+        HISTORY: Renderer(render=render_history, reads_history=True),
+    }
+)
+"""All renderers by their recorded names."""
+RENDERER_STRATEGIES = frozenset(filter(None, (found.strategy for found in RENDERERS.values())))
+"""Strategies that only one renderer is for."""
+
+
+def reads_history(renderer: str) -> bool:
+    """True if the renderer shows the recorded events."""
+    found = RENDERERS.get(renderer)
+    return found is not None and found.reads_history
 
 
 def render(
@@ -34,8 +57,7 @@ def render(
     """Render `shown` (a trimmed packet) by the renderer of that name and version.
 
     `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`. Only
-    `history/1` reads `history`. Raises `KeyError` for an unknown renderer.
+    `history/1` reads `history`. Raises `KeyError` for an unknown renderer or strategy.
     """
-    if renderer == HISTORY:
-        return render_history(shown, tools, strategy, history)
-    return RENDERERS[renderer](shown, tools, strategy)
+    found = RENDERERS[renderer]
+    return found.render(shown, tools, ANSWER_FORMS[found.strategy or strategy], history)

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import msgspec
 
+from remora.chat import answer_form
 from remora.errors import ContextTooLarge, ModelError
 from remora.models.client import wire_format
 from remora.models.client.http_errors import server_failure, unusable_answer
@@ -80,7 +81,7 @@ class OpenAIClient:
         await self._http.aclose()
 
     async def _ask(self, request: Request) -> Answer:
-        if request.decoding.strategy == "rank":
+        if answer_form(request.decoding.strategy).ranks:
             return await self._rank(request)
         if request.prompt is None:
             body = wire_format.chat_body(request, model=self.name, llama=self._llama)
@@ -117,7 +118,8 @@ class OpenAIClient:
             return
         # counting may call the server synchronously
         counted = await asyncio.to_thread(count_tokens, self.counter, request)
-        wanted = 1 if request.decoding.strategy == "rank" else request.decoding.max_tokens
+        ranks = answer_form(request.decoding.strategy).ranks
+        wanted = 1 if ranks else request.decoding.max_tokens
         if counted + wanted > self.context:
             raise ContextTooLarge(
                 f"a request of {counted} tokens and an answer of up to {wanted} do not fit "
@@ -172,5 +174,4 @@ def count_tokens(counter: TokenCounter, request: Request) -> int:
     """Return the tokens of a whole request by `counter`."""
     if request.prompt is not None:
         return counter.count_text(request.prompt)
-    tools = request.decoding.tools if request.decoding.strategy == "tool_call" else ()
-    return counter.count_messages(request.messages or (), tools)
+    return counter.count_messages(request.messages or (), request.decoding.tools)

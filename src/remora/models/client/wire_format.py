@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from remora.chat import ToolCall, Usage
+from remora.chat import ToolCall, Usage, answer_form
 from remora.models.protocol import Answer, Decoding, Request
 from remora.models.token_counters import tool_declaration
 
@@ -66,9 +66,7 @@ def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["messages"] = msgspec.to_builtins(list(request.messages or ()))
-    if decoding.strategy == "grammar":
-        body["grammar"] = decoding.grammar
-    if decoding.strategy == "tool_call":
+    if answer_form(decoding.strategy).declares_tools:
         body["tools"] = [tool_declaration(tool) for tool in decoding.tools]
         body["tool_choice"] = "required"
     return body
@@ -79,9 +77,7 @@ def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, A
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["prompt"] = request.prompt
-    if decoding.strategy == "grammar":
-        body["grammar"] = decoding.grammar
-    if decoding.strategy == "completion":
+    if answer_form(decoding.strategy).shows_control_tokens:
         # by default servers strip special tokens, which delimit a call
         shown = (
             {"preserved_tokens": list(_SHOWN_TOKENS)} if llama else {"skip_special_tokens": False}
@@ -176,6 +172,8 @@ def _sampling(decoding: Decoding, *, model: str, llama: bool) -> dict[str, Any]:
         "temperature": decoding.temperature,
         **_seed(decoding),
     }
+    if decoding.grammar is not None:
+        body["grammar"] = decoding.grammar
     if decoding.stop:
         body["stop"] = list(decoding.stop)
     if llama:

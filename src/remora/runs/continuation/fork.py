@@ -15,7 +15,8 @@ from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart,
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import job_start
-from remora.runs.records.attempts import Attempts, attempts_of
+from remora.runs.records.attempts import Attempts
+from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import last_event, read_events
 from remora.trace.stream.line_builder import Clock, utc_now
@@ -47,29 +48,29 @@ def run_of_agent(project: Project, agent_id: str) -> tuple[str, str]:
 
 def fork(  # noqa: PLR0913 (what a fork is asked for)
     project: Project,
+    record: RunRecord,
     agent_id: str,
     turn: int,
     as_now: UpdateStart,
     *,
     files: Path | None = None,
-    trusted: bool = False,
     clock: Clock = utc_now,
 ) -> ForkResult:
     """Start another attempt of an agent's job from the state before turn `turn`'s decision.
 
-    The agent's own stream is unchanged, and nothing is run. The run's files at that turn are written to
-    the empty folder `files`, if given. Raises NotFound (no such turn, or a missing content),
-    StreamLocked (the run is running), UsageError (`files` is not empty), StreamDamaged.
+    `record` is the verified one of its run. The agent's own stream is unchanged, and nothing is
+    run. The run's files at that turn are written to the empty folder `files`, if given. Raises
+    NotFound (no such turn, or a missing content), StreamLocked (the run is running), UsageError
+    (`files` is not empty), StreamDamaged.
     """
-    run_id, _ = run_of_agent(project, agent_id)
     point = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
-    with open_run(project, run_id, clock) as stream:
-        attempts = attempts_of(project.trace, run_id)
+    with open_run(project, record, clock) as stream:
+        attempts = stream.record.attempts()
         job = AttemptNumbers(project, attempts).next_of(_job_of(attempts, agent_id))
         _check_contents(project, point)
         if files is not None:
-            cache = BaseFilesCache(project, run_id, attempts.start)
-            _write_files(cache, project, point, files, trusted=trusted)
+            cache = BaseFilesCache(project, record.run_id, attempts.start)
+            _write_files(cache, project, point, files, trusted=record.trusted)
         start = as_now(job, fork_start(point, job))
         start_stream(project, job, start, clock)
         stream.append(job_start(job))

@@ -15,8 +15,9 @@ from remora.runs.continuation.start_attempts import AttemptNumbers, start_stream
 from remora.runs.execution.attempt import run_attempt
 from remora.runs.execution.base_files import BaseFilesCache, ChangedJob
 from remora.runs.execution.run import Run
-from remora.runs.records.agent_stream import agent_emitter, end_of, job_end, start_of
-from remora.runs.records.attempts import Attempts, attempts_of
+from remora.runs.records.agent_stream import agent_emitter, job_end, start_and_end_of
+from remora.runs.records.attempts import Attempts
+from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.trace.read.reader import INTERRUPTED, read_events
 from remora.trace.redact.redactor import Redactor
@@ -38,15 +39,15 @@ def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
         )
 
 
-async def finish_run(run: Run, *, only: Collection[str] | None = None) -> None:
-    """Finish a run's open attempts and start its remaining jobs.
+async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | None = None) -> None:
+    """Finish a run's open attempts and start its remaining jobs; `record` is its verified one.
 
     With `only`, just these agents, on the files that they began with. Raises StreamLocked while
     another process writes the run; StreamDamaged, after all else is done, if an attempt's stream
     cannot be continued.
     """
-    with open_run(run.project, run.run_id, run.clock) as stream:
-        attempts = attempts_of(run.project.trace, run.run_id)
+    with open_run(run.project, record, run.clock) as stream:
+        attempts = stream.record.attempts()
         jobs = [attempt.job for attempt in attempts.unended] + attempts.unbegun
         if only is not None:
             jobs = [job for job in jobs if job.agent_id in only]
@@ -60,7 +61,7 @@ async def finish_run(run: Run, *, only: Collection[str] | None = None) -> None:
         if finishing.damaged:
             raise finishing.damaged[0]
         if only is None:
-            _end(stream, attempts_of(run.project.trace, run.run_id))
+            _end(stream, stream.record.attempts())
 
 
 class _ResumedJobs:
@@ -94,11 +95,10 @@ class _ResumedJobs:
             self.damaged.append(error)
 
     async def _carry_on(self, job: Job) -> None:
-        end = await run_in_thread(end_of, self._project.trace, job.agent_id)
+        start, end = await run_in_thread(start_and_end_of, self._project.trace, job.agent_id)
         if end is not None:
             await run_in_thread(self._record_end, job, end)
             return
-        start = await run_in_thread(start_of, self._project.trace, job.agent_id)
         base_files = await run_in_thread(self._cache.of, start.rebased if start is not None else {})
         moved, failure = None, None
         if self._rebases and (start is None or not start.packet.turn):
@@ -107,9 +107,9 @@ class _ResumedJobs:
             except Conflict as error:
                 failure = error
         if moved is not None:
-            job = await run_in_thread(self._begin_anew, job, start, moved)
+            job, start = await run_in_thread(self._restart, job, start, moved)
             base_files = await run_in_thread(self._cache.of, moved.rebased)
-        await run_attempt(self._run, self._stream, job, base_files, failure)
+        await run_attempt(self._run, self._stream, job, base_files, start, failure)
 
     def _record_end(self, job: Job, end: AgentEnd) -> None:
         self._run.observer.began(job)
@@ -119,19 +119,21 @@ class _ResumedJobs:
         self._stream.append(job_end(job, result.status, result.head))
         self._run.observer.ended(job, result)
 
-    def _begin_anew(self, job: Job, start: AgentStart | None, moved: ChangedJob) -> Job:
+    def _restart(
+        self, job: Job, start: AgentStart | None, moved: ChangedJob
+    ) -> tuple[Job, AgentStart | None]:
         """Return the attempt on the changed file: this one if it had not begun, else a child of it.
 
         The old attempt's stream is anchored at its current end.
         """
         if start is None:
-            return moved.job
+            return moved.job, None
         path = self._project.trace.existing_agent(job.agent_id)
         self._stream.append(job_end(job, INTERRUPTED, self._sound_head(job)))
         after = self._numbers.next_of(moved.job)
         first = restart_start(fork_point_at(read_events(path), 0), after, moved.rebased)
         start_stream(self._project, after, first, self._run.clock)
-        return after
+        return after, first
 
     def _sound_head(self, job: Job) -> Head:
         """Sync an attempt's stream and return its head, before the run names it."""

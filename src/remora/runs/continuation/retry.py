@@ -12,27 +12,27 @@ from remora.runs.continuation.start_attempts import AttemptNumbers, UpdateStart,
 from remora.runs.execution.base_files import BaseFilesCache
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import job_start
-from remora.runs.records.attempts import attempts_of
 from remora.runs.records.current_attempt import RETRIED
 from remora.runs.records.job_view import JobView
-from remora.runs.records.results import jobs_named, read_run
+from remora.runs.records.results import RunView, jobs_named
 from remora.runs.records.review_verdict import checked_feedback, review_event
+from remora.runs.records.run_record import RunRecord
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import INTERRUPTED, RUNNING, read_events
 from remora.trace.stream.line_builder import Clock, utc_now
 
 
-def jobs_to_retry(project: Project, run_id: str, node: str) -> list[JobView]:
+def jobs_to_retry(view: RunView, node: str) -> list[JobView]:
     """Return the current attempts of a node's jobs (a name or a glob); all must have ended.
 
     Raises NotFound with the nearest names, UsageError for an unfinished job, StreamDamaged.
     """
-    jobs = jobs_named(read_run(project, run_id), node)
+    jobs = jobs_named(view, node)
     for job in jobs:
         if job.damaged:
             raise StreamDamaged(str(job.error))
         if job.status in (INTERRUPTED, RUNNING) or not job.head.count:
-            ends = f"`remora analyze --resume {run_id}` finishes it first"
+            ends = f"`remora analyze --resume {view.run_id}` finishes it first"
             raise UsageError(
                 f"{job.operation} {job.node_id.removeprefix('node:')} is {job.status}",
                 hint="wait until the run ends" if job.status == RUNNING else ends,
@@ -42,24 +42,25 @@ def jobs_to_retry(project: Project, run_id: str, node: str) -> list[JobView]:
 
 def retry(
     project: Project,
-    run_id: str,
+    record: RunRecord,
     jobs: Sequence[JobView],
     as_now: UpdateStart,
     *,
     feedback: str | None = None,
     clock: Clock = utc_now,
-) -> list[Job]:
+) -> tuple[list[Job], RunRecord]:
     """Record the verdict `retried` on each job and start its next attempt, which is not run.
 
-    `feedback` is pinned in the packet. Raises Conflict if a node no longer exists, StreamLocked if
-    the run is running, UsageError for feedback that is too long.
+    Returns the attempts, and the run's verified `record` with what was appended. `feedback` is
+    pinned in the packet. Raises Conflict if a node no longer exists, StreamLocked if the run is
+    running, UsageError for feedback that is too long.
     """
     pinned = checked_feedback(feedback, project.redact)
-    with open_run(project, run_id, clock) as stream:
-        attempts = attempts_of(project.trace, run_id)
+    with open_run(project, record, clock) as stream:
+        attempts = stream.record.attempts()
         numbers = AttemptNumbers(project, attempts)
         known = {attempt.job.agent_id: attempt for attempt in attempts.begun}
-        with closing(BaseFilesCache(project, run_id, attempts.start)) as cache:
+        with closing(BaseFilesCache(project, record.run_id, attempts.start)) as cache:
             starts = [
                 _start(project, known[job.agent_id].job, numbers, cache, pinned) for job in jobs
             ]
@@ -68,7 +69,7 @@ def retry(
             # if killed here, a resume completes the attempt
             stream.append(job_start(after))
             stream.append(review_event(job, RETRIED, feedback=pinned))
-    return [after for after, _ in starts]
+        return [after for after, _ in starts], stream.record
 
 
 def _start(

@@ -5,7 +5,6 @@ from typing import Any
 from remora.agents.decision.query_settings import ANSWER_TOKENS, QuerySettings, strategy_for
 from remora.agents.definition.agent import Agent
 from remora.config.schema import Config
-from remora.models.no_model import NoModel
 from remora.models.protocol import Model
 from remora.runs.planning.run_request import RunRequest
 
@@ -30,11 +29,12 @@ def query_settings_for(
     if model.context is not None:
         limit = min(limit, model.context - ANSWER_TOKENS)
     has_candidates = agent.candidates is not None
+    renderer = f"{renderer}/1"
     return QuerySettings(
-        renderer=f"{renderer}/1",
-        strategy="rules"
-        if isinstance(model, NoModel)
-        else strategy_for(model, renderer, config.model.decoding, has_candidates=has_candidates),
+        renderer=renderer,
+        strategy=strategy_for(
+            model, renderer, config.model.decoding, has_candidates=has_candidates
+        ),
         limit=limit,
         margin=config.model.margin,
         seed=request.seed if request.seed is not None else 0,

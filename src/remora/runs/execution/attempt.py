@@ -18,7 +18,7 @@ from remora.memory.events import AgentStart
 from remora.models.protocol import Model
 from remora.runs.execution.agent_settings import max_turns_for, options_for, query_settings_for
 from remora.runs.execution.run import BaseFiles, Run
-from remora.runs.records.agent_stream import agent_emitter, job_end, job_start, start_of
+from remora.runs.records.agent_stream import agent_emitter, job_end, job_start
 from remora.runs.records.lineage import ancestors
 from remora.runs.records.run_stream import RunStream
 from remora.tools.host.ruff.ruff_process import lint_findings
@@ -29,43 +29,50 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 async def run_attempt(
-    run: Run, stream: RunStream, job: Job, base_files: BaseFiles, failure: RemoraError | None = None
+    run: Run,
+    stream: RunStream,
+    job: Job,
+    base_files: BaseFiles,
+    start: AgentStart | None = None,
+    failure: RemoraError | None = None,
 ) -> str:
     """Run an attempt to its end, record the end in the run's stream, and return the status.
 
-    `failure` is the error that prevents it from continuing: the attempt is ended as it is.
+    `start` is the one in the attempt's stream, if it has begun. `failure` is the error that prevents
+    it from continuing: the attempt is ended as it is.
     """
     await run_in_thread(stream.append, job_start(job))
     run.observer.began(job)
     with base_files.workspaces.open() as workspace:
-        result = await _run_agent(run, job, base_files, workspace, failure)
+        result = await _run_agent(run, job, (base_files, workspace), start, failure)
     await run_in_thread(stream.append, job_end(job, result.status, result.head))
     run.observer.ended(job, result)
     return result.status
 
 
 async def _run_agent(
-    run: Run, job: Job, base_files: BaseFiles, workspace: Workspace, failure: RemoraError | None
+    run: Run,
+    job: Job,
+    files: tuple[BaseFiles, Workspace],
+    start: AgentStart | None,
+    failure: RemoraError | None,
 ) -> AgentResult:
     with agent_emitter(run.project, job, run.clock) as stream:
         emitter = TeeEmitter(stream, *run.listeners)
-        runner = AgentRunner(
-            job, _dependencies(run, job, base_files, workspace, (emitter, stream.path))
-        )
+        runner = AgentRunner(job, _dependencies(run, job, files, start, (emitter, stream.path)))
         return await (runner.run() if failure is None else runner.give_up(failure))
 
 
 def _dependencies(
     run: Run,
     job: Job,
-    base_files: BaseFiles,
-    workspace: Workspace,
+    files: tuple[BaseFiles, Workspace],
+    start: AgentStart | None,
     stream: tuple[EventEmitter, Path],
 ) -> AgentDependencies:
     """Return the agent's dependencies; `stream` is its emitter and path, which may have events."""
-    agent, (emitter, path) = run.agents[job.operation], stream
+    agent, (base_files, workspace), (emitter, path) = run.agents[job.operation], files, stream
     mode = run.project.config.runner.memory.summarizer_mode
-    start = start_of(run.project.trace, job.agent_id)
     model, settings, max_turns = _query_settings(run, agent, start)
     return AgentDependencies(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
@@ -87,7 +94,7 @@ def _dependencies(
         max_turns=max_turns,
         options=options_for(run.project.config, job.operation, run.request),
         rebased=base_files.rebased,
-        recorded=read_events(path),  # a long stream is never kept in memory
+        recorded=read_events(path) if emitter.head.count else (),  # never kept in memory
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from remora.agents.job import Job
 from remora.errors import NotFound
-from remora.memory.events import AgentEnd, AgentStart, Head, JobEnd, JobStart
+from remora.memory.events import AgentEnd, AgentStart, Event, Head, JobEnd, JobStart
 from remora.runs.project import Project
 from remora.trace.read.reader import last_event, read_events, typed_payload
 from remora.trace.trace_folder import TraceFolder
@@ -45,14 +45,32 @@ def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
 
     Raises StreamDamaged, or StreamError for unknown folding rules.
     """
-    from remora.trace.read.state_at import start_packet
-
     with suppress(NotFound):
         for event in read_events(folder.existing_agent(agent_id)):
-            if start_packet(event) is not None:
-                found = typed_payload(event)
-                return found if isinstance(found, AgentStart) else None
+            if event.type == AgentStart.type:
+                return start_in(event)
     return None
+
+
+def start_in(event: Event) -> AgentStart | None:
+    """Return the payload of an `agent_start`. Raises as `start_of` does."""
+    from remora.trace.read.state_at import start_packet
+
+    found = typed_payload(event) if start_packet(event) is not None else None
+    return found if isinstance(found, AgentStart) else None
+
+
+def start_and_end_of(
+    folder: TraceFolder, agent_id: str
+) -> tuple[AgentStart | None, AgentEnd | None]:
+    """Return an agent's start and end from one look at its stream. Raises as `start_of` does."""
+    start, last = None, None
+    with suppress(NotFound):
+        for last in read_events(folder.existing_agent(agent_id)):
+            if start is None and last.type == AgentStart.type:
+                start = start_in(last)
+    end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
+    return start, end if isinstance(end, AgentEnd) else None
 
 
 def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:

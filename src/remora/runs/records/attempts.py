@@ -8,8 +8,7 @@ from remora.agents.job import Job
 from remora.errors import StreamDamaged
 from remora.ids import agent_id
 from remora.memory.events import Event, JobEnd, JobStart, RunEnd, RunStart
-from remora.trace.read.reader import INTERRUPTED, read_events, typed_payload
-from remora.trace.trace_folder import TraceFolder
+from remora.trace.read.reader import INTERRUPTED, typed_payload
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,11 +55,6 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 def as_attempt(job: Job, attempt: int) -> Job:
     name = agent_id(job.operation, job.run_id, job.node_id, attempt)
     return msgspec.structs.replace(job, attempt=attempt, agent_id=name)
-
-
-def attempts_of(folder: TraceFolder, run_id: str) -> Attempts:
-    """Return the attempts of a run. Raises NotFound, StreamDamaged."""
-    return read_attempts(read_events(folder.existing_run(run_id)))
 
 
 def read_attempts(events: Iterable[Event]) -> Attempts:

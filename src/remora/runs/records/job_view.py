@@ -10,20 +10,32 @@ from remora.agents.job import Job
 from remora.agents.loop.stop_rules import DECIDERS, TurnCounts
 from remora.errors import DiskError, NotFound, RemoraError, StreamDamaged
 from remora.memory.delta import PacketDelta
-from remora.memory.events import AgentEnd, AgentStart, Change, Event, Head, JobEnd, JobStart
+from remora.memory.events import (
+    AgentEnd,
+    AgentStart,
+    Change,
+    Event,
+    Head,
+    JobEnd,
+    JobStart,
+    SubmitResult,
+)
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import end_of, job_start
 from remora.runs.records.current_attempt import CurrentAttempts
 from remora.runs.records.findings import known_findings, known_worth
 from remora.runs.records.lineage import ancestors, parent_of
 from remora.runs.records.no_change_reason import NoChangeReason
+from remora.runs.records.run_record import RunRecord
 from remora.trace.read.reader import (
     INTERRUPTED,
     RUNNING,
+    decode_part,
     is_being_written,
     read_events,
     typed_payload,
 )
+from remora.trace.read.verified_reader import events_with_heads
 from remora.trace.trace_folder import TraceFolder
 
 
@@ -36,7 +48,9 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     is that of a written test, `why` the reason for `no_change`. `same`: the change set equals the
     parent attempt's. `branch` is the one it was committed to. `conflicts` are the last verdict's,
     `{node_id, path, detail}`. `first_diagnostics` and `last_diagnostics` are those of the packet,
-    as lines. `damaged`: the stream cannot be read; only `error` is set.
+    as lines. `head` is that of the stream by the run's record, `sound` that of its lines if all
+    match their hashes. `model` is the model's name, `observed` what a verified submission's tests
+    ran. `damaged`: the stream cannot be read; only `error` is set.
     """
 
     agent_id: str
@@ -57,6 +71,9 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     damaged: bool = False
     changed_by_user: bool = False
     head: Head = Head()
+    sound: Head | None = None
+    model: str | None = None
+    observed: dict[str, Any] = {}
     review: str = ""
     branch: str | None = None
     conflicts: tuple[dict[str, Any], ...] = ()
@@ -69,19 +86,21 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     last_diagnostics: tuple[str, ...] = ()
 
 
-def read_attempt(project: Project, job: Job) -> JobView:
-    """Read an attempt from its streams, whether it is current or not.
-
-    Raises NotFound or StreamDamaged for its run's stream.
-    """
+def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:
+    """Read an attempt of the recorded run from its stream, whether it is current or not."""
     counting = CurrentAttempts()
-    for event in read_events(project.trace.existing_run(job.run_id)):
+    for event in record.events:
         counting.add(typed_payload(event))
     return read_job(project.trace, job_start(job), counting.ends.get(job.agent_id))
 
 
-def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobView:
-    """Read an attempt: `interrupted` if its stream is missing, `error` if it is damaged."""
+def read_job(
+    folder: TraceFolder, start: JobStart, end: JobEnd | None, *, hashed: bool = False
+) -> JobView:
+    """Read an attempt: `interrupted` if its stream is missing, `error` if it is damaged.
+
+    `sound` is found only if `hashed`.
+    """
     view = JobView(
         agent_id=start.agent_id,
         operation=start.operation,
@@ -93,8 +112,9 @@ def read_job(folder: TraceFolder, start: JobStart, end: JobEnd | None) -> JobVie
         path = folder.existing_agent(start.agent_id)
         is_written = end is None and is_being_written(path)
         fold = _JobFold(folder, start.node_id)
-        for event in read_events(path):
-            fold.add(event)
+        events = events_with_heads(path) if hashed else ((e, None) for e in read_events(path))
+        for event, head in events:
+            fold.add(event, head)
         running = is_written and not fold.ended
     except NotFound:
         return msgspec.structs.replace(view, status=INTERRUPTED)
@@ -117,10 +137,24 @@ def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
     )
 
 
+def check_anchored(job: JobView) -> None:
+    """Raise StreamDamaged unless the stream that was read is whole and matches its run's record."""
+    if job.head.count == 0 or job.sound != job.head:
+        raise StreamDamaged(
+            f"the stream of {job.agent_id} differs from its run's record",
+            hint="run `remora trace verify`; nothing of it was used",
+        )
+
+
 def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
     """True if the shown Hub facts say that the user changed the node."""
     facts = shown.get(node_id)
     return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
+
+
+class _Submission(msgspec.Struct):
+    verified: bool = False
+    observed: dict[str, Any] = {}
 
 
 class _JobFold:
@@ -136,12 +170,16 @@ class _JobFold:
         self._reason = NoChangeReason()
         self._parent = ""
         self._diagnostics: list[tuple[str, ...]] = []
+        self._sound: Head | None = None
+        self._model: str | None = None
+        self._observed: dict[str, Any] = {}
 
     @property
     def ended(self) -> bool:
         return self._end is not None
 
-    def add(self, event: Event) -> None:
+    def add(self, event: Event, head: Head | None) -> None:
+        self._sound = head
         self._tally.add(event)
         self._reason.add(event)
         self._learn([event])
@@ -152,12 +190,14 @@ class _JobFold:
             self._learn(ancestors(self._folder, data))
             self._parent = parent.agent_id if (parent := parent_of(data)) is not None else ""
             self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
+            self._model = data.model.get("name")
             if data.packet.diagnostics:
                 self._diagnostics.append(tuple(map(str, data.packet.diagnostics)))
         elif isinstance(data, AgentEnd):
             self._end = data
         else:
             self._see_diagnostics(event.packet_delta)
+            self._see_submission(event)
 
     def _learn(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -175,6 +215,12 @@ class _JobFold:
     def _see_diagnostics(self, delta: PacketDelta | None) -> None:
         if delta is not None and isinstance(delta.diagnostics, tuple):
             self._diagnostics = [*self._diagnostics[:1], tuple(map(str, delta.diagnostics))]
+
+    def _see_submission(self, event: Event) -> None:
+        if event.type == SubmitResult.type:
+            with suppress(StreamDamaged):  # nothing that is accepted depends on it
+                submission = decode_part(event, _Submission)
+                self._observed = submission.observed if submission.verified else self._observed
 
     def _is_parents(self, end: AgentEnd) -> bool:
         if not (self._parent and end.change_set):
@@ -200,6 +246,9 @@ class _JobFold:
             changed_by_user=self._changed_by_user,
             first_diagnostics=self._diagnostics[0] if self._diagnostics else (),
             last_diagnostics=self._diagnostics[-1] if self._diagnostics else (),
+            sound=self._sound,
+            model=self._model,
+            observed=self._observed,
         )
         if end is None:
             return view

@@ -7,7 +7,7 @@ import msgspec
 
 from remora.errors import RemoraError
 from remora.memory.events import AgentStart, Event
-from remora.runs.records.agent_stream import start_of
+from remora.runs.records.agent_stream import start_in
 from remora.trace.read.reader import read_events
 from remora.trace.trace_folder import TraceFolder
 
@@ -21,27 +21,27 @@ class Parent(msgspec.Struct, frozen=True):
     hash: str
 
 
-def ancestors(folder: TraceFolder, start: AgentStart) -> Iterator[Event]:
+def ancestors(
+    folder: TraceFolder, start: AgentStart, seen: frozenset[str] = frozenset()
+) -> Iterator[Event]:
     """Yield the events before a fork, oldest first, as far as the streams still exist.
 
-    `recall` and the stop rules need them: packet and files are in the fork's own stream.
+    `recall` and the stop rules need them: packet and files are in the fork's own stream. Agents in
+    `seen` are left out, so that a cycle ends.
     """
-    seen: set[str] = set()
-    lines: list[Parent] = []
-    while (parent := parent_of(start)) is not None and parent.agent_id not in seen:
-        seen.add(parent.agent_id)
-        lines.append(parent)
-        found = None
-        with suppress(RemoraError):  # it may have expired
-            found = start_of(folder, parent.agent_id)
-        if found is None:
-            break
-        start = found
-    for line in reversed(lines):
-        with suppress(RemoraError):
-            for event in read_events(folder.existing_agent(line.agent_id)):
-                if event.seq <= line.seq:
-                    yield event
+    parent = parent_of(start)
+    if parent is None or parent.agent_id in seen:
+        return
+    with suppress(RemoraError):  # it may have expired
+        for event in read_events(folder.existing_agent(parent.agent_id)):
+            if event.type == AgentStart.type:
+                with suppress(RemoraError):
+                    before = start_in(event)
+                    if before is not None:
+                        yield from ancestors(folder, before, seen | {parent.agent_id})
+            if event.seq > parent.seq:
+                return
+            yield event
 
 
 def parent_of(start: AgentStart) -> Parent | None:

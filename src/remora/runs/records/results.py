@@ -1,6 +1,6 @@
 """Results of a run, read from its streams, and their JSON documents."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -14,8 +14,9 @@ from remora.runs.project import Project
 from remora.runs.records.current_attempt import STALE, UNDECIDED, CurrentAttempts
 from remora.runs.records.job_view import JobView, read_job
 from remora.runs.records.run_listing import RunLine, list_run_lines
+from remora.runs.records.run_record import RunRecord, read_own_record, read_record
 from remora.runs.records.totals import planned_skipped_nodes, totals_by_operation
-from remora.trace.read.reader import is_being_written, read_events, run_status, typed_payload
+from remora.trace.read.reader import run_status, typed_payload
 from remora.trace.trace_folder import TraceFolder
 
 STATUSES = ("submitted", "no_change", "failed", "error", "interrupted")
@@ -27,7 +28,12 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     start: RunStart
     jobs: tuple[JobView, ...]
-    head: Head
+    record: RunRecord
+
+    @property
+    def head(self) -> Head:
+        """The head of the run's stream."""
+        return self.record.head
 
     @property
     def damaged(self) -> tuple[JobView, ...]:
@@ -35,11 +41,32 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(job for job in self.jobs if job.damaged)
 
 
-def read_run(project: Project, run_id: str) -> RunView:
-    """Read a run from its streams. Raises NotFound, or StreamDamaged for the run's own."""
-    path = project.trace.existing_run(run_id)
-    is_written = is_being_written(path)
-    events = list(read_events(path))
+def own_record(
+    project: Project, run: str | RunView, *, trusted: bool = False
+) -> tuple[RunRecord, Sequence[JobView]]:
+    """Return a run's verified record and the jobs read with it, from the view if it has them.
+
+    Raises as `read_own_record` does.
+    """
+    if isinstance(run, RunView):
+        if run.record.verified and (trusted or not run.record.trusted):
+            return run.record, run.jobs
+        run = run.run_id
+    return read_own_record(project, run, trusted=trusted), ()
+
+
+def own_run(project: Project, run_id: str, *, trusted: bool = False) -> RunView:
+    """Read a run with a verified record. Raises as `read_own_record` does."""
+    return read_run(project, read_own_record(project, run_id, trusted=trusted))
+
+
+def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = ()) -> RunView:
+    """Read a run from its streams. Raises NotFound, or StreamDamaged for the run's own.
+
+    Attempts in `known` that had ended are not read again.
+    """
+    record = run if isinstance(run, RunRecord) else read_record(project, run)
+    run_id, events = record.run_id, record.events
     if not events:
         raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed at its start")
     start = typed_payload(events[0])
@@ -51,10 +78,10 @@ def read_run(project: Project, run_id: str) -> RunView:
     return RunView(
         run_id=run_id,
         started=events[0].timestamp,
-        status=run_status(is_written=is_written, ended=counting.ended),
+        status=run_status(is_written=record.is_written, ended=counting.ended),
         start=start,
-        jobs=tuple(_jobs(project.trace, counting)),
-        head=Head(count=len(events), hash=events[-1].hash),
+        jobs=tuple(_jobs(project.trace, counting, known, hashed=record.verified)),
+        record=record,
     )
 
 
@@ -146,16 +173,24 @@ def job_document(job: JobView) -> dict[str, Any]:
     }
 
 
-def _jobs(folder: TraceFolder, counting: CurrentAttempts) -> Iterator[JobView]:
+def _jobs(
+    folder: TraceFolder, counting: CurrentAttempts, known: Iterable[JobView], *, hashed: bool
+) -> Iterator[JobView]:
     """Yield the current attempt of each job, in the order in which jobs began."""
+    earlier = {job.agent_id: job for job in known}
     for start in counting.starts():
-        agent_id = start.agent_id
-        job = read_job(folder, start, counting.ends.get(agent_id))
+        agent_id, end = start.agent_id, counting.ends.get(start.agent_id)
+        job = earlier.get(agent_id)
+        if job is None or end is None or job.head != end.head:
+            job = read_job(folder, start, end, hashed=hashed)
         review, last = counting.review(agent_id), counting.verdicts.get(agent_id)
         if review in UNDECIDED and job.status != "submitted":
             review, last = "", None  # an unreadable change set cannot be reviewed
         elif review in UNDECIDED and job.changed_by_user:
             review = STALE
-        if last is not None:
-            job = msgspec.structs.replace(job, branch=last.branch, conflicts=tuple(last.detail))
-        yield msgspec.structs.replace(job, review=review)
+        yield msgspec.structs.replace(
+            job,
+            review=review,
+            branch=last and last.branch,
+            conflicts=tuple(last.detail) if last is not None else (),
+        )

@@ -9,6 +9,7 @@ import msgspec
 from remora.memory.events import Event, Head, Payload
 from remora.runs.project import Project
 from remora.runs.provenance import remember_head
+from remora.runs.records.run_record import RunRecord, read_own_record
 from remora.trace.content.group_commit import GroupCommit
 from remora.trace.read.reader import decode_part, read_events
 from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
@@ -22,11 +23,14 @@ class RunStream:
     Thread-safe: concurrent appends share one sync and one stored head.
     """
 
-    def __init__(self, project: Project, run_id: str, emitter: JsonlEventEmitter) -> None:
+    def __init__(self, project: Project, emitter: JsonlEventEmitter, record: RunRecord) -> None:
+        """`record` is verified, or has no events: then those appended are not kept either."""
         self._project = project
-        self.run_id = run_id
+        self.run_id = record.run_id
         self._emitter = emitter
-        self._signer = _signer(project, emitter)
+        self._record = record
+        self._appended: list[Event] = []
+        self._signer = _signer(project, emitter, record)
         self._commit = GroupCommit(self._keep)
         self._one_by_one = threading.Lock()
 
@@ -38,6 +42,8 @@ class RunStream:
         with self._one_by_one:  # the signature covers the previous head
             payload = with_signature(payload, self._signer, self.run_id, self._emitter.head)
             event = self._emitter.emit(payload, turn=0)
+            if self._record.verified:
+                self._appended.append(event)
         self._commit.run()
         return event
 
@@ -47,16 +53,26 @@ class RunStream:
         remember_head(self._project.state, self.run_id, head)
 
     @property
+    def record(self) -> RunRecord:
+        """The verified record that the run was opened with, and what was appended since."""
+        events = (*self._record.events, *self._appended)
+        return msgspec.structs.replace(self._record, events=events)
+
+    @property
     def head(self) -> Head:
         return self._emitter.head
 
 
 @contextmanager
-def open_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterator[RunStream]:
+def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> Iterator[RunStream]:
     """Open the run's stream with this process as its only writer.
 
-    Raises StreamLocked if there is another, ConfigError if the run's signing key is missing.
+    A record is read again if it is not verified or the stream has changed since. Raises
+    StreamLocked if there is another writer, ConfigError if the run's signing key is missing,
+    and for a record as `read_own_record` does.
     """
+    record = run if isinstance(run, RunRecord) else RunRecord(run_id=run, events=())
+    run_id = record.run_id
     identity = Identity(run_id=run_id, agent_id="", operation="", node_id="")
     emitter = JsonlEventEmitter.open(
         project.trace.run_stream(run_id),
@@ -66,7 +82,9 @@ def open_run(project: Project, run_id: str, clock: Clock = utc_now) -> Iterator[
         clock=clock,
     )
     try:
-        yield RunStream(project, run_id, emitter)
+        if isinstance(run, RunRecord) and not (run.verified and run.head == emitter.head):
+            record = read_own_record(project, run_id, trusted=run.trusted)
+        yield RunStream(project, emitter, msgspec.structs.replace(record, is_written=False))
     finally:
         emitter.close()
 
@@ -75,11 +93,9 @@ class _RecordedSigning(msgspec.Struct):
     signing: dict[str, str] | None = None
 
 
-def _signer(project: Project, emitter: JsonlEventEmitter) -> Signer | None:
+def _signer(project: Project, emitter: JsonlEventEmitter, record: RunRecord) -> Signer | None:
     """Return the user's signer for a new run, and the recorded one for a resumed run."""
-    first = next(read_events(emitter.path), None)
-    return (
-        project.signer
-        if first is None
-        else signer_for(decode_part(first, _RecordedSigning).signing, project.signer)
-    )
+    if not emitter.head.count:
+        return project.signer
+    first = next(iter(record.events or read_events(emitter.path)))
+    return signer_for(decode_part(first, _RecordedSigning).signing, project.signer)

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from remora.runs.project import Project
-from remora.runs.provenance import check_own_run
 from remora.runs.records.findings import fixed
 from remora.runs.records.job_view import JobView
+from remora.runs.records.results import read_run
 from remora.runs.records.review_verdict import review_event
+from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import objections, store_contents
 from remora.runs.review.branch_journal import (
@@ -68,14 +69,15 @@ def accept_onto_branch(
     The working tree and the user's index are not touched. Raises as `accept` does, and UsageError
     if the branch cannot take a commit.
     """
-    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    record = read_own_record(project, run_id, trusted=trusted)
     complete_branch(project)
     branch = open_branch(project.root, name)
-    with open_run(project, run_id) as stream:
+    with open_run(project, record) as stream:
+        view = read_run(project, stream.record)
         picked = select_changes(
-            project, run_id, wanted.nodes, every=wanted.every, narrow=wanted.narrow
+            project, view, wanted.nodes, every=wanted.every, narrow=wanted.narrow
         )
-        recheck = Recheck(project, run_id, picked.notes)
+        recheck = Recheck(project, view.record, picked.notes)
 
         def commit(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
             nonlocal branch
@@ -83,7 +85,7 @@ def accept_onto_branch(
             branch = branch if found else reread_branch(branch)
             return found
 
-        return accept_each(stream, picked, commit, progress)
+        return accept_each(project, stream, picked, commit, progress)
 
 
 def _commit_one(

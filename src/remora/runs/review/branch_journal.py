@@ -1,20 +1,17 @@
 """Journal of a commit to a branch: lets the next command finish or drop it after a kill."""
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from remora.errors import DiskError, NotFound, OutsideError
+from remora.errors import DiskError, OutsideError
 from remora.ids import split_node_key, unescape_path
 from remora.memory.events import Head
 from remora.runs.project import Project
 from remora.runs.records.current_attempt import CONFLICT
 from remora.runs.records.run_stream import open_run
 from remora.runs.review.journals import details, last_review
-from remora.trace.read.reader import read_events
 from remora.workspaces.apply.git_branch import Branch, commit_tree, messages_since, move_branch
 from remora.workspaces.apply.journal import JournalFolder, sync_path, write_durably
 from remora.workspaces.apply.transaction import FileConflict
@@ -101,10 +98,10 @@ def complete_branch(project: Project) -> str:
         pending = _read(project)
         if pending is None:
             return ""
-        review, head = last_review(project, pending.note), _head(project, pending.note)
+        last = last_review(project, pending.note)
         told = f"{_what(pending)} before it was recorded: nothing was committed; accept again"
-        if review is not None and head is not None and review.branch == pending.name:
-            found = finish_commit(project.root, pending, head)
+        if last is not None and last[0].branch == pending.name:
+            found = finish_commit(project.root, pending, last[1])
             told = f"{_what(pending)}; its commit is made now"
             if found:
                 told = (
@@ -112,7 +109,7 @@ def complete_branch(project: Project) -> str:
                     f"{pending.note['node_id'].removeprefix('node:')} is a conflict; accept it again"
                 )
                 conflict = msgspec.structs.replace(
-                    review,
+                    last[0],
                     verdict=CONFLICT,
                     branch=None,
                     detail=details(pending.note["node_id"], found),
@@ -135,15 +132,6 @@ def _read(project: Project) -> PendingCommit | None:
     except (OSError, msgspec.DecodeError) as error:
         hint = "look at the branch it may name, then remove that file"
         raise DiskError(f"{_path(project)} is damaged: {error}", hint=hint) from error
-
-
-def _head(project: Project, note: Mapping[str, str]) -> Head | None:
-    """Return the run's head right after the review."""
-    with suppress(NotFound):
-        for event in read_events(project.trace.run_stream(note["run_id"])):
-            if event.seq == int(note["seq"]):
-                return Head(count=event.seq + 1, hash=event.hash)
-    return None
 
 
 def _path(project: Project) -> Path:

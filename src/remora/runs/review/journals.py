@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from remora.errors import NotFound
-from remora.memory.events import Review
+from remora.memory.events import Head, Review
 from remora.runs.project import Project
 from remora.runs.records.run_stream import open_run
 from remora.trace.read.reader import read_events, typed_payload
@@ -44,12 +44,14 @@ def complete_journals(project: Project) -> Recovery:
 
     def on_conflict(found: Sequence[FileConflict]) -> None:
         note = _EARLIER | left[0].note
-        review = last_review(project, note)
-        if review is None:  # only recorded reviews are carried out
+        last = last_review(project, note)
+        if last is None:  # only recorded reviews are carried out
             return
         detail = details(note["node_id"], found)
         with open_run(project, note["run_id"]) as stream:
-            stream.append(msgspec.structs.replace(review, verdict=note["otherwise"], detail=detail))
+            stream.append(
+                msgspec.structs.replace(last[0], verdict=note["otherwise"], detail=detail)
+            )
 
     return recover_journal(
         project.state / "journal", project.root, recorded=recorded, on_conflict=on_conflict
@@ -77,15 +79,16 @@ def recovery_text(left: Recovery) -> str:
     )
 
 
-def last_review(project: Project, note: dict[str, str]) -> Review | None:
-    """Return the last review of the note's change set, if it is the note's own."""
-    found: list[tuple[int, Review]] = []
+def last_review(project: Project, note: dict[str, str]) -> tuple[Review, Head] | None:
+    """Return the last review of the note's change set, if it is the note's own, and the run's head
+    right after it."""
+    found: list[tuple[Review, Head]] = []
     with suppress(NotFound):  # where the records were deleted nothing was accepted
         for event in read_events(project.trace.run_stream(note["run_id"])):
             data = typed_payload(event) if event.type == Review.type else None
             if isinstance(data, Review) and data.agent_id == note["agent_id"]:
-                found.append((event.seq, data))
-    return found[-1][1] if found and found[-1][0] == int(note["seq"]) else None
+                found.append((data, Head(count=event.seq + 1, hash=event.hash)))
+    return found[-1] if found and found[-1][1].count == int(note["seq"]) + 1 else None
 
 
 def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:
@@ -96,5 +99,5 @@ def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]
 def _recorded(project: Project, journal: Journal) -> bool:
     """True if the journal's review is the last one of its change set: another may have been
     recorded before the journal was removed."""
-    review = last_review(project, journal.note)
-    return review is not None and review.verdict == (_EARLIER | journal.note)["verdict"]
+    last = last_review(project, journal.note)
+    return last is not None and last[0].verdict == (_EARLIER | journal.note)["verdict"]

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
@@ -11,10 +12,8 @@ from remora.code.syntax.nodes import Module, Node
 from remora.errors import RemoraError
 from remora.hub.observed_links import Observation, ObservedCall, ObservedTest
 from remora.ids import split_node_key, unescape_path
-from remora.memory.events import SubmitResult
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
-from remora.trace.read.reader import read_events, typed_payload
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
@@ -42,7 +41,7 @@ def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
     tests: list[ObservedTest] = []
     calls: dict[tuple[str, str], ObservedCall] = {}
     for job in jobs:
-        for record in _records(project, job):
+        for record in _records(job):
             files = _Files(project, record.files)
             tests += _tests(record, files)
             for call in _calls(record, files):
@@ -53,18 +52,11 @@ def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
     return Observation(calls=tuple(calls.values()), tests=tuple(tests), ran=ran)
 
 
-def _records(project: Project, job: JobView) -> Iterator[_Record]:
+def _records(job: JobView) -> Iterator[_Record]:
     """Yield the observations of the last verified submission."""
-    found: SubmitResult | None = None
-    try:
-        for event in read_events(project.trace.existing_agent(job.agent_id)):
-            data = typed_payload(event) if event.type == SubmitResult.type else None
-            if isinstance(data, SubmitResult) and data.verified:
-                found = data
-        if found is not None and found.observed:
-            yield msgspec.convert(found.observed, _Record)
-    except (RemoraError, msgspec.ValidationError):
-        return  # nothing that was accepted depends on it
+    if job.observed:
+        with suppress(msgspec.ValidationError):  # nothing that was accepted depends on it
+            yield msgspec.convert(job.observed, _Record)
 
 
 def _tests(record: _Record, files: "_Files") -> Iterator[ObservedTest]:

@@ -17,8 +17,8 @@ from remora.operations.submission import Result, Submission
 from remora.runs.continuation.resume import check_definition
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_of
-from remora.runs.records.attempts import attempts_of
 from remora.runs.records.job_view import JobView
+from remora.runs.records.run_record import RunRecord
 from remora.sandbox.child.rmtree import try_remove_tree
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import lint_text
@@ -70,10 +70,10 @@ def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
 class Recheck:
     """Checks for one run's change sets. `notes` collects findings that only the merge brings."""
 
-    def __init__(self, project: Project, run_id: str, notes: list[str]) -> None:
+    def __init__(self, project: Project, record: RunRecord, notes: list[str]) -> None:
         self.notes = notes
         self._project = project
-        self._run_id = run_id
+        self._record = record
         self._agents: dict[str, Agent] = {}
 
     def objections(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> list[FileConflict]:
@@ -127,7 +127,7 @@ class Recheck:
             findings_before=findings(0),
             findings_after=findings(1),
             target=locate_target(known, now, None),
-            in_tree=_MergedCopy(self._project, self._run_id, prepared, tree),
+            in_tree=_MergedCopy(self._project, self._record.run_id, prepared, tree),
         )
         names = [name for name in agent.definition.verify if name not in _OF_ALL]
         failed = [
@@ -145,15 +145,14 @@ class Recheck:
                 self._project.root, self._project.operations, [job.operation]
             )
         agent = self._agents[job.operation]
-        start = start_of(self._project.trace, job.agent_id)
-        if start is not None and not agent.builtin:
+        start = None if agent.builtin else start_of(self._project.trace, job.agent_id)
+        if start is not None:
             check_definition(start, agent, self._project.redact)
         return agent
 
     @cached_property
     def _jobs(self) -> Mapping[str, Job]:
-        begun = attempts_of(self._project.trace, self._run_id).begun
-        return {attempt.job.agent_id: attempt.job for attempt in begun}
+        return {attempt.job.agent_id: attempt.job for attempt in self._record.attempts().begun}
 
 
 @dataclass(frozen=True)

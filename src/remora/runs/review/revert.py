@@ -7,11 +7,11 @@ from typing import Any
 from remora.errors import NotFound, UsageError
 from remora.memory.events import Head
 from remora.runs.project import Project
-from remora.runs.provenance import check_own_run
 from remora.runs.records.change_set_files import reverse_patches
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named, read_run
 from remora.runs.records.review_verdict import review_event
+from remora.runs.records.run_record import read_own_record
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import write_change_set
 from remora.runs.review.journals import complete_journals, details
@@ -44,14 +44,13 @@ def revert(
     set stays. Raises as `accept` does; NotFound for a node without an accepted change set,
     UsageError for one that was committed to a branch.
     """
-    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    record = read_own_record(project, run_id, trusted=trusted)
     complete_journals(project)
     done: list[str] = []
     conflicts: list[dict[str, Any]] = []
-    with open_run(project, run_id) as stream:
-        usable, broken = split_damaged(
-            project, reversed(_accepted(read_run(project, run_id), nodes))
-        )
+    with open_run(project, record) as stream:
+        view = read_run(project, stream.record)
+        usable, broken = split_damaged(project, reversed(_accepted(view, nodes)))
         if broken and not usable:
             raise broken[0]
         for job, patches in usable:

@@ -1,17 +1,16 @@
 """Accept and reject change sets."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from remora.errors import StreamDamaged
 from remora.hub.observed_links import Observation
 from remora.memory.events import Head
 from remora.runs.project import Project
-from remora.runs.provenance import check_anchored, check_own_run
 from remora.runs.records.change_set_files import patches_of
-from remora.runs.records.job_view import JobView
-from remora.runs.records.results import read_run
+from remora.runs.records.job_view import JobView, check_anchored
+from remora.runs.records.results import RunView, own_record, read_run
 from remora.runs.records.review_verdict import checked_feedback, review_event
 from remora.runs.records.run_stream import RunStream, open_run
 from remora.runs.review.apply_changes import objections, write_change_set
@@ -34,7 +33,8 @@ class Verdicts:
     """Result of a review.
 
     `conflicts`: `{node_id, path, detail}`. `notes` and `damaged` are texts; `damaged` names streams
-    or contents that differ from the record. `observed` is what accepted tests ran.
+    or contents that differ from the record. `observed` is what accepted tests ran, `view` the run
+    after the review.
     """
 
     run_id: str
@@ -43,13 +43,18 @@ class Verdicts:
     conflicts: list[dict[str, Any]]
     notes: list[str]
     damaged: list[str]
-    head: Head
+    view: RunView = field(repr=False)
     observed: Observation | None = None
+
+    @property
+    def head(self) -> Head:
+        """The head of the run's stream after the review."""
+        return self.view.head
 
 
 def accept(  # noqa: PLR0913 (all that a person can say)
     project: Project,
-    run_id: str,
+    run: str | RunView,
     nodes: Sequence[str],
     *,
     every: bool = False,
@@ -59,15 +64,17 @@ def accept(  # noqa: PLR0913 (all that a person can say)
 ) -> Verdicts:
     """Write the chosen change sets to the user's files, each whole or not at all.
 
-    Raises UsageError (nothing chosen, or a foreign run), NotFound (an unknown node), StreamLocked
-    (the run is running), StreamDamaged if all chosen change sets are damaged.
+    A view of a verified record saves reading the streams again. Raises UsageError (nothing chosen,
+    or a foreign run), NotFound (an unknown node), StreamLocked (the run is running), StreamDamaged
+    if all chosen change sets are damaged.
     """
-    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
+    record, known = own_record(project, run, trusted=trusted)
     complete_journals(project)
     accepted: list[JobView] = []
-    with open_run(project, run_id) as stream:
-        picked = select_changes(project, run_id, nodes, every=every, narrow=narrow)
-        recheck = Recheck(project, run_id, picked.notes)
+    with open_run(project, record) as stream:
+        view = read_run(project, stream.record, known)
+        picked = select_changes(project, view, nodes, every=every, narrow=narrow)
+        recheck = Recheck(project, view.record, picked.notes)
 
         def act(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
             found = _accept_one(project, stream, job, patches, recheck)
@@ -75,13 +82,13 @@ def accept(  # noqa: PLR0913 (all that a person can say)
                 accepted.append(job)
             return found
 
-        done = accept_each(stream, picked, act, progress)
+        done = accept_each(project, stream, picked, act, progress)
         return replace(done, observed=observed_runs(project, accepted))
 
 
 def reject(  # noqa: PLR0913 (all that a person can say)
     project: Project,
-    run_id: str,
+    run: str | RunView,
     nodes: Sequence[str],
     *,
     every: bool = False,
@@ -92,21 +99,21 @@ def reject(  # noqa: PLR0913 (all that a person can say)
     """Reject the chosen change sets. Raises as `accept` does, and UsageError for feedback that is
     too long."""
     told = checked_feedback(feedback, project.redact)
-    check_own_run(project.trace, project.state, project.install_key, run_id, trusted=trusted)
-    with open_run(project, run_id) as stream:
-        view = read_run(project, run_id)
+    record, known = own_record(project, run, trusted=trusted)
+    with open_run(project, record) as stream:
+        view = read_run(project, stream.record, known)
         jobs = choose_pending(view, nodes, every=every or bool(narrow and not nodes), verb="reject")
         jobs, left = apply_filter(project, jobs, narrow)
         for job in jobs:
             stream.append(review_event(job, "rejected", feedback=told))
         return Verdicts(
-            run_id=run_id,
+            run_id=stream.run_id,
             accepted=[],
             rejected=[job.node_id for job in jobs],
             conflicts=[],
             notes=left,
             damaged=[],
-            head=stream.head,
+            view=read_run(project, stream.record, view.jobs),
         )
 
 
@@ -114,16 +121,16 @@ def reject(  # noqa: PLR0913 (all that a person can say)
 class SelectedChanges:
     """Jobs that can be accepted, and notes on the others."""
 
+    view: RunView
     usable: list[ReadyChange]
     notes: list[str]
     damaged: list[str]
 
 
 def select_changes(
-    project: Project, run_id: str, nodes: Sequence[str], *, every: bool, narrow: ReviewFilter
+    project: Project, view: RunView, nodes: Sequence[str], *, every: bool, narrow: ReviewFilter
 ) -> SelectedChanges:
     """Return the chosen change sets of a locked run. Raises as `accept`."""
-    view = read_run(project, run_id)
     everything = every or bool(narrow and not nodes)
     jobs = choose_pending(view, nodes, every=everything, verb="accept")
     jobs, left = apply_filter(project, jobs, narrow)
@@ -132,6 +139,7 @@ def select_changes(
         raise broken[0]
     unread = [str(job.error) for job in view.damaged] if everything else []
     return SelectedChanges(
+        view=view,
         usable=usable,
         notes=left,
         damaged=unread + [f"{error.message}; {error.hint}" for error in broken],
@@ -139,6 +147,7 @@ def select_changes(
 
 
 def accept_each(
+    project: Project,
     stream: RunStream,
     picked: SelectedChanges,
     act: Callable[[JobView, Sequence[FilePatch]], list[dict[str, Any]]],
@@ -153,7 +162,7 @@ def accept_each(
         conflicts=[conflict for _, found in met for conflict in found],
         notes=picked.notes,
         damaged=picked.damaged,
-        head=stream.head,
+        view=read_run(project, stream.record, picked.view.jobs),
     )
 
 
@@ -165,7 +174,7 @@ def split_damaged(
     broken: list[StreamDamaged] = []
     for job in jobs:
         try:
-            check_anchored(project.trace, job.agent_id, job.head)
+            check_anchored(job)
             usable.append((job, patches_of(project, job)))
         except StreamDamaged as damage:
             broken.append(damage)

@@ -21,6 +21,16 @@ def verified_events(path: Path) -> Iterator[Event]:
             yield parse_event(line.raw, line.number, path)
 
 
+def events_with_heads(path: Path) -> Iterator[tuple[Event, Head | None]]:
+    """Yield the events as `read_events` does, each with the head after it: None from the first line
+    on that does not match its hash."""
+    with open_stream(path) as source:
+        for line, digest in hashed_lines(source):
+            if line.ended:
+                head = None if digest is None else Head(count=line.number, hash=digest)
+                yield parse_event(line.raw, line.number, path), head
+
+
 def verified_head(path: Path, *, torn: bool = False) -> Head:
     """Return the head of a stream; with `torn`, skip an unfinished or torn last line. Raises
     StreamDamaged for any other line that does not match its hash, and as `open_stream` does."""

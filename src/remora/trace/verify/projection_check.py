@@ -10,8 +10,8 @@ from remora.memory.canonical import canonical_sha256
 from remora.memory.events import AgentError, AgentStart, Event, ModelRequest, Payload, ToolCalled
 from remora.memory.packet import DecisionPacket
 from remora.memory.projection import apply, version_problem
-from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
-from remora.memory.prompt.render import is_known_renderer, render
+from remora.memory.prompt.history import HISTORY_TYPES
+from remora.memory.prompt.render import RENDERERS, reads_history, render
 from remora.trace.verify.verify_report import Problems
 
 Decision = ModelRequest | ToolCalled | AgentError
@@ -55,7 +55,7 @@ class ProjectionCheck:
             self._found.add(line, "projection", unknown)
             return
         self._packet, self._tools = start.packet, start.tools
-        self._keeps_history = start.renderer == HISTORY
+        self._keeps_history = reads_history(start.renderer)
 
     def _compare(self, line: int, payload: Payload | None, packet: DecisionPacket) -> None:
         if (named := decision_hash(payload)) is None:
@@ -78,7 +78,7 @@ class ProjectionCheck:
         return last[2:]
 
     def _compare_prompt(self, line: int, request: ModelRequest, trimmed: DecisionPacket) -> None:
-        if not is_known_renderer(request.renderer):
+        if request.renderer not in RENDERERS:
             self._found.add(line, "prompt", f"unknown renderer {request.renderer!r}")
             return
         try:

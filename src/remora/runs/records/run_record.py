@@ -1,0 +1,75 @@
+"""Events of a run's own stream, read in one pass and passed on."""
+
+from pathlib import Path
+
+import msgspec
+
+from remora.errors import NotFound, StreamDamaged
+from remora.memory.events import Event, Head
+from remora.runs.project import Project
+from remora.runs.provenance import check_own_run, known_head
+from remora.runs.records.attempts import Attempts, read_attempts
+from remora.trace.content.line_format import hashed_lines, is_torn
+from remora.trace.read.reader import is_being_written, open_stream, parse_event, read_events
+from remora.trace.read.verified_reader import hash_mismatch
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A run's events. `is_written`: a live writer had locked the stream.
+
+    `verified`: every line matches its hash, and the run is this installation's or `trusted`.
+    """
+
+    run_id: str
+    events: tuple[Event, ...]
+    is_written: bool = False
+    verified: bool = False
+    trusted: bool = False
+
+    @property
+    def head(self) -> Head:
+        """The head after the last event."""
+        return Head(count=len(self.events), hash=self.events[-1].hash) if self.events else Head()
+
+    def attempts(self) -> Attempts:
+        """Return the attempts of the run. Raises StreamDamaged."""
+        return read_attempts(self.events)
+
+
+def read_record(project: Project, run_id: str) -> RunRecord:
+    """Read a run without checking hashes. Raises NotFound, StreamDamaged."""
+    path = project.trace.existing_run(run_id)
+    is_written = is_being_written(path)
+    return RunRecord(run_id=run_id, events=tuple(read_events(path)), is_written=is_written)
+
+
+def read_own_record(project: Project, run_id: str, *, trusted: bool = False) -> RunRecord:
+    """Read a run and check its hashes, and that it is this installation's unless `trusted`.
+
+    A torn tail is left out: only a writer removes it. Raises UsageError for a foreign run,
+    NotFound, StreamDamaged.
+    """
+    path = project.trace.existing_run(run_id)
+    is_written = is_being_written(path)
+    events, damage = _sound_events(path)
+    known = known_head(project.state, run_id)
+    if not events and damage is None and (trusted or not known.count):
+        raise NotFound(f"the run {run_id} has an empty stream", hint="it was killed at its start")
+    if not trusted:
+        check_own_run(run_id, events, known, project.install_key)
+    if damage is not None:
+        raise damage
+    return RunRecord(
+        run_id=run_id, events=events, is_written=is_written, verified=True, trusted=trusted
+    )
+
+
+def _sound_events(path: Path) -> tuple[tuple[Event, ...], StreamDamaged | None]:
+    """Return the events before the first line that does not match its hash, and the damage."""
+    events: list[Event] = []
+    with open_stream(path) as source:
+        for line, digest in hashed_lines(source):
+            if digest is None:
+                return tuple(events), None if is_torn(line) else hash_mismatch(path, line)
+            events.append(parse_event(line.raw, line.number, path))
+    return tuple(events), None
