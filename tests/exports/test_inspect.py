@@ -11,9 +11,9 @@ import pytest
 
 from remora.errors import StreamDamaged, UsageError
 from remora.exports.export_counts import ExportCounts
+from remora.exports.export_targets import export_inspect_logs
 from remora.exports.formats import ExportOptions
 from remora.exports.run_bundles import bundle_of_agent, bundle_of_run
-from remora.exports.targets import export_inspect_logs
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import Attempt, Run, everything, flip, only
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from remora.bootstrap.hub_index_writer import open_store
 from remora.bootstrap.invocation import Invocation
 from remora.errors import DiskError
-from remora.hub.observe.spool import collect, leave, spool_folder
+from remora.hub.observe.observation_queue import collect, leave, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPaths, hub_paths
-from remora.hub.store.orphans import is_idle, orphaned_databases
 from remora.hub.store.reader import open_snapshot
+from remora.hub.store.unused_databases import is_idle, orphaned_databases
 from remora.runs.project import Project
 from remora.runs.retention.clean import Removable, Removal, find_removable, size_of
 from remora.runs.retention.orphaned_copies import orphaned_caches

@@ -21,14 +21,14 @@ from remora.hub.daemon.daemon import Daemon, DaemonParts, DaemonSettings
 from remora.hub.daemon.link_scheduler import QUIET_S
 from remora.hub.daemon.logfile import log_to
 from remora.hub.daemon.query_threads import THREAD_NAME
-from remora.hub.gc_tuning import tune_gc
 from remora.hub.index import script_runner
-from remora.hub.index.affected import affected_nodes
+from remora.hub.index.affected_nodes import affected_nodes
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.members.members import Members
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.spawn import environment
 from remora.hub.protocol import StatusResult
+from remora.hub.python_gc import tune_gc
 from remora.hub.store.owner_lock import OwnerLock
 from remora.hub.watch.factory import open_watcher
 

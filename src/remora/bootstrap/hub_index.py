@@ -14,7 +14,6 @@ from remora.bootstrap.large_files import LargeFiles, large_files
 from remora.errors import OutsideError
 from remora.hub.daemon.link_round import begin_round, find_links
 from remora.hub.daemon.updater import DEFER_OVER
-from remora.hub.gc_tuning import tune_gc
 from remora.hub.index.changed_facts import ScriptedAnalysis
 from remora.hub.index.indexer import FileError, Indexer, Refreshed
 from remora.hub.index_check import IndexCheck, verify
@@ -25,6 +24,7 @@ from remora.hub.process.hub_paths import HubPaths
 from remora.hub.process.request import ask
 from remora.hub.process.spawn import environment
 from remora.hub.protocol import ChangedSince
+from remora.hub.python_gc import tune_gc
 from remora.hub.store.hub_store import HubStore
 from remora.hub.store.link_writer import Unlinked
 from remora.hub.store.reader import StoredSnapshot, open_snapshot

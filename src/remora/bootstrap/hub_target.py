@@ -63,7 +63,7 @@ def root_above(caller: Invocation, places: HubPaths) -> Path | None:
 
 
 def _is_foreign(db: Path) -> bool:
-    from remora.hub.store.file_guard import is_foreign  # imports the database code
+    from remora.hub.store.database_check import is_foreign  # imports the database code
 
     return is_foreign(db)
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from remora.hub.daemon.analysis_pool import AnalysisPool
-from remora.hub.file_read import open_reader
+from remora.hub.file_reader import open_reader
 from remora.hub.index.indexer import Indexer, Refreshed
 from remora.hub.node import UpdateSource
 

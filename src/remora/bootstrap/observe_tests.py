@@ -9,6 +9,7 @@ from remora.bootstrap.hub_target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation, open_config
 from remora.errors import HubLocked, RemoraError
 from remora.hub.members.members import Members
+from remora.hub.observe.observation_queue import collect, leave, spool_folder
 from remora.hub.observe.observed_run import (
     SECONDS,
     ObservedRun,
@@ -18,7 +19,6 @@ from remora.hub.observe.observed_run import (
     find_interpreter,
     run_tests,
 )
-from remora.hub.observe.spool import collect, leave, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.process.request import ask

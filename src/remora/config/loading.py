@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from remora.config.forbidden_settings import check_escalation, check_project_file
 from remora.config.known_operations import OperationModels, default_config
 from remora.config.messages import describe_errors
 from remora.config.schema import Config
-from remora.config.trust import check_escalation, check_project_file
 from remora.config.yaml_positions import KeyPath, ParsedYaml, read_yaml, read_yaml_file
 from remora.errors import ConfigError
 

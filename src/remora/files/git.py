@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from remora.errors import OutsideError
-from remora.files.git_stall import StallDetector, has_stalled, remember_stall
+from remora.files.git_pipe_wait import StallDetector, has_stalled, remember_stall
 
 _NEVER = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSignature=false")
 _GIT = ("git", *(word for setting in _NEVER for word in ("-c", setting)))

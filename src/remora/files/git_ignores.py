@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from remora.errors import OutsideError
 from remora.files.git import check_not_stalled, git_command, git_environment
-from remora.files.git_stall import StallDetector
+from remora.files.git_pipe_wait import StallDetector
 
 _SILENT_SECONDS = 15.0
 """Git answers path by path: a longer silence means that it reads an endless file."""

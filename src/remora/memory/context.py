@@ -12,7 +12,7 @@ from remora.memory import tool_results
 from remora.memory.budget import fit
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.delta import PacketDelta
-from remora.memory.event_check import check_event, check_tool
+from remora.memory.event_validation import check_event, check_tool
 from remora.memory.events import Event
 from remora.memory.legacy_events import delta_of_plain_event, raw_output_of
 from remora.memory.packet import GOAL_LIMIT, Constraints, DecisionPacket, Excerpt, NewAction

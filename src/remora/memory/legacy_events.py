@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from remora.memory.delta import PacketDelta
-from remora.memory.event_check import check_tool, check_type
+from remora.memory.event_validation import check_tool, check_type
 from remora.memory.tool_results import to_dict, to_list, to_text
 
 _TOOL_KEYS = ("tool", "tool_name")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from remora.memory.canonical import canonical, canonical_size
 from remora.memory.delta import PacketDelta
-from remora.memory.event_check import check_event
+from remora.memory.event_validation import check_event
 from remora.memory.events import AgentStart, Event, Recovered, payload
 from remora.memory.packet import (
     MAX_ACTIONS,

@@ -12,7 +12,7 @@ import msgspec
 
 from remora.errors import OutsideError, UsageError
 from remora.files.git import git_command, git_environment, git_output
-from remora.files.git_stall import StallDetector
+from remora.files.git_pipe_wait import StallDetector
 from remora.ids import is_id
 
 _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}

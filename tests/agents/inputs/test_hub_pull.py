@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.agents.inputs.facts_view import facts_view
 from remora.agents.inputs.hub_pull import (
     MAX_LINKS,
     UNANSWERED,
@@ -18,6 +17,7 @@ from remora.agents.inputs.hub_pull import (
     hub_delta,
     wanted_nodes,
 )
+from remora.agents.inputs.node_facts import facts_view
 from remora.agents.inputs.node_versions import NodeVersions
 from remora.files.project_files import project_files
 from remora.memory.canonical import canonical

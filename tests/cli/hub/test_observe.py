@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from remora.hub.observe.spool import spool_folder
+from remora.hub.observe.observation_queue import spool_folder
 from tests.cli.conftest import Remora, git, write
 
 APP = """

@@ -12,10 +12,10 @@ import pytest
 
 from remora.errors import OutsideError, UsageError
 from remora.exports.export_counts import ExportCounts
+from remora.exports.export_targets import send_to_receiver
 from remora.exports.formats import ExportOptions
 from remora.exports.otel.otlp import rejected_spans
 from remora.exports.otel.otlp_sender import headers_from, traces_url
-from remora.exports.targets import send_to_receiver
 from remora.trace.trace_folder import TraceFolder
 from tests.exports.conftest import everything
 from tests.exports.receiver import receiving

@@ -280,7 +280,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
             place.write_text("def second(): ...\n")
         return found
 
-    monkeypatch.setattr("remora.hub.file_read.os.fstat", meddling)
+    monkeypatch.setattr("remora.hub.file_reader.os.fstat", meddling)
     done = project.indexer.refresh(["a.py"], source="file_change")
 
     assert "node:a.py:second" in done.changed

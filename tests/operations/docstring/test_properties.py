@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from remora.operations.docstring.checks import tree_without_docstring
 from remora.operations.docstring.describable_parts import describable_parts
+from remora.operations.docstring.docstring_writer import find_documented, write
 from remora.operations.docstring.parts import STYLES, DocstringFormat, DocstringTexts, Style
-from remora.operations.docstring.write import find_documented, write
 
 NAMES = st.sampled_from(["a", "b", "count", "path", "to_file", "x1"])
 WORDS = st.lists(

@@ -7,9 +7,9 @@ import pytest
 
 from remora.code.syntax.source import read_source
 from remora.errors import HostError
+from remora.operations.docstring.docstring_writer import find_documented, write
 from remora.operations.docstring.parts import DocstringFormat, DocstringTexts
 from remora.operations.docstring.style import StyleCounts, docstring_format
-from remora.operations.docstring.write import find_documented, write
 
 FUNCTION = """
 def move(shelf: str, count: int = 1, *, by: Person | None = None) -> bool:

@@ -13,7 +13,7 @@ from remora.memory.events import SubmitResult, ToolCalled
 from remora.models.embedded.embedded_model import EmbeddedModel
 from remora.operations.submission import Submission
 from remora.operations.test.operation import TEST
-from remora.operations.test.runner.proof import Proof
+from remora.operations.test.runner.mutation_check import Proof
 from remora.sandbox.interpreters import ProjectPython
 from tests.agents.conftest import Play, Played, Theatre, a_job, choose, of_job
 from tests.isolation_levels import need

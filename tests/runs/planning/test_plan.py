@@ -9,7 +9,7 @@ from remora.bootstrap.prepare_run import prepare, too_many
 from remora.code.syntax.nodes import Module, Node
 from remora.errors import ConfigError, NotFound, UsageError
 from remora.ids import escape_path
-from remora.operations.docstring.missing import needs_docstring
+from remora.operations.docstring.docstring_need import needs_docstring
 from remora.operations.test import has_tests
 from remora.runs.planning.plan import MAX_JOBS, Plan
 from remora.runs.planning.run_request import RunRequest
@@ -287,7 +287,7 @@ class TestUnreadable:
                 raise RecursionError("too deep")
             return needs_docstring(module, node)
 
-        monkeypatch.setattr("remora.operations.docstring.missing.needs_docstring", fails)
+        monkeypatch.setattr("remora.operations.docstring.docstring_need.needs_docstring", fails)
         plan = shop.plan(RunRequest(operations=("docstring",)))
         assert nodes(plan) == ["pkg/c.py:fine"]
         (told,) = plan.unreadable

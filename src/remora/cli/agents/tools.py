@@ -21,7 +21,7 @@ from remora.cli.app.output import (
 from remora.text import escape_line
 
 if TYPE_CHECKING:
-    from remora.bootstrap.tool_names import DeclaredTool
+    from remora.bootstrap.tool_lookup import DeclaredTool
     from remora.bootstrap.tool_run import ToolTrial
     from remora.pym import ScriptChecks
     from remora.tools.host_functions import HostFunction
@@ -33,7 +33,7 @@ _EXIT = {"success": 0, "partial": 0, "error": 1}
 @command("list", examples=("remora tools list", "remora tools list --json"))
 def list_(options: Options) -> int:
     """List the tools of all agents, and the host functions to grant."""
-    from remora.bootstrap.tool_names import known_tools
+    from remora.bootstrap.tool_lookup import known_tools
     from remora.pym import ScriptChecks
 
     caller, checks = caller_of(options), ScriptChecks()
@@ -60,7 +60,7 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
 
     Runs no script. Unknown or ungranted externals are warnings: calling one is denied.
     """
-    from remora.bootstrap.tool_names import check_scripts
+    from remora.bootstrap.tool_lookup import check_scripts
 
     caller = caller_of(options)
     checked = check_scripts(caller.find_root(), caller.operations, paths)

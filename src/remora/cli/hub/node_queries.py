@@ -17,12 +17,12 @@ from remora.cli.hub.hub_options import note_root_above
 from remora.errors import OutsideError
 from remora.hub.client import HubClient
 from remora.hub.file_rules import FileRules
-from remora.hub.gc_tuning import tune_gc
 from remora.hub.lookup.find import FoundNode, no_answer_error
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.process import control
 from remora.hub.process.hub_paths import HubPaths
 from remora.hub.protocol import AnsweredNode
+from remora.hub.python_gc import tune_gc
 
 _TIMEOUT_S = 120.0
 _POLL_S = 0.1

@@ -17,7 +17,7 @@ from remora.cli.app.options import Options
 from remora.cli.app.output import count, print_error, terminal_width, wrap_text
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
-from remora.cli.run.running import run_to_end
+from remora.cli.run.foreground_run import run_to_end
 from remora.cli.views.job_view import SAME_CHANGE
 from remora.errors import RemoraError
 from remora.ids import unescape_path

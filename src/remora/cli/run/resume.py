@@ -9,7 +9,7 @@ from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import count, emit, note
 from remora.cli.app.project_context import complete_journals_of
-from remora.cli.run.running import print_run_results, run_to_end
+from remora.cli.run.foreground_run import print_run_results, run_to_end
 from remora.cli.views.run_view import run_lines
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import run_named

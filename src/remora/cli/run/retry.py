@@ -24,7 +24,7 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     """
     from remora.bootstrap.open_project import open_project
     from remora.bootstrap.start_fork import retry_jobs, retry_models
-    from remora.cli.run.running import print_run_results, run_to_end
+    from remora.cli.run.foreground_run import print_run_results, run_to_end
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
 

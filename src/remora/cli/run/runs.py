@@ -62,7 +62,7 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     Without NODE: every verified change set. With NODE (path:qualname, a qualname, or a glob):
     what its jobs changed, verified or not. RUN is a run ID, a unique prefix, or `last` (default).
     """
-    from remora.runs.records.documents import diff_document
+    from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import read_run, select_jobs
 

@@ -12,8 +12,8 @@ from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, outside_git
+from remora.cli.run.foreground_run import print_isolation, print_run_results
 from remora.cli.run.resume import resume
-from remora.cli.run.running import print_isolation, print_run_results
 from remora.cli.views.plan_view import jobs_by_file, plan_lines, plan_size, time_estimate
 from remora.cli.views.progress import run_progress
 from remora.errors import UsageError
@@ -22,7 +22,7 @@ from remora.models.protocol import Model
 from remora.models.provider import used_provider
 from remora.runs.execution.run import Run
 from remora.runs.planning.run_request import RunRequest
-from remora.runs.records.documents import plan_document
+from remora.runs.records.json_documents import plan_document
 
 
 def start_run(options: Options, asked: dict[str, Any]) -> int:

@@ -129,13 +129,13 @@ def _write(
     several: bool,
 ) -> "ExportCounts":
     from remora.exports.export_counts import ExportCounts
-    from remora.exports.otel.otlp_sender import headers_from
-    from remora.exports.targets import (
+    from remora.exports.export_targets import (
         export_inspect_logs,
         export_to_file,
         export_to_stream,
         send_to_receiver,
     )
+    from remora.exports.otel.otlp_sender import headers_from
 
     output, endpoint = how["output"], how["endpoint"]
     if endpoint is not None:

@@ -78,7 +78,7 @@ def _continue(
     options: Options, caller: "Invocation", project: "Project", made: "ForkResult", *, trusted: bool
 ) -> int:
     from remora.bootstrap.resume_run import connect_models, prepare_resume
-    from remora.cli.run.running import GOOD_STATUSES, run_to_end
+    from remora.cli.run.foreground_run import GOOD_STATUSES, run_to_end
     from remora.cli.views.run_view import attempt_lines
     from remora.runs.records.job_view import read_attempt
     from remora.runs.records.results import job_document, read_run, run_document

@@ -6,7 +6,7 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_json
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_names import reader_of
+from remora.cli.trace.stream_arguments import reader_of
 
 _TURN = click.IntRange(min=0)
 

@@ -11,7 +11,7 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, terminal_width
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_names import path_of, reader_of
+from remora.cli.trace.stream_arguments import path_of, reader_of
 
 _TURN = click.IntRange(min=0)
 

@@ -12,7 +12,7 @@ from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import fit_line, note
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_names import path_of
+from remora.cli.trace.stream_arguments import path_of
 from remora.errors import NotFound, StreamDamaged
 from remora.ids import LAST
 from remora.text import escape_line

@@ -9,7 +9,7 @@ _COMMANDS = {
     "diff": ("remora.cli.trace.packet:diff", "Show what changed in the packet between two turns."),
     "transcript": ("remora.cli.trace.transcript:transcript", "Print a stream as readable text."),
     "tail": ("remora.cli.trace.tail:tail", "Show the end of a stream, and follow it."),
-    "get": ("remora.cli.trace.get_reindex:get", "Print the trace entry under a key."),
+    "get": ("remora.cli.trace.index_commands:get", "Print the trace entry under a key."),
     "verify": (
         "remora.cli.trace.verify_anchor:verify",
         "Verify streams: hashes, packets, prompts, heads.",
@@ -25,7 +25,7 @@ _COMMANDS = {
     "fork": ("remora.cli.trace.fork:fork", "Start a new agent from any turn of another."),
     "export": ("remora.cli.trace.export:export", "Export streams for other tools."),
     "compact": ("remora.cli.trace.compact:compact", "Compress old streams; remove very old ones."),
-    "reindex": ("remora.cli.trace.get_reindex:reindex", "Rebuild the index from the streams."),
+    "reindex": ("remora.cli.trace.index_commands:reindex", "Rebuild the index from the streams."),
 }
 """By name: `MODULE:ATTRIBUTE`, and the line in the list of commands."""
 

@@ -8,7 +8,7 @@ import click
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_names import path_of
+from remora.cli.trace.stream_arguments import path_of
 
 
 @command("transcript", examples=("remora trace transcript total",))

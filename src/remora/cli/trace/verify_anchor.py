@@ -10,7 +10,7 @@ from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_error, print_json
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_names import signer_of
+from remora.cli.trace.stream_arguments import signer_of
 from remora.errors import DiskError, StreamDamaged, UsageError
 from remora.text import escape_line
 

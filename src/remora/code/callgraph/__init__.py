@@ -2,7 +2,7 @@
 
 `linker.Linker` answers all questions from outside. A caller question runs backward:
 
-1. `callers/` finds candidate sites by name. `entry_names` are the names of the node itself,
+1. `callers/` finds candidate sites by name. `direct_names` are the names of the node itself,
    `aliases` adds the names that its value flows to, `caller_filter` proves each such flow.
 2. `names/` resolves without values. `search_scope` picks the files to search, `call_targets` maps a
    candidate site to the nodes it runs, `imported_names` finds imports, `unique_method` and

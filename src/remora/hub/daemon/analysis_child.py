@@ -17,7 +17,7 @@ import msgspec
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import NodeFacts
 from remora.hub.daemon.child_process import begin, frame_message, receive_message
-from remora.hub.gc_tuning import tune_gc
+from remora.hub.python_gc import tune_gc
 
 _NODES = 1000
 

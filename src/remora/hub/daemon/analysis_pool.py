@@ -11,7 +11,7 @@ import msgspec
 
 from remora.code.file_facts import FileFacts, NodeFacts
 from remora.hub.daemon.child_process import frame_message
-from remora.hub.file_read import facts_without_nodes
+from remora.hub.file_reader import facts_without_nodes
 from remora.hub.process.spawn import FOLDER, command
 
 LIMIT_S = 120.0

@@ -16,7 +16,7 @@ from remora.hub.daemon.request_handler import RequestHandler
 from remora.hub.daemon.status import DaemonStatus
 from remora.hub.daemon.updater import Updater
 from remora.hub.index.indexer import Indexer
-from remora.hub.observe.spool import collect, spool_folder
+from remora.hub.observe.observation_queue import collect, spool_folder
 from remora.hub.observed_links import Observation
 from remora.hub.process.addresses import Addresses, make_token, remove, write_addresses
 from remora.hub.process.hub_paths import HubPaths

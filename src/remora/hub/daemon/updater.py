@@ -12,7 +12,7 @@ from remora.code.file_facts import FileFacts
 from remora.errors import RemoraError
 from remora.hub.daemon.analysis_pool import AnalysisPool
 from remora.hub.daemon.change_queue import ChangeQueue
-from remora.hub.file_read import Content, open_reader
+from remora.hub.file_reader import Content, open_reader
 from remora.hub.index.indexer import Indexer, Refreshed, read_directly
 from remora.hub.node import UpdateSource
 from remora.hub.watch.watcher_protocol import Watcher

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
-from remora.hub.file_read import Content, Reader, facts_of, open_reader
+from remora.hub.file_reader import Content, Reader, facts_of, open_reader
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
-from remora.hub.file_read import facts_of, open_reader
+from remora.hub.file_reader import facts_of, open_reader
 from remora.hub.file_rules import FILE_LIMIT
 
 

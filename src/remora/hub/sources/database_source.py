@@ -8,7 +8,7 @@ from pathlib import Path
 from remora.code.file_facts import FileFacts
 from remora.code.ir.model import LoweredFile
 from remora.errors import DiskError, NotFound
-from remora.hub.file_read import Reader, facts_of, open_reader
+from remora.hub.file_reader import Reader, facts_of, open_reader
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request

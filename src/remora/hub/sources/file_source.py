@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from remora.code.file_facts import FileFacts
-from remora.hub.file_read import Content, facts_of, open_reader
+from remora.hub.file_reader import Content, facts_of, open_reader
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.query.queries import NodeQueries

@@ -11,12 +11,17 @@ from msgspec.structs import replace
 
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.docstring.corpus import FileTexts, RelatedTexts, collect_texts
-from remora.operations.docstring.describable_parts import describable_parts
-from remora.operations.docstring.facts import (
+from remora.operations.docstring.derived_text import (
     describe_parts,
     inherits_docstring,
     suggested_summaries,
+)
+from remora.operations.docstring.describable_parts import describable_parts
+from remora.operations.docstring.docstring_writer import (
+    DocumentedNode,
+    find_documented,
+    undescribed_parts,
+    write,
 )
 from remora.operations.docstring.parts import (
     STYLES,
@@ -25,13 +30,8 @@ from remora.operations.docstring.parts import (
     DocstringTexts,
     Style,
 )
+from remora.operations.docstring.related_texts import FileTexts, RelatedTexts, collect_texts
 from remora.operations.docstring.style import StyleCounts, docstring_format
-from remora.operations.docstring.write import (
-    DocumentedNode,
-    find_documented,
-    undescribed_parts,
-    write,
-)
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import Finding, check_text
 from remora.tools.host.style_config import convention_of, width_of

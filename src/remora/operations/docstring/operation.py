@@ -39,7 +39,7 @@ def _load() -> Parts:
 
 
 def _prepare(_tree: Path, _modules: Sequence["Module"]) -> Amount:
-    from remora.operations.docstring.missing import needs_docstring
+    from remora.operations.docstring.docstring_need import needs_docstring
 
     return lambda module, node: int(needs_docstring(module, node))
 

@@ -8,7 +8,7 @@ from remora.operations.base import JobFindings, Need, Operation, Parts, Phrase, 
 
 def _load() -> Parts:
     from remora.operations.lint.checks import fewer_findings
-    from remora.operations.lint.need import findings_by_node
+    from remora.operations.lint.lint_need import findings_by_node
 
     return Parts(
         needs={"ruff": Need(prepare=findings_by_node, counts_findings=True)},

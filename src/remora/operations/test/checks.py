@@ -8,7 +8,7 @@ from remora.code.pytest_model.pytest_file import is_test_file
 from remora.errors import HostError
 from remora.operations.submission import Submission
 from remora.operations.test.insert.added_tests import added_tests
-from remora.operations.test.runner.proof import PROOF_S, Proof, prove
+from remora.operations.test.runner.mutation_check import PROOF_S, Proof, prove
 from remora.tools.tree import ToolTree
 
 _MAX_TESTS = 2

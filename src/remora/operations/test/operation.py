@@ -53,7 +53,7 @@ def _load() -> Parts:
 
 def _prepare(tree: Path, _modules: Sequence["Module"]) -> Amount:
     from remora.operations.test.has_tests import NodesWithTests
-    from remora.operations.test.testable import needs_test
+    from remora.operations.test.testable_functions import needs_test
 
     tested = NodesWithTests(tree)
 

@@ -11,10 +11,15 @@ from remora.operations.test.cases.arguments import candidate_calls, literal_call
 from remora.operations.test.cases.best_cases import Case, best_cases
 from remora.operations.test.cases.property_guesses import Property, best_property, properties_of
 from remora.operations.test.cases.type_check import contradicts
+from remora.operations.test.function_context import (
+    callers_of,
+    names_hypothesis,
+    target_at,
+    test_files,
+)
 from remora.operations.test.mutants import Mutant, mutants
 from remora.operations.test.runner.trials import TrialResults, cases_of, killed_by, try_calls
-from remora.operations.test.subject import callers_of, names_hypothesis, target_at, test_files
-from remora.operations.test.target import TargetFunction
+from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_location import locate_test
 from remora.tools.tree import ToolTree
 

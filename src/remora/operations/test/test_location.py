@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from remora.code.syntax.source import parse_text
-from remora.operations.test.target import TargetFunction, import_name
+from remora.operations.test.target_function import TargetFunction, import_name
 
 _PARAMETRIZED = re.compile(r"mark\.parametrize\(\s*(?:argnames=)?([\"'][^\"']*,|[\"']|[(\[])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

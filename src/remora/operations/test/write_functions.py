@@ -9,10 +9,10 @@ from remora.errors import HostError
 from remora.operations.test.cases.best_cases import Case, is_valid_case
 from remora.operations.test.cases.property_guesses import Property, is_known_property, properties_of
 from remora.operations.test.cases.test_source import Draft, case_drafts, property_draft
+from remora.operations.test.function_context import callers_of, target_at, test_files
 from remora.operations.test.insert.added_tests import with_tests
-from remora.operations.test.runner.proof import failure_reason, prove, run_tests_once
-from remora.operations.test.subject import callers_of, target_at, test_files
-from remora.operations.test.target import TargetFunction
+from remora.operations.test.runner.mutation_check import failure_reason, prove, run_tests_once
+from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_location import InsertLocation, locate_test
 from remora.tools.host.ruff.new_findings import new_findings
 from remora.tools.host.ruff.ruff_process import check_text, with_sorted_imports

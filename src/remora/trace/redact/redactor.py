@@ -20,7 +20,7 @@ from remora.trace.redact.found_spans import (
 )
 from remora.trace.redact.heuristics import MIN_LENGTH
 from remora.trace.redact.known_values import KnownValues
-from remora.trace.redact.nested import is_header, redact_nested
+from remora.trace.redact.nested_values import is_header, redact_nested
 from remora.trace.redact.placeholder import placeholder
 from remora.trace.redact.rule import (
     PatternSet,

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from remora.operations.test.cases.arguments import candidate_calls
-from remora.operations.test.target import TargetFunction, find_target
+from remora.operations.test.target_function import TargetFunction, find_target
 
 EXAMPLE = '''
 def f(text, times=1):

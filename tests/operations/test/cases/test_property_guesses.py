@@ -12,7 +12,7 @@ from remora.operations.test.cases.property_guesses import (
     properties_of,
 )
 from remora.operations.test.cases.type_check import contradicts
-from remora.operations.test.target import TargetFunction, find_target
+from remora.operations.test.target_function import TargetFunction, find_target
 
 PAIR = """
 def encode(text: str) -> bytes:

@@ -5,7 +5,7 @@ import pytest
 from remora.operations.test.cases.best_cases import Case
 from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.cases.test_source import case_drafts, property_draft
-from remora.operations.test.target import TargetFunction, find_target
+from remora.operations.test.target_function import TargetFunction, find_target
 from remora.operations.test.test_location import InsertLocation
 
 SOURCE = """

@@ -17,12 +17,12 @@ from remora.code.callgraph.abstract_values import (
 )
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.callers.caller_filter import TargetFilter
-from remora.code.callgraph.callers.entry_names import (
+from remora.code.callgraph.callers.direct_names import (
     CONSTRUCTORS,
     Name,
     class_family,
     class_names,
-    entry_names,
+    direct_names,
     is_special_method,
 )
 from remora.code.callgraph.files.dataflow import MAX_RESULT_DEPTH, RESULT, NameFlow
@@ -47,7 +47,7 @@ class AliasSearch:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self._entry_names: dict[tuple[str, int], tuple[dict[Name, None], int]] = {}
+        self._direct_names: dict[tuple[str, int], tuple[dict[Name, None], int]] = {}
         self._names: dict[tuple[str, int], tuple[dict[Name, None], int]] = {}
         self._scopes: dict[tuple[str, int], SearchScope] = {}
         self._steps_left = 0
@@ -60,7 +60,7 @@ class AliasSearch:
         if scope == 0:  # a module cannot be called
             return []
         search = self._search_scope(file, scope)
-        first = self._entry_names_of(file, scope)
+        first = self._direct_names_of(file, scope)
         for alias in self.names(file, scope):
             own = alias in first
             for path in (alias.path,) if alias.path else search.caller_files(alias.name, own=own):
@@ -72,7 +72,7 @@ class AliasSearch:
         other = self._ctx.file(site[0])
         names = _names_of_site(other, site) if other is not None else ()
         search = self._search_scope(file, scope)
-        first = self._entry_names_of(file, scope)
+        first = self._direct_names_of(file, scope)
         if self._is_named(search, first, first, (site[0], names)):
             return True
         known_names = self._names_as_one_input(file, scope)
@@ -117,7 +117,7 @@ class AliasSearch:
         return self._ctx.memoize(self._names, place, lambda: self._all_names(file, scope))
 
     def _all_names(self, file: IndexedFile, scope: int) -> dict[Name, None]:
-        found = dict(self._entry_names_of(file, scope))
+        found = dict(self._direct_names_of(file, scope))
         if not _is_passed_as_value(file, scope):
             return found
         accepted = self._target_filter(file, scope)
@@ -131,11 +131,11 @@ class AliasSearch:
                     pending.append(further)
         return found
 
-    def _entry_names_of(self, file: IndexedFile, scope: int) -> dict[Name, None]:
+    def _direct_names_of(self, file: IndexedFile, scope: int) -> dict[Name, None]:
         def find() -> dict[Name, None]:
-            return dict.fromkeys(entry_names(self._ctx, file, scope))
+            return dict.fromkeys(direct_names(self._ctx, file, scope))
 
-        return self._ctx.memoize(self._entry_names, (file.path, scope), find)
+        return self._ctx.memoize(self._direct_names, (file.path, scope), find)
 
     def _search_scope(self, file: IndexedFile, scope: int) -> SearchScope:
         key = (file.path, scope)

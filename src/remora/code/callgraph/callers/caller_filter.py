@@ -25,7 +25,7 @@ from remora.code.callgraph.abstract_values import (
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.dataflow import NameFlow
 from remora.code.callgraph.names.call_targets import CALLER_LEVELS, hashable_term
-from remora.code.callgraph.rules.evaluation import instances_of
+from remora.code.callgraph.rules.points_to import instances_of
 
 _MAX_NESTING = 3
 _MAX_ITEMS = 4  # of an unpacked pair or tuple

@@ -16,8 +16,8 @@ from remora.code.callgraph.abstract_values import (
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.rules.declared_types import declared_values
-from remora.code.callgraph.rules.evaluation import evaluate
 from remora.code.callgraph.rules.hierarchy import delegates_to_base, is_dataclass, project_mro
+from remora.code.callgraph.rules.points_to import evaluate
 from remora.code.ir.model import AttributeWrite
 
 _MAX_FILES: Final = 12

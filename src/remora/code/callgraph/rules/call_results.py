@@ -26,8 +26,8 @@ from remora.code.callgraph.files.ir_index import PARAMETER
 from remora.code.callgraph.rules.call_rules import argument_at, mro_classes
 from remora.code.callgraph.rules.class_attributes import self_value
 from remora.code.callgraph.rules.declared_types import declared_values
-from remora.code.callgraph.rules.evaluation import evaluate, instances_of
 from remora.code.callgraph.rules.overloads import overload_result
+from remora.code.callgraph.rules.points_to import evaluate, instances_of
 from remora.code.callgraph.rules.return_flow import (
     ARGUMENT_ITSELF,
     INSTANCE_OF_ARGUMENT,

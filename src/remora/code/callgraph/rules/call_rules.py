@@ -26,8 +26,8 @@ from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.name_candidates import candidate_calls
 from remora.code.callgraph.rules.class_attributes import self_value
 from remora.code.callgraph.rules.declared_types import CONTAINERS, declared_values
-from remora.code.callgraph.rules.evaluation import evaluate
 from remora.code.callgraph.rules.fixture_parameters import fixture_values
+from remora.code.callgraph.rules.points_to import evaluate
 from remora.code.ir.model import (
     ANNOTATED,
     CLASS_SCOPE,

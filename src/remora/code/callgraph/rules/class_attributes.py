@@ -23,8 +23,8 @@ from remora.code.callgraph.abstract_values import (
 )
 from remora.code.callgraph.analysis_context import Context
 from remora.code.callgraph.files.ir_index import IndexedFile, VisibleBinding
-from remora.code.callgraph.rules.evaluation import binding_values
 from remora.code.callgraph.rules.hierarchy import delegates_to_base, has_external_base, project_mro
+from remora.code.callgraph.rules.points_to import binding_values
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
 
 GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))

@@ -26,7 +26,7 @@ from remora.code.callgraph.abstract_values import (
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.rules.call_rules import variadic_items
-from remora.code.callgraph.rules.evaluation import await_values, evaluate
+from remora.code.callgraph.rules.points_to import await_values, evaluate
 from remora.code.ir.model import STAR, Container, has_tag
 
 _MANAGERS = frozenset(("contextmanager", "asynccontextmanager"))

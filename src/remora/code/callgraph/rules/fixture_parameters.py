@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from remora.code.callgraph.abstract_values import EMPTY, Values, join, weaken
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
-from remora.code.callgraph.rules.evaluation import evaluate
+from remora.code.callgraph.rules.points_to import evaluate
 from remora.code.ir.model import DEFINITION, GENERATOR, TEXT, has_tag
 
 

@@ -8,7 +8,7 @@ from remora.code.callgraph.abstract_values import CLASS, EMPTY, EXTERNAL, Value,
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile
 from remora.code.callgraph.names.name_candidates import candidate_subclasses
-from remora.code.callgraph.rules.evaluation import evaluate
+from remora.code.callgraph.rules.points_to import evaluate
 from remora.code.ir.model import DEFINITION, ITEM, has_tag
 
 _MAX_SUBCLASSES = 400

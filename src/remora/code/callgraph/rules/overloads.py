@@ -17,7 +17,7 @@ from remora.code.callgraph.abstract_values import (
 from remora.code.callgraph.analysis_context import Context, ProgramPoint
 from remora.code.callgraph.files.ir_index import IndexedFile, VisibleBinding
 from remora.code.callgraph.rules.declared_types import declared_values
-from remora.code.callgraph.rules.evaluation import evaluate
+from remora.code.callgraph.rules.points_to import evaluate
 from remora.code.ir.model import KEYWORD, Call, unqualified_name
 
 _SEQUENCE_TYPES = frozenset(

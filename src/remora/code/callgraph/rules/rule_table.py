@@ -11,28 +11,28 @@ from remora.code.callgraph.rules import (
     call_rules,
     class_attributes,
     containers,
-    evaluation,
     hierarchy,
     member_access,
+    points_to,
     return_flow,
 )
 
 
 def _name(ctx: Context, path: str, scope: int, at: int, name: str) -> Values:
     """Rule: the values of a name at level 0, without callers."""
-    return evaluation.name_values(ctx, ProgramPoint(0, path, scope, at), name)
+    return points_to.name_values(ctx, ProgramPoint(0, path, scope, at), name)
 
 
 def _term(ctx: Context, level: int, path: str, scope: int, at: int, term: Any) -> Values:
     """Rule: the values of a term at a program point."""
-    return evaluation.evaluate(ctx, ProgramPoint(level, path, scope, at), term)
+    return points_to.evaluate(ctx, ProgramPoint(level, path, scope, at), term)
 
 
 RULES: Mapping[str, Callable[..., Values]] = {
     "name": _name,
     "term": _term,
-    "bind": evaluation.bind,
-    "export": evaluation.export,
+    "bind": points_to.bind,
+    "export": points_to.export,
     "param": call_rules.parameter,
     "callee": call_rules.callee,
     "call": call_results.result_of_call,

@@ -21,7 +21,7 @@ from remora.code.callgraph.abstract_values import (
     join,
 )
 from remora.code.callgraph.analysis_context import Context
-from remora.code.callgraph.rules.evaluation import await_values, member_values
+from remora.code.callgraph.rules.points_to import await_values, member_values
 from remora.code.ir.model import SCOPE, TEXT, has_tag
 
 Site = tuple[str, int]

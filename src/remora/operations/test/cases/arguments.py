@@ -9,7 +9,7 @@ from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.inverse_functions import inverse_functions, single_argument
 from remora.operations.test.cases.sample_values import constructor_call, values_of
 from remora.operations.test.cases.type_check import contradicts
-from remora.operations.test.target import TargetFunction
+from remora.operations.test.target_function import TargetFunction
 
 MAX_CALLS = 40
 _LONGEST = 120

@@ -3,7 +3,7 @@
 import ast
 
 from remora.operations.test.cases.sample_values import ALIASES, ParameterUse, kind_of
-from remora.operations.test.target import TargetFunction
+from remora.operations.test.target_function import TargetFunction
 
 _WORD = "st.text('abcdefghijklmnopqrstuvwxyz', min_size=1)"
 _OF_KIND: dict[str, tuple[str, ...]] = {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.best_cases import Case, expected_literal, with_quotes
-from remora.operations.test.target import TargetFunction
+from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_location import InsertLocation
 
 _MOST_COLUMNS = 3

@@ -13,7 +13,7 @@ from remora.operations.test.cases.hypothesis_strategies import (
     strategy_for,
 )
 from remora.operations.test.cases.inverse_functions import inverse_functions, single_argument
-from remora.operations.test.target import TargetFunction
+from remora.operations.test.target_function import TargetFunction
 
 _TYPE = "type"
 _MOST_CLAIMS = 3

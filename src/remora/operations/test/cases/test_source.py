@@ -7,7 +7,7 @@ import msgspec
 from remora.operations.test.cases.best_cases import Case, case_statements, with_quotes
 from remora.operations.test.cases.parametrize import Table, table_of
 from remora.operations.test.cases.property_guesses import Property
-from remora.operations.test.target import TargetFunction
+from remora.operations.test.target_function import TargetFunction
 from remora.operations.test.test_location import InsertLocation, test_name
 
 _TYPES = {

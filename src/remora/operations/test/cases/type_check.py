@@ -4,7 +4,7 @@ import ast
 
 from remora.code.syntax.source import parse_text
 from remora.operations.test.cases.sample_values import ALIASES
-from remora.operations.test.target import TargetFunction
+from remora.operations.test.target_function import TargetFunction
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "complex": (int, float, complex), "str": (str,),

@@ -14,7 +14,7 @@ from remora.operations.test.cases.property_guesses import Property
 from remora.operations.test.cases.test_source import property_source
 from remora.operations.test.mutants import Mutant
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, Results, run_in_child
-from remora.operations.test.target import TargetFunction
+from remora.operations.test.target_function import TargetFunction
 from remora.tools.tree import ToolTree
 
 _CALL_S = 1.0

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from remora.hub.store.file_guard import is_foreign
+from remora.hub.store.database_check import is_foreign
 from remora.hub.store.owner_lock import is_lock, lock_of, owner
 from remora.ids import unescape_path
 

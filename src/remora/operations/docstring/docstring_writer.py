@@ -12,6 +12,7 @@ from remora.errors import HostError
 from remora.ids import MODULE, NodeKey, escape_path, node_key
 from remora.operations.docstring.checks import tree_without_docstring
 from remora.operations.docstring.describable_parts import describable_parts
+from remora.operations.docstring.docstring_update import updated_lines
 from remora.operations.docstring.insertion_point import (
     FileBytes,
     existing_docstring_point,
@@ -26,7 +27,6 @@ from remora.operations.docstring.literal_source import (
 )
 from remora.operations.docstring.parse import parse_docstring
 from remora.operations.docstring.parts import Describable, DocstringFormat, DocstringTexts
-from remora.operations.docstring.update import updated_lines
 
 
 class DocumentedNode(NamedTuple):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.observe.spool import collect, leave, spool_folder
+from remora.hub.observe.observation_queue import collect, leave, spool_folder
 from remora.hub.observed_links import Observation, ObservedCall
 
 

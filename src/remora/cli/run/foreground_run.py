@@ -13,7 +13,7 @@ from remora.cli.views.run_view import attempt_lines, run_lines
 from remora.errors import NotFound
 from remora.models.protocol import Model
 from remora.runs.project import Project
-from remora.runs.records.documents import model_never_answered
+from remora.runs.records.json_documents import model_never_answered
 from remora.runs.records.results import RunView, read_run, run_document
 from remora.sandbox.isolation import best_level, describe_level
 

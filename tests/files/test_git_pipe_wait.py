@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from remora.errors import OutsideError
-from remora.files import git, git_stall
+from remora.files import git, git_pipe_wait
 from remora.files.git import git_output
-from remora.files.git_stall import StallDetector
+from remora.files.git_pipe_wait import StallDetector
 from remora.files.project_files import project_files
 
 SECONDS = 8.0
@@ -112,7 +112,7 @@ def test_the_next_call_for_that_folder_fails_at_once(
     (root / ".git/packed-refs").unlink()
     with pytest.raises(OutsideError, match="git waits for a pipe"):
         git_output(root, "rev-parse", "HEAD")
-    monkeypatch.setattr(git_stall, "_REMEMBERED_SECONDS", 0.0)
+    monkeypatch.setattr(git_pipe_wait, "_REMEMBERED_SECONDS", 0.0)
     assert git_output(root, "rev-parse", "HEAD")
 
 
@@ -140,7 +140,7 @@ def test_a_long_answer_and_a_long_question_pass(root: Path) -> None:
 def test_only_who_sleeps_all_the_time_is_stalled(
     code: str, is_stalled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_stall, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(git_pipe_wait, "STALL_SECONDS", 0.5)
     with subprocess.Popen([sys.executable, "-S", "-c", code], stdout=subprocess.PIPE) as process:
         try:
             time.sleep(0.5)

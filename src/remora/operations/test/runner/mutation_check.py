@@ -9,7 +9,7 @@ from remora.errors import HostError
 from remora.operations.test.mutants import MAX_MUTANTS, Mutant, mutants
 from remora.operations.test.runner.coverage import ObservedRun, observed_run
 from remora.operations.test.runner.parent import CIRCUMSTANCES, Order, run_in_child
-from remora.operations.test.target import TargetFunction, find_target
+from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.tree import ToolTree
 
 PROOF_S = 240.0

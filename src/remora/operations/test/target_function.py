@@ -8,7 +8,7 @@ import msgspec
 from remora.code.syntax.definitions import FunctionNode
 from remora.code.syntax.source import Source, Unreadable, read_source
 from remora.operations.test.mutants import function_named
-from remora.operations.test.testable import is_empty
+from remora.operations.test.testable_functions import is_empty
 
 _STATIC = frozenset({"staticmethod", "classmethod"})
 _ENVIRONMENT_NAMES = frozenset(

@@ -5,7 +5,7 @@ import click
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, print_json
 from remora.cli.app.project_context import records_of
-from remora.cli.trace.stream_names import queries_of
+from remora.cli.trace.stream_arguments import queries_of
 from remora.text import escape_line
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from remora.hub.file_read import open_reader
+from remora.hub.file_reader import open_reader
 from remora.hub.file_stamp import Stamp
 
 
@@ -28,8 +28,8 @@ def test_a_stamp_proves_something_if_the_clock_has_ticked_since(
     about = os.lstat(place)
     at = about.st_ctime_ns // tick_ns * tick_ns + (tick_ns == 1 and about.st_ctime_ns % 10**7 == 0)
     stamp = Stamp(7, at, at, about.st_ino)
-    monkeypatch.setattr("remora.hub.file_read.stamp_of", lambda _: stamp)
-    monkeypatch.setattr("remora.hub.file_read.time.time_ns", lambda: at + int(age_s * 1e9))
+    monkeypatch.setattr("remora.hub.file_reader.stamp_of", lambda _: stamp)
+    monkeypatch.setattr("remora.hub.file_reader.time.time_ns", lambda: at + int(age_s * 1e9))
 
     with open_reader(tmp_path) as reader:
         assert reader.read("folder/a.py") == (b"x = 1\r\n", stamp if proves else None, "")
@@ -55,7 +55,7 @@ def test_without_openat2_the_same_is_read_and_refused(
     def missing(folder: int, path: bytes, flags: int) -> int:
         raise OSError(38, "Function not implemented")
 
-    monkeypatch.setattr("remora.hub.file_read.openat2", missing)
+    monkeypatch.setattr("remora.hub.file_reader.openat2", missing)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.py").write_bytes(b"x")
     (tmp_path / "way").symlink_to(tmp_path / "folder")

@@ -22,7 +22,7 @@ class Name(NamedTuple):
     path: str
 
 
-def entry_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
+def direct_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
     """Yield the entry names of a function or class."""
     found = file.scopes[scope]
     in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE

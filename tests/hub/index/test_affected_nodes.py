@@ -3,8 +3,9 @@
 import pytest
 
 from remora.errors import ScriptError
-from remora.hub.index import affected, script_runner
-from remora.hub.index.affected import affected_nodes
+from remora.hub.index import affected_nodes as affected_module
+from remora.hub.index import script_runner
+from remora.hub.index.affected_nodes import affected_nodes
 from remora.hub.query.queries import NodeQueries
 from remora.hub.query.snapshots import MemorySnapshot
 from remora.hub.update_rules import ComputeComplexity, FindCallers, FindTests
@@ -23,7 +24,7 @@ F, G, H, TEST = (
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> NodeQueries:
-    monkeypatch.setattr(affected, "PATIENCE_S", 60.0)
+    monkeypatch.setattr(affected_module, "PATIENCE_S", 60.0)
     return NodeQueries(MemorySnapshot({path: facts_of(path, text) for path, text in FILES.items()}))
 
 
@@ -48,7 +49,7 @@ def test_removed_nodes_affect_no_other_node(now: NodeQueries) -> None:
 def test_the_search_for_affected_nodes_has_a_time_limit(
     now: NodeQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(affected, "PATIENCE_S", -1.0)
+    monkeypatch.setattr(affected_module, "PATIENCE_S", -1.0)
     assert affected_nodes([FindCallers((F,)), FindTests((G,))], now) == ()
 
 

@@ -5,7 +5,7 @@ import ast
 from remora.code.pytest_model.pytest_file import is_test_file
 from remora.code.syntax.source import Unreadable, read_source
 from remora.errors import HostError
-from remora.operations.test.target import TargetFunction, find_target
+from remora.operations.test.target_function import TargetFunction, find_target
 from remora.tools.host.text_lines import decode
 from remora.tools.tree import ToolTree
 

@@ -10,8 +10,8 @@ from remora.code.syntax.definitions import DefinitionNode, FunctionNode
 from remora.code.syntax.effects import is_none_or_missing, own_nodes, unqualified_name
 from remora.code.syntax.source import Source
 from remora.operations.docstring.code_quotes import code_text, negate
-from remora.operations.docstring.corpus import RelatedTexts, comment_above, majority_text
 from remora.operations.docstring.parts import Describable, DocstringTexts, Parameter
+from remora.operations.docstring.related_texts import RelatedTexts, comment_above, majority_text
 
 _MIN_AGREEING = 3
 _MAX_NAMES = 5

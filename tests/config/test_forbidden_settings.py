@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from remora.bootstrap.operations import BUILT_IN
+from remora.config.forbidden_settings import is_loopback
 from remora.config.loading import load_config
 from remora.config.schema import Config
-from remora.config.trust import is_loopback
 from remora.errors import ConfigError
 
 
