@@ -1,7 +1,7 @@
 """Use cases as functions: the commands for Python callers. Nothing is printed.
 
-Every function takes the project's `root` (default: found from the current directory; the commands
-pass an open Project) and raises RemoraError with a message and a hint. `run` is a run ID, a unique
+Every function takes the project's `root` (default: found from the current directory; or an open
+Project such as `RunResult.project`, with its operations) and raises RemoraError with a message and a hint. `run` is a run ID, a unique
 prefix, or `last`.
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.observe_tests import store_observed
 from remora.bootstrap.open_project import connect_model, model_flags, open_project
+from remora.bootstrap.operations import BUILT_IN
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
 from remora.bootstrap.run_factory import connect_own_models, execute_plan
@@ -69,20 +70,34 @@ class RunResult:
         return read_run(self.project, self.run_id)
 
 
-def plan(*paths: str | Path, root: str | Path | None = None, **request: Any) -> Plan:
-    """Return the jobs that `analyze` would run; takes the same selection arguments.
+def plan(
+    *paths: str | Path,
+    root: str | Path | Project | None = None,
+    operations: Sequence[str] = (),
+    node: str | None = None,
+    changed: str | None = None,
+    max_nodes: int | None = None,
+    known: Operations | None = None,
+) -> Plan:
+    """Return the jobs that `analyze` would run with the same arguments.
 
     No model is needed, and nothing is recorded.
     """
-    request["operations"] = tuple(request.get("operations", ()))
-    run = prepare(_invocation(root), RunRequest(paths=_paths(paths), **request))
+    request = RunRequest(
+        paths=_paths(paths),
+        operations=tuple(operations),
+        node=node,
+        changed=changed,
+        max_nodes=max_nodes,
+    )
+    run = prepare(_invocation(root, known=known), request)
     run.close()
     return run.plan
 
 
 def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     *paths: str | Path,
-    root: str | Path | None = None,
+    root: str | Path | Project | None = None,
     operations: Sequence[str] = (),
     node: str | None = None,
     changed: str | None = None,
@@ -108,9 +123,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
         **model_flags(model),
     }
-    invocation = _invocation(root, flags)
-    if known is not None:
-        invocation = replace(invocation, operations=known)
+    invocation = _invocation(root, flags, known)
     request = RunRequest(
         paths=_paths(paths),
         operations=tuple(operations),
@@ -157,7 +170,7 @@ def execute(
 def resume(
     run: str = LAST,
     *,
-    root: str | Path | None = None,
+    root: str | Path | Project | None = None,
     concurrency: int | None = None,
     max_time: float | None = None,
     trust_run: bool = False,
@@ -179,7 +192,7 @@ def retry(
     node: str,
     *,
     feedback: str | None = None,
-    root: str | Path | None = None,
+    root: str | Path | Project | None = None,
     trust_run: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
@@ -198,7 +211,7 @@ def fork(
     *,
     model: str | None = None,
     files: str | Path | None = None,
-    root: str | Path | None = None,
+    root: str | Path | Project | None = None,
     trust_run: bool = False,
 ) -> ForkResult:
     """Start another attempt from any turn of an agent; `resume` runs it.
@@ -249,7 +262,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     done = review.accept(
         project, run_id, nodes, every=every, narrow=narrow, trusted=trust_run, progress=progress
     )
-    kept = store_observed(_invocation(project.root), project, done.observed)
+    kept = store_observed(_invocation(project), project, done.observed)
     return replace(done, notes=[*done.notes, *([kept] if kept else [])])
 
 
@@ -322,12 +335,20 @@ def _create_records(project: Project) -> None:
         ) from error
 
 
-def _invocation(root: str | Path | None, flags: Mapping[str, Any] | None = None) -> Invocation:
+def _invocation(
+    root: str | Path | Project | None,
+    flags: Mapping[str, Any] | None = None,
+    known: Operations | None = None,
+) -> Invocation:
+    """Return what a command would have of its process. A Project brings its operations."""
+    if isinstance(root, Project):
+        known, root = known or root.operations, root.root
     return Invocation(
         environ=os.environ,
         folder=Path.cwd(),
         root=None if root is None else Path(root),
         flags=flags or {},
+        operations=known or BUILT_IN,
     )
 
 
