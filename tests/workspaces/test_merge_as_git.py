@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from remora.workspaces.apply.merge import MergedText, merge3
+from remora.workspaces.apply.merge_lines import MergedText, merge3
 
 SLOW = settings(max_examples=60, deadline=None)  # each example is a process
 WORDS = [b"a", b"b", b"c", b"", b"    return 1", b"x = 1"]

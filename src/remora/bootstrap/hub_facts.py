@@ -9,7 +9,7 @@ from typing import Literal
 from remora.agents.inputs.hub_pull import NodeFacts, NoHub
 from remora.bootstrap.invocation import Invocation
 from remora.errors import OutsideError
-from remora.hub.file_rules import FileRules
+from remora.hub.file_limits import FileRules
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.runs.project import Project
 

@@ -20,8 +20,8 @@ from remora.hub.index_check import IndexCheck, verify
 from remora.hub.members.members import Members
 from remora.hub.node import UpdateSource
 from remora.hub.process import control
+from remora.hub.process.daemon_request import ask
 from remora.hub.process.hub_paths import HubPaths
-from remora.hub.process.request import ask
 from remora.hub.process.spawn import environment
 from remora.hub.protocol import ChangedSince
 from remora.hub.python_gc import tune_gc

@@ -20,8 +20,8 @@ from remora.hub.observe.observed_run import (
     run_tests,
 )
 from remora.hub.observed_links import Observation
+from remora.hub.process.daemon_request import ask
 from remora.hub.process.hub_paths import HubPaths, hub_paths
-from remora.hub.process.request import ask
 from remora.hub.protocol import Invalidate
 from remora.hub.query.fresh_read import read_all
 from remora.hub.query.snapshots import MemorySnapshot

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from remora.config.user_folders import UserFolders
 from remora.errors import ConfigError, NotFound
-from remora.hub.file_rules import FileRules
+from remora.hub.file_limits import FileRules
 from remora.hub.process.hub_paths import HubPaths, hub_paths
 from remora.hub.protocol import (
     AnsweredNode,

@@ -14,7 +14,7 @@ import msgspec
 
 from remora.code.file_analysis import read_facts
 from remora.code.file_facts import FileFacts
-from remora.hub.file_rules import FILE_LIMIT, too_large
+from remora.hub.file_limits import FILE_LIMIT, too_large
 from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 from remora.workspaces.file_syscalls import openat2
 from remora.workspaces.rooted_files import open_by_parts

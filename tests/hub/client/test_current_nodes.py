@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from remora.config.user_folders import UserFolders
-from remora.hub.file_rules import FileRules
+from remora.hub.file_limits import FileRules
 from remora.hub.file_stamp import stamp_of
 from remora.hub.process.hub_paths import hub_paths
 from remora.hub.sources.current_nodes import CurrentNodes

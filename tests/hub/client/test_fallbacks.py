@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from remora.hub.client import HubClient
-from remora.hub.file_rules import FileRules
+from remora.hub.file_limits import FileRules
 from remora.hub.process import control
 from remora.hub.protocol import MAX_BYTES
 from tests.hub.client.conftest import GENEROUS, TOTAL, House, ask, run

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from remora.agents.cancellable_threads import run_in_thread
 from remora.agents.inputs.node_facts import facts_view
 from remora.agents.inputs.node_versions import NodeVersions
+from remora.agents.run_in_thread import run_in_thread
 from remora.memory.canonical import canonical, canonical_size, to_packet_value
 from remora.memory.delta import PacketDelta
 from remora.memory.packet import MAX_HUB_NODES, DecisionPacket

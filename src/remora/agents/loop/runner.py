@@ -8,7 +8,6 @@ from typing import Any, Literal
 import msgspec
 
 from remora.agents.builtin_tools import BUILTIN, SUBMIT
-from remora.agents.cancellable_threads import run_in_thread
 from remora.agents.decision.candidates import as_candidates, valid_candidates
 from remora.agents.decision.model_query import query_model
 from remora.agents.decision.policy import (
@@ -38,6 +37,7 @@ from remora.agents.loop.tool_execution import (
 )
 from remora.agents.named_summarizers import summarizer_record
 from remora.agents.redaction import RedactedModel, placeholder_in_args
+from remora.agents.run_in_thread import run_in_thread
 from remora.agents.verification import Check, verify
 from remora.chat import ToolCall
 from remora.errors import DiskError, ModelError, RemoraError

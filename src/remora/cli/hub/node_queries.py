@@ -16,7 +16,7 @@ from remora.cli.app.output import note
 from remora.cli.hub.hub_options import note_root_above
 from remora.errors import OutsideError
 from remora.hub.client import HubClient
-from remora.hub.file_rules import FileRules
+from remora.hub.file_limits import FileRules
 from remora.hub.lookup.find import FoundNode, no_answer_error
 from remora.hub.lookup.not_found import unknown_node
 from remora.hub.process import control

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from remora.code.syntax.node_patterns import nearest
 from remora.errors import DiskError, NotFound, RemoraError
-from remora.hub.file_rules import FILE_LIMIT, too_large
+from remora.hub.file_limits import FILE_LIMIT, too_large
 from remora.hub.lookup.names import split_name
 from remora.ids import escape_path, split_node_key
 

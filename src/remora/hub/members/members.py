@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from remora.errors import OutsideError
-from remora.hub.file_rules import FILE_LIMIT
+from remora.hub.file_limits import FILE_LIMIT
 from remora.hub.file_stamp import Stamp
 from remora.hub.members.folder_listing import lstat_below
 from remora.hub.members.ignore_cache import IgnoreCache, RulesChanged

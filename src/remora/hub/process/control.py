@@ -9,8 +9,8 @@ from pathlib import Path
 
 from remora.errors import DiskError, HubDamaged, OutsideError
 from remora.hub.process.addresses import read_addresses, remove
+from remora.hub.process.daemon_request import ask
 from remora.hub.process.hub_paths import HubPaths, display_path
-from remora.hub.process.request import ask
 from remora.hub.protocol import ChangedSince, Status, StatusResult, decode_status
 from remora.hub.store.owner_lock import owner
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from remora.code.file_facts import FileFacts
 from remora.errors import DiskError
+from remora.hub.file_limits import FILE_LIMIT
 from remora.hub.file_reader import facts_of, open_reader
-from remora.hub.file_rules import FILE_LIMIT
 
 
 def read_all(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> dict[str, FileFacts]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from remora.code.file_facts import FileFacts
-from remora.hub.file_rules import FileRules
+from remora.hub.file_limits import FileRules
 from remora.hub.file_stamp import is_racy
 from remora.hub.members.members import Members
 from remora.hub.query.fresh_read import read_all

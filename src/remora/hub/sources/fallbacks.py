@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from remora.errors import NotFound
-from remora.hub.file_rules import FileRules
+from remora.hub.file_limits import FileRules
 from remora.hub.members.members import Members
 from remora.hub.protocol import Request
 from remora.hub.sources.database_source import DatabaseSource

@@ -25,7 +25,7 @@ _MISSING, _OUTDATED = "missing docstring", "outdated docstring"
 
 def _load() -> Parts:
     from remora.operations.docstring.checks import docstrings_only, documented
-    from remora.operations.docstring.docstring_functions import docstring_plan, write_docstring
+    from remora.operations.docstring.host_docstring import docstring_plan, write_docstring
     from remora.tools.host_functions import HostFunction
 
     return Parts(

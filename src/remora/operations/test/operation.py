@@ -27,9 +27,9 @@ _WORTH = ("killed", "mutants", "lines", "all_lines")
 
 def _load() -> Parts:
     from remora.operations.test import checks
+    from remora.operations.test.host_probe import observe_calls, test_plan
+    from remora.operations.test.host_write import coverage_of, run_tests, write_test
     from remora.operations.test.merge_added_tests import keep_both_tests, remove_own_tests
-    from remora.operations.test.probe_functions import observe_calls, test_plan
-    from remora.operations.test.write_functions import coverage_of, run_tests, write_test
     from remora.tools.host_functions import HostFunction
 
     return Parts(

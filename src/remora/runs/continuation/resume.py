@@ -4,11 +4,11 @@ from collections.abc import Collection
 
 import msgspec
 
-from remora.agents.cancellable_threads import run_in_thread
 from remora.agents.definition.agent import Agent, definition_record
 from remora.agents.fork import restart_start
 from remora.agents.fork_point import fork_point_at
 from remora.agents.job import AgentResult, Job
+from remora.agents.run_in_thread import run_in_thread
 from remora.errors import Conflict, StreamDamaged, UsageError
 from remora.memory.events import AgentEnd, AgentStart, Head, RunEnd
 from remora.runs.continuation.start_attempts import AttemptNumbers, start_stream

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from remora.agents.cancellable_threads import run_in_thread
 from remora.agents.decision.query_settings import QuerySettings, check_model_can
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.node_versions import UserFile
@@ -13,6 +12,7 @@ from remora.agents.job import AgentResult, Job
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
 from remora.agents.named_summarizers import summarizers_in
+from remora.agents.run_in_thread import run_in_thread
 from remora.errors import HostError, RemoraError, StreamDamaged
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model

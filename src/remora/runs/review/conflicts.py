@@ -4,7 +4,7 @@ from remora.memory.events import Change
 from remora.runs.project import Project
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView
-from remora.workspaces.apply.merge import MergeConflict, merge3
+from remora.workspaces.apply.merge_lines import MergeConflict, merge3
 
 
 def conflicting_nodes(project: Project, view: RunView, job: JobView) -> list[str]:

@@ -1,9 +1,9 @@
 """Rules for credentials recognized by their format, mostly a prefix."""
 
+from remora.trace.redact.format_checks import has_digit, is_not_a_name, outside_base64
 from remora.trace.redact.heuristics import is_random_token
 from remora.trace.redact.private_key import PEM, PEM_IN_BASE64, PUTTY
 from remora.trace.redact.rule import ESCAPE, Rule, find_by_head
-from remora.trace.redact.shape_checks import has_digit, is_not_a_name, outside_base64
 
 _W = "[A-Za-z0-9_-]"
 _AN = "[A-Za-z0-9]"

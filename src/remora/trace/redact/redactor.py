@@ -11,6 +11,7 @@ from remora.trace.redact.by_context import BY_CONTEXT
 from remora.trace.redact.by_format import BY_FORMAT
 from remora.trace.redact.environment_secrets import environment_secrets
 from remora.trace.redact.escaped import unescape
+from remora.trace.redact.formats_2026_11 import SHAPES_2026_11
 from remora.trace.redact.found_spans import (
     Finding,
     mask,
@@ -31,7 +32,6 @@ from remora.trace.redact.rule import (
     compile_user_rule,
     find_secrets,
 )
-from remora.trace.redact.shapes_2026_11 import SHAPES_2026_11
 
 BUILTIN: tuple[Rule, ...] = BY_FORMAT + SHAPES_2026_11 + BY_CONTEXT
 """Most specific first: if two rules find the same secret, the earlier one names it."""

@@ -12,7 +12,7 @@ import msgspec
 
 from remora.errors import HostError, OutsideError, UsageError
 from remora.files.git import git_output
-from remora.workspaces.apply.three_way import FilePatch, FileWrite
+from remora.workspaces.apply.merge_change_set import FilePatch, FileWrite
 from remora.workspaces.commit_files import read_blobs
 
 _REGULAR = {"100644": 0o644, "100755": 0o755, "100664": 0o644}

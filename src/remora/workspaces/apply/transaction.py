@@ -18,7 +18,7 @@ from remora.workspaces.apply.journal import (
     belongs_to,
     new_journal,
 )
-from remora.workspaces.apply.three_way import (
+from remora.workspaces.apply.merge_change_set import (
     FileConflict,
     FilePatch,
     FileWrite,

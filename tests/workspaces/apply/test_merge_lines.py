@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from remora.workspaces.apply.line_diff import diff_hunks, split_lines
-from remora.workspaces.apply.merge import (
+from remora.workspaces.apply.merge_lines import (
     LineConflict,
     MergeConflict,
     MergedText,

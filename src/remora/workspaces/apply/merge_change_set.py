@@ -11,7 +11,7 @@ import msgspec
 
 from remora.errors import HostError
 from remora.files.reserved_names import Kind, reserved
-from remora.workspaces.apply.merge import MergedText, merge3
+from remora.workspaces.apply.merge_lines import MergedText, merge3
 from remora.workspaces.commit_files import committed_mode
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 

@@ -5,9 +5,9 @@ the providers' own pages. A kind that only a name tells (32 hexadecimal digits o
 by that name. Rules of a later comparison go into a table of their own.
 """
 
+from remora.trace.redact.format_checks import has_digit, is_not_a_name, outside_base64
 from remora.trace.redact.heuristics import has_mixed_characters, is_random_token
 from remora.trace.redact.rule import ESCAPE, Rule, find_by_head
-from remora.trace.redact.shape_checks import has_digit, is_not_a_name, outside_base64
 
 _W = "[A-Za-z0-9_-]"
 _AN = "[A-Za-z0-9]"
