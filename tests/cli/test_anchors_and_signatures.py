@@ -129,7 +129,7 @@ class TestKey:
         done = ran.remora("trace", "anchor", cwd=copy)
         assert done.code == 0
         assert {len(line.split()) for line in done.out.splitlines()} == {4}
-        assert ran.remora("runs", "--json", cwd=copy).code == 2
+        assert ran.remora("analyze", "--dry-run", "--json", cwd=copy).code == 2
 
 
 GUARDED = textwrap.dedent(
