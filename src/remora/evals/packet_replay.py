@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from remora.agents.builtin_tools import RECALL, SUBMIT
 from remora.agents.decision.model_query import request_tokens
+from remora.chat import ANSWER_FORMS
 from remora.errors import StreamDamaged
 from remora.evals.eval_setting import EvalSetting
 from remora.memory.budget import FittedPacket, fit, trim
@@ -152,6 +153,8 @@ def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) 
 
 def _strategy(start: AgentStart, renderer: str) -> str:
     """Return the decoding strategy: the recorded one, unless only one renderer supports it."""
-    recorded = str(start.model.get("strategy") or _WRITTEN)
+    recorded = str(start.model.get("strategy"))
     own = RENDERERS[renderer].strategy
-    return own or (_WRITTEN if recorded in RENDERER_STRATEGIES else recorded)
+    # a run without a model has a strategy that renders nothing
+    is_rendered = recorded in ANSWER_FORMS and recorded not in RENDERER_STRATEGIES
+    return own or (recorded if is_rendered else _WRITTEN)
