@@ -27,7 +27,7 @@ CHILD = Path(__file__).with_name("child")
 _PROGRAM = """
 import sys
 sys.path[0] = sys.argv.pop()
-from remora_test_child.orders import main
+from remora_test_child.request_loop import main
 main()
 """
 """Package of our modules, so that no project module shadows them."""
