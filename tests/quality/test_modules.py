@@ -1,14 +1,21 @@
 """Shape of the source: size, first line and what an `__init__.py` may hold."""
 
 import ast
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+
+from remora.bootstrap.operations import BUILT_IN
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "remora"
 MODULES = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
 MAX_LINES = 500
+MAX_MODULES = 25
 READS_ENVIRONMENT = (
     "cli/",
     "bootstrap/",
@@ -99,6 +106,34 @@ def test_no_folder_or_module_has_a_name_that_says_nothing() -> None:
     assert names & empty_words == set()
 
 
+def crowded_folders(modules: Iterable[str]) -> dict[str, int]:
+    """Folders with more modules than a reader can hold."""
+    counts = Counter(m.rpartition("/")[0] for m in modules if not m.endswith("__init__.py"))
+    return {folder: n for folder, n in counts.items() if n > MAX_MODULES}
+
+
+def stem(name: str) -> str:
+    """The name without its English inflection: plan, plans, planned and planning are one."""
+    found = re.sub(r"(ings?|ed|er|s|e)$", "", name)
+    return found[:-1] if len(found) > 3 and found[-1] == found[-2] else found
+
+
+def same_stem(modules: Iterable[str]) -> list[list[str]]:
+    siblings: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for module in modules:
+        folder, _, name = module.removesuffix(".py").rpartition("/")
+        siblings[folder, stem(name)].append(name)
+    return [names for names in siblings.values() if len(names) > 1]
+
+
+def test_no_siblings_differ_only_in_an_inflection() -> None:
+    assert same_stem(MODULES) == []
+
+
+def test_no_folder_holds_more_than_25_modules() -> None:
+    assert crowded_folders(MODULES) == {}
+
+
 def test_no_folder_has_a_name_that_git_ruff_and_the_wheel_ignore() -> None:
     ignored = {"build", "dist", "venv", "site-packages", "node_modules", "buck-out"}
     folders = {part for module in MODULES for part in module.split("/")[:-1]}
@@ -110,7 +145,30 @@ def test_the_environment_is_read_where_everything_is_put_together() -> None:
     assert [module for module in reading if not module.startswith(READS_ENVIRONMENT)] == []
 
 
+def test_fewer_than_60_modules_share_their_file_name() -> None:
+    names = Counter(m.rpartition("/")[2] for m in MODULES if not m.endswith("__init__.py"))
+    assert sum(count for count in names.values() if count > 1) < 60
+
+
+def test_each_operation_is_protected_and_registered() -> None:
+    folders = {path.parent.name for path in SOURCE.glob("operations/*/operation.py")}
+    contracts = {
+        each["id"]: each
+        for each in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+            "contracts"
+        ]
+    }
+    paths = {f"remora.operations.{folder}" for folder in folders}
+    assert set(contracts["operations"]["modules"]) == paths
+    assert set(contracts["operations-base"]["protected_modules"]) == paths
+    assert {operation.name for operation in BUILT_IN.all} == folders
+
+
 def test_the_checks_see_planted_faults() -> None:
+    assert crowded_folders([f"cli/m{n}.py" for n in range(25)]) == {}
+    assert crowded_folders([f"cli/m{n}.py" for n in range(26)]) == {"cli": 26}
+    assert same_stem(["runs/plan.py", "runs/planning.py"]) == [["plan", "planning"]]
+    assert same_stem(["runs/ask.py", "runs/asked.py", "cli/asks.py"]) == [["ask", "asked"]]
     assert size_fault("x = 1\n" * 500) is None
     assert size_fault("x = 1\n" * 501) is not None
     assert first_line_fault('"""Records of one run."""\n') is None

@@ -244,3 +244,28 @@ class TestRemoved:
         assert b"import pytest\n" in left
         assert b"from pkg.mod import f, g\n" in left
         assert b"def test_f" not in left
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (b"import pytest\n", b"import pytest; X = 1\n"),
+            (b"import pytest\n", b"import pytest  # mine\n"),
+            (b"\n\n\ndef test_f", b"\n\n\n# mine\ndef test_f"),
+        ],
+    )
+    def test_what_the_user_added_on_a_line_of_its_own_or_beside_stays(
+        self, old: bytes, new: bytes
+    ) -> None:
+        edited = self.ONE.replace(old, new)
+        left = remove_added_tests("tests/test_mod.py", None, self.ONE, edited)
+        assert left is not None
+        assert new.strip().splitlines()[0] in left
+        assert b"test_f" not in left
+
+    def test_a_test_with_a_comment_of_the_user_stays(self) -> None:
+        edited = self.ONE.replace(b"f(1)\n", b"f(1)  # mine\n")
+        assert remove_added_tests("tests/test_mod.py", None, self.ONE, edited) is None
+
+    def test_a_file_in_another_encoding_stays(self) -> None:
+        edited = self.ONE + b"# caf\xe9\n"
+        assert remove_added_tests("tests/test_mod.py", None, self.ONE, edited) is None

@@ -1,6 +1,7 @@
 """Removal of tests that a change added, from a file that others changed since."""
 
 import ast
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 
 from remora.code.syntax.source import parse_text
@@ -18,46 +19,59 @@ def remove_added_tests(
     was edited since.
     """
     names = added_tests(path, before, after)
-    if isinstance(names, str) or b"\r" in ours:
+    if isinstance(names, str) or b"\r" in ours or ours.startswith(BOM_UTF8):
         return None
-    text = ours.decode("utf-8", "replace")
-    old, new, mine = (_parsed(each) for each in (before or b"", after or b"", ours))
+    try:
+        texts = [(each or b"").decode() for each in (before, after, ours)]
+    except UnicodeDecodeError:
+        return None
+    trees = [parse_text(text) for text in texts]
+    old, new, mine = (tree if isinstance(tree, ast.Module) else None for tree in trees)
     if old is None or new is None or mine is None:
         return None
-    added = {ast.dump(one) for one in _tests(new, names)}
-    found = [one for one in _tests(mine, names) if ast.dump(one) in added]
+    lines = texts[2].split("\n")
+    added = {_source(texts[1].split("\n"), one) for one in _tests(new, names)}
+    found = [one for one in _tests(mine, names) if _source(lines, one) in added]
     if len(found) != len(names):
         return None
     left = [one for one in mine.body if one not in found]
     code = [ast.unparse(one) for one in left if not isinstance(one, _IMPORTS)]
-    if not code:
-        return b"" if before is None else None
     used = names_in(code)
     needless = {one for one in imported_names(new) if one.bound not in used}
     needless -= set(imported_names(old))
-    lines = text.split("\n")
     _cut(lines, found)
+    if not code and not any("#" in line for line in lines):
+        return b"" if before is None else None
     for statement in reversed([one for one in left if isinstance(one, _IMPORTS)]):
-        _drop(lines, statement, needless)
+        if not any(_share_line(statement, other) for other in left if other is not statement):
+            _drop(lines, statement, needless)
     return ("\n".join(lines).strip("\n") + "\n").encode()
 
 
 _IMPORTS = ast.Import | ast.ImportFrom
 
 
-def _parsed(content: bytes) -> ast.Module | None:
-    tree = parse_text(content.decode("utf-8-sig", "replace"))
-    return tree if isinstance(tree, ast.Module) else None
-
-
 def _tests(tree: ast.Module, names: list[str]) -> Iterator[ast.FunctionDef]:
     return (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name in names)
+
+
+def _source(lines: list[str], test: ast.FunctionDef) -> str:
+    return "\n".join(lines[_first_line(test) - 1 : test.end_lineno])
+
+
+def _first_line(test: ast.FunctionDef) -> int:
+    return min([test.lineno, *(each.lineno for each in test.decorator_list)])
+
+
+def _share_line(one: ast.stmt, other: ast.stmt) -> bool:
+    """True if the statements share a line, as in `import a; B = 1`."""
+    return one.lineno <= (other.end_lineno or 0) and other.lineno <= (one.end_lineno or 0)
 
 
 def _cut(lines: list[str], tests: list[ast.FunctionDef]) -> None:
     """Remove the tests, each with the blank lines before it."""
     for one in reversed(tests):
-        first = min([one.lineno, *(each.lineno for each in one.decorator_list)]) - 1
+        first = _first_line(one) - 1
         while first and not lines[first - 1].strip():
             first -= 1
         del lines[first : one.end_lineno]
