@@ -1,5 +1,6 @@
 """The use cases as a Python program calls them, with the real embedded model."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,9 @@ def project(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return root
 
 
-def test_a_run_from_its_plan_to_the_files_and_back(project: Path) -> None:
+def test_a_run_from_its_plan_to_the_files_and_back(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert [job.node_id for job in remora.plan(operations=["lint"]).jobs] == [
         "node:a.py:__module__"
     ]
@@ -48,6 +51,7 @@ def test_a_run_from_its_plan_to_the_files_and_back(project: Path) -> None:
     assert remora.resume().view.status == "ended"
     assert remora.revert().reverted == ["node:a.py:__module__"]
     assert (project / "a.py").read_text() == SOURCE
+    assert capfd.readouterr() == ("", ""), "nothing is printed"
 
 
 def test_a_verdict_and_another_try(project: Path) -> None:
@@ -86,3 +90,41 @@ def test_errors_are_typed(project: Path) -> None:
 @pytest.mark.parametrize("name", remora.__all__)
 def test_every_exported_name_is_found(name: str) -> None:
     assert getattr(remora, name) is not None
+
+
+def test_one_text_stands_for_a_list_of_one(project: Path) -> None:
+    assert len(remora.plan("a.py", operations="lint").jobs) == 1
+    remora.analyze("a.py", operations="lint")
+    with pytest.raises(UsageError, match="'F4O1' is not a rule code"):
+        remora.accept(every=True, rules="F4O1")
+    assert len(remora.accept(every=True, rules="F401", only_if="verified").accepted) == 1
+
+
+def test_wrong_arguments_are_refused(project: Path) -> None:
+    with pytest.raises(UsageError, match="max_nodes is -3"):
+        remora.plan(max_nodes=-3)
+    with pytest.raises(UsageError, match="max_turns is 0"):
+        remora.analyze(max_turns=0)
+    remora.analyze("a.py", operations="lint")
+    with pytest.raises(UsageError, match="unknown format 'pdf'"):
+        remora.render(remora.report(), "pdf")  # type: ignore[arg-type]
+
+
+def test_an_open_project_keeps_its_settings(project: Path) -> None:
+    done = remora.analyze("a.py", operations="lint", concurrency=3)
+    assert done.project.config.model.max_concurrency == 3
+    again = remora.retry("last", "a.py:__module__", root=done.project)
+    assert again.project.config.model.max_concurrency == 3
+
+
+def test_a_current_directory_that_is_gone(project: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+    try:
+        with pytest.raises(UsageError, match="the current directory no longer exists"):
+            remora.plan()
+        assert len(remora.plan(root=project, operations="lint").jobs) == 1
+    finally:
+        os.chdir(project)

@@ -8,11 +8,11 @@ prefix, or `last`.
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.observe_tests import store_observed
@@ -24,7 +24,7 @@ from remora.bootstrap.run_factory import connect_own_models, execute_plan
 from remora.bootstrap.run_limits import planned_within, run_to_end
 from remora.bootstrap.start_fork import ForkRequest, fork_agent, retry_jobs, retry_models
 from remora.bootstrap.test_interpreter import require_tests
-from remora.errors import Conflict, DiskError
+from remora.errors import DiskError, UsageError
 from remora.ids import LAST
 from remora.models.protocol import Model
 from remora.operations.base import Operations
@@ -41,9 +41,8 @@ from remora.runs.report.report_formats import FORMATS
 from remora.runs.report.report_model import Report
 from remora.runs.review import review
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
-from remora.runs.review.branch_journal import complete_branch
 from remora.runs.review.filters import parse_filter
-from remora.runs.review.journals import complete_journals
+from remora.runs.review.recovery import recover
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
 from remora.runs.review.review import TrackProgress, Verdicts
@@ -85,10 +84,10 @@ def plan(
     """
     request = RunRequest(
         paths=_paths(paths),
-        operations=tuple(operations),
+        operations=_texts(operations),
         node=node,
         changed=changed,
-        max_nodes=max_nodes,
+        max_nodes=_positive("max_nodes", max_nodes),
     )
     run = prepare(_invocation(root, known=known), request)
     run.close()
@@ -118,25 +117,21 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     revision (an empty text: HEAD), `model` a name or a server's address, `max_time` seconds. `known`
     adds operations to the built-in ones: `BUILT_IN | MINE`.
     """
-    flags = {
-        "model.max_concurrency": concurrency,
-        "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
-        **model_flags(model),
-    }
-    invocation = _invocation(root, flags, known)
     request = RunRequest(
         paths=_paths(paths),
-        operations=tuple(operations),
+        operations=_texts(operations),
         node=node,
         changed=changed,
-        max_nodes=max_nodes,
-        concurrency=concurrency,
+        max_nodes=_positive("max_nodes", max_nodes),
+        concurrency=_positive("concurrency", concurrency),
         unsafe_fixes=unsafe_fixes,
-        max_turns=max_turns,
+        max_turns=_positive("max_turns", max_turns),
         seed=seed,
     )
+    flags = _run_flags(model, allow_unsandboxed, concurrency)
     with planned_within(max_time):
-        run = prepare(invocation, request, _opened(invocation, request.paths))
+        invocation, project = _open(root, flags, known, request.paths)
+        run = prepare(invocation, request, project)
     try:
         return execute(invocation, run, observer=observer, max_time=max_time)
     finally:
@@ -167,18 +162,23 @@ def execute(
     return RunResult(project=run.project, run_id=run.run_id, stopped=stopped)
 
 
-def resume(
+def resume(  # noqa: PLR0913 (one keyword for each option of the command)
     run: str = LAST,
     *,
     root: str | Path | Project | None = None,
+    model: str | None = None,
     concurrency: int | None = None,
     max_time: float | None = None,
+    allow_unsandboxed: bool = False,
     trust_run: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
-    """Run the remaining jobs of an interrupted run; finished jobs are not repeated."""
-    invocation = _invocation(root, {"model.max_concurrency": concurrency})
-    project = _opened(invocation)
+    """Run the remaining jobs of an interrupted run; finished jobs are not repeated.
+
+    `model` is an address that serves the run's model.
+    """
+    concurrency = _positive("concurrency", concurrency)
+    invocation, project = _open(root, _run_flags(model, allow_unsandboxed, concurrency))
     record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
     wanted = prepare_resume(invocation, project, record)
     if wanted.nothing_to_do:
@@ -187,22 +187,24 @@ def resume(
     return continue_run(wanted, models, observer, max_time)
 
 
-def retry(
+def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     run: str,
     node: str,
     *,
     feedback: str | None = None,
     root: str | Path | Project | None = None,
+    model: str | None = None,
+    max_time: float | None = None,
+    allow_unsandboxed: bool = False,
     trust_run: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
-    """Run the jobs of a node again, with feedback, on the current file."""
-    invocation = _invocation(root)
-    project = _opened(invocation)
+    """Run the jobs of a node again, with feedback, on the current file. `model` as in `resume`."""
+    invocation, project = _open(root, _run_flags(model, allow_unsandboxed))
     view = own_run(project, run_named(project.trace, run), trusted=trust_run)
     models = retry_models(invocation, project, view, node)
     wanted = retry_jobs(invocation, project, view, node, feedback=feedback)
-    return continue_run(wanted, models, observer)
+    return continue_run(wanted, models, observer, max_time)
 
 
 def fork(
@@ -219,8 +221,7 @@ def fork(
     `files` is an empty folder for the files at that turn. `agent` is its ID, a unique prefix, or the
     function it worked on.
     """
-    invocation = _invocation(root, model_flags(model))
-    project = _opened(invocation)
+    invocation, project = _open(root, model_flags(model))
     request = ForkRequest(
         agent_id=stream_named(project.trace, agent),
         turn=turn,
@@ -252,8 +253,8 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     (`verified`, `docstring-only`) narrow the choice. With `git_branch` each change set becomes a
     commit there instead.
     """
-    project = _project(root)
-    run_id, narrow = run_named(project.trace, run), parse_filter(rules, only_if)
+    _, project = _open(root)
+    run_id, narrow = run_named(project.trace, run), parse_filter(_texts(rules), _texts(only_if))
     if git_branch is not None:
         wanted = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
         return accept_onto_branch(
@@ -277,13 +278,13 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     trust_run: bool = False,
 ) -> Verdicts:
     """Reject changes; no file changes, and the record stays. Arguments as in `accept`."""
-    project = _project(root)
+    _, project = _open(root)
     return review.reject(
         project,
         run_named(project.trace, run),
         nodes,
         every=every,
-        narrow=parse_filter(rules, only_if),
+        narrow=parse_filter(_texts(rules), _texts(only_if)),
         feedback=feedback,
         trusted=trust_run,
     )
@@ -293,7 +294,7 @@ def revert(
     run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
 ) -> Reverted:
     """Remove accepted changes from the project's files; without `nodes`, all of the run."""
-    project = _project(root)
+    _, project = _open(root)
     return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
 
 
@@ -301,12 +302,14 @@ def report(
     run: str = LAST, *, root: str | Path | Project | None = None, raw: bool = False
 ) -> Report:
     """Return a run's report, redacted unless `raw`; `render` formats it."""
-    project = _project(root)
+    _, project = _open(root)
     return make_report(project, read_run(project, run_named(project.trace, run)), raw=raw)
 
 
-def render(found: Report, form: str = "md") -> str:
-    """Return a report as `md`, `html`, `sarif` or `json`."""
+def render(found: Report, form: Literal["md", "html", "sarif", "json"] = "md") -> str:
+    """Return a report in a format."""
+    if form not in FORMATS:
+        raise UsageError(f"unknown format {form!r}", hint=f"use one of: {', '.join(FORMATS)}")
     return FORMATS[form](found)
 
 
@@ -335,34 +338,65 @@ def _create_records(project: Project) -> None:
         ) from error
 
 
+def _open(
+    root: str | Path | Project | None,
+    flags: Mapping[str, Any] | None = None,
+    known: Operations | None = None,
+    paths: Sequence[Path] = (),
+) -> tuple[Invocation, Project]:
+    """Open the project, and finish or undo an interrupted accept.
+
+    A given Project is used as it is, unless other settings are asked for.
+    """
+    invocation = _invocation(root, flags, known)
+    same = known is None and all(value is None for value in (flags or {}).values())
+    project = root if same and isinstance(root, Project) else open_project(invocation, paths)
+    recover(project)
+    return invocation, project
+
+
 def _invocation(
     root: str | Path | Project | None,
     flags: Mapping[str, Any] | None = None,
     known: Operations | None = None,
 ) -> Invocation:
-    """Return what a command would have of its process. A Project brings its operations."""
+    """Return the environment, the current directory and the settings of a call."""
     if isinstance(root, Project):
         known, root = known or root.operations, root.root
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:
+        if root is None or not Path(root).is_absolute():
+            raise UsageError("the current directory no longer exists", hint="pass `root`") from None
+        folder = Path(root)
     return Invocation(
         environ=os.environ,
-        folder=Path.cwd(),
+        folder=folder,
         root=None if root is None else Path(root),
         flags=flags or {},
         operations=known or BUILT_IN,
     )
 
 
-def _project(root: str | Path | Project | None) -> Project:
-    return root if isinstance(root, Project) else _opened(_invocation(root))
+def _run_flags(
+    model: str | None, allow_unsandboxed: bool, concurrency: int | None = None
+) -> dict[str, Any]:
+    """Return the settings that arguments override; None where the configuration counts."""
+    return {
+        "model.max_concurrency": concurrency,
+        "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
+        **model_flags(model),
+    }
 
 
-def _opened(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
-    """Open the project, and complete or roll back an interrupted accept."""
-    project = open_project(invocation, paths)
-    with suppress(Conflict):  # an accept is running: nothing to recover
-        complete_journals(project)
-        complete_branch(project)
-    return project
+def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _positive(name: str, value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise UsageError(f"{name} is {value}", hint="it must be at least 1")
+    return value
 
 
 def _paths(paths: Iterable[str | Path]) -> tuple[Path, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from remora.cli.app.invocation import caller_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
-from remora.errors import Conflict, OutsideError
+from remora.errors import OutsideError
 from remora.text import escape_line
 
 if TYPE_CHECKING:
@@ -38,32 +38,10 @@ def complete_journals_of(options: Options, project: "Project") -> None:
     """Finish or undo an interrupted accept, and print a note."""
     if not project.has_unfinished_accept:
         return
-    from remora.runs.review.journals import complete_journals, recovery_text
+    from remora.runs.review.recovery import recover
 
-    try:
-        left = complete_journals(project)
-        _complete_commit(options, project)
-    except Conflict:  # another accept is running: nothing to recover
-        return
-    if told := recovery_text(left):
-        note(options, escape_line(told))
-    for conflict in left.conflicts:
-        note(options, escape_line(f"{conflict.path}: {conflict.detail}"))
-
-
-def _complete_commit(options: Options, project: "Project") -> None:
-    """Do the same for a commit; if git fails now, records can still be read."""
-    from remora.runs.review.branch_journal import complete_branch
-
-    try:
-        told = complete_branch(project)
-    except OutsideError as error:
-        told = (
-            "`accept --git-branch` was interrupted, and its commit cannot be made yet: "
-            f"{error.message}; the next command tries again"
-        )
-    if told:
-        note(options, told)
+    for each in recover(project):
+        note(options, escape_line(each))
 
 
 def records_of(options: Options) -> "TraceFolder":

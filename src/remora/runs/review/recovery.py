@@ -1,0 +1,30 @@
+"""Recovery of an `accept`, `revert` or branch commit that was interrupted."""
+
+from remora.errors import Conflict, OutsideError
+from remora.runs.project import Project
+from remora.runs.review.branch_journal import complete_branch
+from remora.runs.review.journals import complete_journals, recovery_text
+
+
+def recover(project: Project) -> list[str]:
+    """Finish or undo what an interrupted command began; return notes for the user.
+
+    Does nothing while another accept is running. A commit that git refuses is tried again by the
+    next command, so that records can be read meanwhile.
+    """
+    try:
+        left = complete_journals(project)
+    except Conflict:
+        return []
+    notes = [recovery_text(left), *(f"{each.path}: {each.detail}" for each in left.conflicts)]
+    try:
+        notes.insert(0, complete_branch(project))
+    except Conflict:
+        pass
+    except OutsideError as error:
+        notes.insert(
+            0,
+            "`accept --git-branch` was interrupted, and its commit cannot be made yet: "
+            f"{error.message}; the next command tries again",
+        )
+    return [note for note in notes if note]
