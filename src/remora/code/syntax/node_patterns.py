@@ -11,10 +11,11 @@ _MIN_SIMILARITY = 0.5
 
 
 def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
-    """Return the keys that match `pattern`, in their order.
+    """Return the keys that match `pattern`, in the order of `keys`.
 
     A pattern is a name or a case-sensitive glob, compared with `path:qualname` and with the
-    qualname; a leading `node:` is ignored. An exact name is not a glob: paths may contain brackets.
+    qualname; a leading `node:` is ignored. If the pattern is the exact name of a node, it is not
+    used as a glob, because paths may contain brackets.
     """
     name = pattern.removeprefix("node:")
     known = tuple(keys)

@@ -111,11 +111,11 @@ def is_dataclass(file: IndexedFile, number: int) -> bool:
 def delegates_to_base(
     ctx: Context, file: IndexedFile, number: int, method: str, attribute: str = ""
 ) -> bool:
-    """True if a class inherits `method` or calls its base, and does not store `attribute` then."""
+    """True if a class inherits `method`, or calls the base's and does not then set `attribute`."""
     binds = file.scopes[number].binds.get(method, ())
     if not (functions := {bind.term for bind in binds if bind.kind == DEFINITION}):
         return True
-    ctx.file(file.path)  # the bodies of the methods matter
+    ctx.file(file.path)  # the answer depends on the method bodies
     stores = [file.lowered.stores[n] for n in file.stores_by_name.get(attribute, ())]
     blocks = file.lowered.statements
     return any(
@@ -132,7 +132,7 @@ _MAX_CLASSES = 256  # maximum length of an MRO; a chain of subclasses may have t
 
 
 def linearize(own: Value, orders: Sequence[list[Value]], bases: list[Value]) -> list[Value]:
-    """Return `own` and the merged orders of its bases; depth first where Python would refuse."""
+    """Return `own` and the merged orders of its bases; depth first if Python would reject them."""
     if len(orders) == 1:
         return list(dict.fromkeys([own, *orders[0]]))[:_MAX_CLASSES]
     pending = [list(dict.fromkeys(order)) for order in (*orders, bases) if order]

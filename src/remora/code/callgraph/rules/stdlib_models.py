@@ -1,4 +1,4 @@
-"""Standard library models: external functions that pass on, wrap or contain their arguments."""
+"""Standard library models: external functions that return, wrap or contain their arguments."""
 
 from collections.abc import Callable
 
@@ -107,7 +107,7 @@ def _function(ctx: Context, level: int, name: str, site: Site) -> Values:
 
 
 def _identity_result(ctx: Context, level: int, name: str, site: Site) -> Values:
-    """Return the argument; without arguments, a decorator that returns its argument later."""
+    """Return the argument or, if there is none, a decorator that returns its argument later."""
     file = ctx.file(site[0])
     if file is None or not file.lowered.calls[site[1]].args:
         return exact_value(IDENTITY)
@@ -127,7 +127,7 @@ def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:
 
 
 def _key(ctx: Context, site: Site) -> str | None:
-    """Return the constant string that is the first argument, or None."""
+    """Return the first argument if it is a constant string, or None."""
     file = ctx.file(site[0])
     args = file.lowered.calls[site[1]].args if file is not None else ()
     return args[0][1] if args and has_tag(args[0], TEXT) else None
