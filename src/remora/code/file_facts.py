@@ -15,7 +15,7 @@ NodeType = Literal["function", "class", "module"]
 
 
 class NodeFacts(msgspec.Struct, frozen=True, gc=False):
-    """Facts about one node, found in its file. The fields mean the same as in `hub.node.NodeState`."""
+    """Facts about one node, found in its file. `hub.node.NodeState` describes the fields."""
 
     key: NodeKey
     qualname: str

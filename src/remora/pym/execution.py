@@ -34,8 +34,8 @@ class CallHandler(Protocol):
 class PrintedOutput:
     """First part of a script's output, up to a limit.
 
-    Exceeding the limit does not stop the script: the output arrives in chunks of random size, so
-    the point where it stops would differ between runs.
+    Exceeding the limit does not stop the script. The output arrives in chunks of random size, so
+    the script would stop at a different point in each run.
     """
 
     def __init__(self, limit: int) -> None:

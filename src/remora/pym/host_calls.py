@@ -71,7 +71,7 @@ def _sandbox_error(error: Exception) -> str:
 
 
 class RecordedCalls:
-    """Returns the recorded calls while the script repeats them, and an error after that."""
+    """Returns the recorded calls as long as the script repeats them. Any other call is an error."""
 
     def __init__(self, calls: Sequence[HostCall]) -> None:
         self.calls = list(calls)

@@ -19,7 +19,7 @@ class TooLargeError(Exception):
 
 
 class SizeBudget:
-    """Number of bytes that a value may still take as JSON."""
+    """Remaining number of bytes that a value may take as JSON."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # A worker whose parent was killed exits when its run ends. This must take less than 10 s.
 MAX_DURATION_S = 8.0
 _MAX_RECURSION = 3000  # the worker's stack holds more frames than this, but not many times more
-_REQUEST_TIMEOUT_S = 20.0  # after this an unresponsive worker is killed
+_REQUEST_TIMEOUT_S = 20.0  # after this time, an unresponsive worker is killed
 _CHECKOUT_TIMEOUT_S = 120.0
 _RUNS_PER_WORKER = 1000
 _MIB = 1024 * 1024

@@ -12,7 +12,7 @@ _NUMBER = 5
 _Place = tuple[Any, Any, int, int]
 
 _TOO_DEEP_TEXT = "<deeply nested>"
-"""The sandbox returns this text for values and keys nested too deeply."""
+"""The sandbox returns this text for values and keys that are nested too deeply."""
 
 
 class TooDeepMarker(msgspec.Struct, frozen=True):

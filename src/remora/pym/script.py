@@ -59,7 +59,7 @@ class Script:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """JSON Schema of the inputs, of type object, in declared order."""
+        """JSON Schema of the inputs, of type object, with properties in declaration order."""
         return self.arguments.schema
 
     def run(

@@ -9,7 +9,7 @@ from remora.pym.declarations import ANY_STUB
 from remora.pym.limits import Limits, open_sandbox
 from remora.pym.run_outcome import from_monty_error, from_typing_error, script_error_at
 
-# Type checking happens before the source runs. Its first line suspends the run, which never resumes.
+# Type checking happens before the source runs. The first line suspends the run for good.
 _GATE = "remora_gate"
 _STUBS = f"from typing import Any\ndef {_GATE}() -> None: ...\n{ANY_STUB}: Any\n"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -16,7 +16,7 @@
 
 The search for callees uses steps 2 to 4, then step 1 as a check, so that both directions agree.
 
-Shared parts: `abstract_values` (values and tiers), `module_lookup` (from imports to files), `files/`
-(indexed IR of a file, dataflow by name, reaching definitions, module interface, file cache).
-`incremental` determines which stored links a change to files invalidates.
+Shared parts: `abstract_values` (values and tiers), `module_lookup` (maps imports to files) and
+`files/` (indexed IR of a file, dataflow by name, reaching definitions, module interface, file
+cache). `incremental` determines which stored links become invalid when files change.
 """

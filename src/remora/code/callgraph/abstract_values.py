@@ -38,7 +38,7 @@ IDENTITY = "wraps"  # returns its argument
 
 EMPTY: Values = ()
 TOP: Values = (((OPAQUE,), INFERRED), (("anything",), INFERRED))
-"""Too many values to follow; absorbs every join."""
+"""Too many values to follow. A join with TOP is TOP."""
 _MAX_VALUES = 32
 
 

@@ -115,7 +115,7 @@ class Context(Solver):
         return {alias for file in files if file is not None for alias in file.aliases.get(name, ())}
 
     def resolve_import(self, path: str, level: int, dotted: str) -> Value | None:
-        """Return the module that an import in `path` loads, or None if it is outside the project."""
+        """Return the project module that an import in `path` loads, or None."""
         self._depend_on_module(dotted)
         return self._resolve_import(path, level, dotted)
 
@@ -157,7 +157,7 @@ class Context(Solver):
         return known
 
     def _names_by_star(self, path: str) -> Collection[str]:
-        """Return the names from `from path import *`; modules may re-export each other in cycles."""
+        """Return the names that `from path import *` binds; re-exports may form cycles."""
         if path not in self._star_names:
             sources: dict[str, list[str]] = {}
             pending = [path]
@@ -169,7 +169,7 @@ class Context(Solver):
         return self._star_names[path]
 
     def _spread_star_names(self, sources: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
-        """Return the names each module exports; `sources` maps it to the modules it re-exports."""
+        """Return the exported names of each module. `sources`: module → the modules it re-exports."""
         exported: dict[str, set[str]] = {}
         for module in sources:
             file = self._files.file(module)

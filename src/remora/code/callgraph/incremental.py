@@ -1,4 +1,4 @@
-"""Incremental recomputation: the inputs of an answer, and the inputs that a file change invalidates.
+"""Incremental recomputation: the inputs of an answer, and the inputs that change with a file.
 
 Everything the linker reads from a program is an input: a whole file, its interface, the files that
 mention a name, and so on. A set of inputs is an integer with one bit per input. Inputs may share a
@@ -36,7 +36,7 @@ ALIASES_OF = "carriers"  # key: the names that reach a node, see `Linker.alias_d
 FOLDER = "folder"  # path: the files in it
 
 MentionLimit = Literal[0, 12, 24, 32, 48, 64, 120, 128, 256]
-"""The only limits that rules may use for file counts. Changes across other counts are not detected."""
+"""The limits that rules may use for file counts. A change across any other count is not noticed."""
 MENTION_LIMITS: tuple[MentionLimit, ...] = get_args(MentionLimit)
 
 _MAX_CHANGED_FILES = 200
@@ -86,7 +86,7 @@ class _Change(NamedTuple):
 
 
 def changed_inputs(program: Program, before: Mapping[str, LoweredFile | None]) -> int:
-    """Return the changed inputs. `before` maps each changed file to its old state, or None if new."""
+    """Return the changed inputs. `before`: old state of each changed file, or None if it is new."""
     if len(before) > _MAX_CHANGED_FILES:
         return ALL_INPUTS
     changes = [_Change(path, old, program.lowered(path)) for path, old in before.items()]
@@ -140,7 +140,7 @@ def _mention_inputs(program: Program, changes: Sequence[_Change]) -> Iterator[in
 
 
 def _module_inputs(program: Program, moved: Collection[str]) -> Iterator[int]:
-    """Yield the inputs affected by added and removed files, and by folders that appear or disappear."""
+    """Yield the inputs that change with added and removed files, and with their folders."""
     if not moved:
         return
     unmoved = set(program.paths()).difference(moved)

@@ -110,7 +110,7 @@ class Linker:
         return _edges(found)
 
     def constructor(self, key: str) -> str | None:
-        """Return the key of the first `__init__` in a class's MRO that is in the program, or None."""
+        """Return the key of the first project-defined `__init__` in a class's MRO, or None."""
         file, qualname = self._node(key)
         if file is None or file.scopes[file.nodes[qualname]].kind != CLASS_SCOPE:
             return None

@@ -17,7 +17,7 @@ class ModuleLookup:
         self._found: dict[tuple[str, str], Value | None] = {}
 
     def absolute(self, importer: str, dotted: str) -> Value | None:
-        """Return the module that `import dotted` loads in `importer`; None if outside the project."""
+        """Return the project module that `import dotted` loads in `importer`, or None."""
         root = self._import_root(_folder(importer))
         key = (root, dotted)
         if key not in self._found:
@@ -25,7 +25,7 @@ class ModuleLookup:
         return self._found[key]
 
     def relative(self, importer: str, level: int, dotted: str) -> Value | None:
-        """Return the module that `from ..dotted import …` loads in `importer`, or None."""
+        """Return the project module that `from ..dotted import …` loads in `importer`, or None."""
         folder = _folder(importer)
         for _ in range(level - 1):
             if not folder:

@@ -102,7 +102,7 @@ class Solver:
                     self._queue[deep.question] = None
 
     def memoize(self, cache: dict[_K, tuple[_T, int]], key: _K, make: Callable[[], _T]) -> _T:
-        """Return the cached result of `make`, with its inputs; `make` must not read answers."""
+        """Return the result of `make`, cached with its inputs. `make` must not read answers."""
         if (known := cache.get(key)) is None:
             outer, self.inputs = self.inputs, 0
             try:

@@ -105,7 +105,7 @@ class AttributeRead(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class AttributeWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`base.name = term`."""
+    """An attribute assignment: `base.name = term`."""
 
     scope: int
     at: int
@@ -117,7 +117,7 @@ class AttributeWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ContainerWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`base[key] = term`, or a call such as `base.append(term)` (`key` is None)."""
+    """A write to a container: `base[key] = term`, or `base.append(term)` (`key` is None)."""
 
     scope: int
     at: int

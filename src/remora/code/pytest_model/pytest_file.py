@@ -52,7 +52,7 @@ def pytest_id(path: str, qualname: str) -> str:
 
 
 class PytestFile:
-    """The tests and fixtures in one file. The path and qualnames have the form used in node keys."""
+    """The tests and fixtures in one file. Path and qualnames are written as in node keys."""
 
     def __init__(self, lowered: LoweredFile) -> None:
         self.path = lowered.path

@@ -10,21 +10,21 @@ from remora.code.links import Edge
 from remora.ids import MODULE, node_key
 
 _REVERSE_AFTER_QUERIES, _MAX_REVERSED_NODES = 12, 12_000
-"""After this number of queries, all links are reversed, unless the project has more than this
-number of nodes. Reversing takes about 1 ms per node."""
+"""Minimum number of queries, and maximum number of nodes in the project, for reversing all links.
+Reversing takes about 1 ms per node."""
 
 
 class KnownLinks(Protocol):
     """Stored links of the same program. The methods return None if the links are not stored."""
 
     def callers(self, key: str) -> tuple[Edge, ...] | None:
-        """Return `Linker.callers`."""
+        """Return the stored result of `Linker.callers`."""
 
     def callees(self, key: str) -> tuple[Edge, ...] | None:
-        """Return `Linker.callees`."""
+        """Return the stored result of `Linker.callees`."""
 
     def importers(self, key: str) -> tuple[Edge, ...] | None:
-        """Return `Linker.importers`."""
+        """Return the stored result of `Linker.importers`."""
 
 
 class ReverseLinks:

@@ -18,7 +18,7 @@ from remora.ids import MODULE, node_key, split_node_key
 _MAX_NODES = 6_000  # maximum number of nodes visited per search
 _EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
 _MAX_FILES_BY_NAME = 24
-"""If at most this number of files use a method name, any call of the name counts as a caller."""
+"""If at most this number of files use a method name, every call of that name may be a caller."""
 _DUNDER = re.compile(r"__\w+__")
 _CONSTRUCTORS = ("__init__", "__new__")
 _PICKLING = frozenset(("pickle", "dumps", "loads", "copy", "deepcopy"))
@@ -174,7 +174,7 @@ class CallerSearch:
             known[test] = min(place, known.get(test, place))
 
     def _follow_instances(self, classes: Sequence[tuple[int, str]], depth: int) -> None:
-        """Follow the users of instances: callers of the classes, tests, and subclasses."""
+        """Follow code that may use instances: tests, callers of the constructors, and subclasses."""
         pending = list(classes)
         while pending:  # iterative, because hundreds of classes may extend one another
             rank, key = pending.pop()

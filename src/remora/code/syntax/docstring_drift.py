@@ -1,4 +1,4 @@
-"""Certain differences between a docstring and the code it documents."""
+"""Differences between a docstring and the code it documents; uncertain ones are not reported."""
 
 import ast
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ RARELY_DOCUMENTED = frozenset(
 
 
 class DocstringDrift(NamedTuple):
-    """Certain differences between a docstring and its code.
+    """Unambiguous differences between a docstring and its code.
 
     `unknown_parameters` are documented but not in the signature. `undocumented_parameters` are
     missing from the docstring's parameter list. `no_value`: a result is documented, but the code
@@ -118,7 +118,7 @@ def _mentioned_names(code: Sequence[ast.stmt]) -> set[str]:
 
 
 def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stmt]) -> bool:
-    """True if a result is documented, but the code neither declares nor has one."""
+    """True if a result is documented, but the function neither declares nor produces one."""
     if not (found.returns or found.yields) or (code and isinstance(code[-1], ast.Raise)):
         return False
     promised = node.returns is not None and not is_none_or_missing(node.returns)
@@ -128,7 +128,7 @@ def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stm
 def _exception_drift(
     found: DocumentedItems, code: Sequence[ast.stmt]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return documented exceptions that are never raised, and undocumented ones that are."""
+    """Return documented exceptions that are never raised, and raised exceptions not documented."""
     if found.raises is None:
         return frozenset(), frozenset()
     raised = raised_exceptions(code)

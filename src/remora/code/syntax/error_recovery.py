@@ -17,9 +17,9 @@ _MAX_HEADER_ROWS = 60
 def parse_with_recovery(utf8: bytes) -> ast.Module:
     """Return the definitions and statements of a broken file, at their original positions.
 
-    Statements that parse are kept. Of a broken definition, the parts of the body that parse are
-    kept, and the header or at least the name. A broken compound statement becomes an `if`; anything
-    else becomes `pass`.
+    Statements that parse are kept. A broken definition keeps its header, or at least its name, and
+    the parts of its body that parse. A broken compound statement becomes an `if`; anything else
+    becomes `pass`.
     """
     recovery = _Recovery(StatementRows(utf8))
     return ast.Module(recovery.block(0, len(recovery.rows.lines), 0, strings=True), type_ignores=[])

@@ -38,7 +38,7 @@ def _names(key: NodeKey) -> tuple[str, str]:
 
 
 def _similarity(matcher: SequenceMatcher[str], candidate: str) -> float:
-    """Return the best similarity to the whole name, the qualname, or its last part."""
+    """Return the best similarity to the candidate's whole name, qualname or last part."""
     whole = candidate.removeprefix("node:").casefold()
     qualname = whole.rpartition(":")[2]
     best = 0.0

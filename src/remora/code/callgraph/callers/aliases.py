@@ -179,7 +179,7 @@ class AliasSearch:
         return self._steps_left >= 0
 
     def _called_instances(self, file: IndexedFile, name: Name) -> Iterator[Name]:
-        """Yield the names of instances whose calls run a value named `__call__` in their class."""
+        """If a value is named `__call__`, yield the names of the instances whose calls run it."""
         if not name.name.startswith("__call__"):
             return
         tail = name.name.removeprefix("__call__")

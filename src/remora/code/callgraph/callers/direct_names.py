@@ -39,7 +39,7 @@ def direct_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
 
 
 def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
-    """Yield the names of a special method in the files that mention its class or a related class."""
+    """Yield the names of a special method in files that mention its class or a related class."""
     method = file.scopes[scope].name
     parent = file.scopes[scope].parent
     mro = ctx.solve(("mro", file.path, parent))  # a call on a base may run an override
@@ -57,7 +57,7 @@ def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Nam
 
 
 def class_names(ctx: Context, file: IndexedFile, scope: int, suffix: str) -> Iterator[Name]:
-    """Yield the names of a class and its subclasses; of their instances if `suffix` is RESULT."""
+    """Yield the names of a class and its subclasses, or of instances if `suffix` is RESULT."""
     subclasses = [v for v, _ in ctx.solve(("derived", file.path, scope))]
     mro = [v for v, _ in ctx.solve(("mro", file.path, scope)) if v[0] == CLASS]
     for value in ((CLASS, file.path, scope), *subclasses):

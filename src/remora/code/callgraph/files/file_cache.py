@@ -40,7 +40,10 @@ class FileCache:
         self._used.add(path)
 
     def _cost(self, file: IndexedFile | None) -> int:
-        """Return the weight, limited to half the capacity so that small files do not evict it."""
+        """Return a file's weight, at most about half the capacity.
+
+        The limit prevents small files from evicting a large one.
+        """
         return 0 if file is None else min(file.weight, self._capacity // 2 + 1)
 
     def _evict(self) -> None:
@@ -56,7 +59,7 @@ class FileCache:
 
 
 class ProgramFiles:
-    """Files of one program state. Looks up a file in the cache once, and again after its eviction."""
+    """Files of one program state. A file is looked up in the cache once, and again after eviction."""
 
     def __init__(self, program: Program, cache: FileCache) -> None:
         self._program = program

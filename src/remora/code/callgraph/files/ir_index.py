@@ -148,7 +148,7 @@ class IndexedFile:
 
     @cached_property
     def variables_by_container(self) -> dict[tuple[bool, int], list[tuple[int, str]]]:
-        """(True, container number) or (False, call number) → variables it is assigned to."""
+        """(True, container number) or (False, call number) → the variables that store the value."""
         found: dict[tuple[bool, int], list[tuple[int, str]]] = {}
         for number, scope in enumerate(self.scopes):
             for name, binds in scope.binds.items():
@@ -216,7 +216,7 @@ class IndexedFile:
         return self.scopes[method].parent if params and params[0].name == base else None
 
     def is_annotated_parameter(self, scope: int, base: Any, at: int) -> bool:
-        """True if `base` may be an annotated parameter at that statement."""
+        """True if `base` may be an annotated parameter at statement `at`."""
         if not isinstance(base, str):
             return False
         scopes = [s.scope for s in self.lookup(scope, base, at) if s.bind == PARAMETER]
@@ -235,7 +235,7 @@ class IndexedFile:
         return None
 
     def lookup(self, scope: int, name: str, at: int) -> tuple[VisibleBinding, ...]:
-        """Return the bindings in this file that `name` in `scope` may refer to at statement `at`."""
+        """Return the bindings in this file that `name` may refer to in `scope` at statement `at`."""
         key = (scope, name, at)
         if (found := self._lookups.get(key)) is None:
             found = self._lookups[key] = self._find(scope, name, at)

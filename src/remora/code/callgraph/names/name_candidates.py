@@ -82,7 +82,7 @@ def _called_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[str]:
 
 
 def _factory_names(file: IndexedFile, scope: int) -> Iterator[str]:
-    """Yield `outer()` if `outer` returns the function it defines; repeat for enclosing functions."""
+    """Yield `outer()` if `outer` returns the function it defines; also for enclosing functions."""
     suffix = ""
     for _ in range(MAX_RESULT_DEPTH):
         found = file.scopes[scope]

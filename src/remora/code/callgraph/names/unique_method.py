@@ -99,7 +99,7 @@ EXTERNAL_METHOD_NAMES = frozenset(
 
 
 def unique_method(ctx: Context, name: str) -> str | None:
-    """Return the key of the only method called `name`, or None if it is not unique or too common."""
+    """Return the key of the only method called `name`, or None if the name is not unique."""
     if name in EXTERNAL_METHOD_NAMES or name.startswith("__"):
         return None
     paths = ctx.mentioning(f"def {name}")

@@ -1,4 +1,4 @@
-"""Call rules: callees, arguments, parameter values and proven call sites."""
+"""Call rules: callees, arguments, parameter values and confirmed call sites."""
 
 from typing import Any
 

@@ -111,7 +111,10 @@ def is_dataclass(file: IndexedFile, number: int) -> bool:
 def delegates_to_base(
     ctx: Context, file: IndexedFile, number: int, method: str, attribute: str = ""
 ) -> bool:
-    """True if a class inherits `method`, or calls the base's and does not then set `attribute`."""
+    """True if a class inherits `method`, or overrides it and calls the base method.
+
+    An override that stores `attribute` after that call does not count.
+    """
     binds = file.scopes[number].binds.get(method, ())
     if not (functions := {bind.term for bind in binds if bind.kind == DEFINITION}):
         return True

@@ -1,4 +1,4 @@
-"""Overloads: the declared results of the overloads that a call matches."""
+"""Overloads: the declared results of the signatures that a call matches."""
 
 from typing import Any
 

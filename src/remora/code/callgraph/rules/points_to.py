@@ -83,7 +83,7 @@ def _visible_binding(
 
 
 def binding_values(ctx: Context, level: int, file: IndexedFile, binding: VisibleBinding) -> Values:
-    """Return the values of one binding; ask a question only if it depends on other values."""
+    """Return the values of one binding, reading another answer only if necessary."""
     found = file.scopes[binding.scope].binds[binding.name][binding.bind]
     if found.kind == DEFINITION and found.extra is None:
         is_class = file.scopes[found.term].kind == CLASS_SCOPE
@@ -195,7 +195,7 @@ def _enclosing_method(ctx: Context, point: ProgramPoint) -> tuple[str, int, str]
 def member_values(
     ctx: Context, level: int, receivers: Values, name: str, *, annotated: bool = False
 ) -> Values:
-    """Return the attribute of each receiver. `annotated`: exact receivers are from an annotation."""
+    """Return the attribute of each receiver. `annotated`: exact receivers come from annotations."""
     found = []
     for value, tier in receivers:
         rule = "annotated_member" if annotated and not tier else "member"

@@ -104,7 +104,7 @@ def _callee_parameters(ctx: Context, function: Value) -> Iterator[tuple[str, int
 
 
 def argument_term(call: Call, index: int, name: str) -> Any:
-    """Return the term that a call passes for a parameter, or None if it is not passed explicitly."""
+    """Return the term that a call explicitly passes for a parameter, or None."""
     for keyword, term in call.keywords:
         if keyword == name:
             return term

@@ -107,12 +107,12 @@ def _function(ctx: Context, level: int, name: str, site: Site) -> Values:
 
 
 def _identity_result(ctx: Context, level: int, name: str, site: Site) -> Values:
-    """Return the argument or, if there is none, a decorator that returns its argument later."""
+    """Return the argument of the call, or IDENTITY if it has none, as in `@lru_cache()`."""
     file = ctx.file(site[0])
     if file is None or not file.lowered.calls[site[1]].args:
         return exact_value(IDENTITY)
     if name == "builtins.staticmethod" and not has_tag(file.lowered.calls[site[1]].args[0], SCOPE):
-        return exact_value(PARTIAL, *site)  # keeps a function in a class attribute unbound
+        return exact_value(PARTIAL, *site)  # a class attribute with this function stays unbound
     return _argument(ctx, level, site, 1 if name == "typing.cast" else 0)
 
 

@@ -96,7 +96,10 @@ def _module(builder: IRBuilder, node: ast.expr) -> _Module | None:
 
 
 def _imported_module(builder: IRBuilder, name: str, *, of: str = "") -> _Module | None:
-    """Return the module imported as `name`. With `of`: the module that has `name` as its `of`."""
+    """Return the module imported as `name`.
+
+    If `of` is given, return the module in `from module import of as name`.
+    """
     binds = builder.scopes[0].binds.get(name)
     if not binds:  # submodules are attributes of their package
         return (1, name) if not of and builder.path.rpartition("/")[2] == "__init__.py" else None
