@@ -169,7 +169,7 @@ class Context(Solver):
         return self._star_names[path]
 
     def _spread_star_names(self, sources: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
-        """Return the exported names of each module. `sources`: module → the modules it re-exports."""
+        """Return the exported names of each module; `sources` maps modules to their re-exports."""
         exported: dict[str, set[str]] = {}
         for module in sources:
             file = self._files.file(module)

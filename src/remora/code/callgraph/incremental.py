@@ -140,7 +140,7 @@ def _mention_inputs(program: Program, changes: Sequence[_Change]) -> Iterator[in
 
 
 def _module_inputs(program: Program, moved: Collection[str]) -> Iterator[int]:
-    """Yield the inputs that change with added and removed files, and with their folders."""
+    """Yield the inputs that change when files or folders are added or removed."""
     if not moved:
         return
     unmoved = set(program.paths()).difference(moved)

@@ -174,7 +174,7 @@ class CallerSearch:
             known[test] = min(place, known.get(test, place))
 
     def _follow_instances(self, classes: Sequence[tuple[int, str]], depth: int) -> None:
-        """Follow code that may use instances: tests, callers of the constructors, and subclasses."""
+        """Follow code that may use instances: tests, constructor calls, and subclasses."""
         pending = list(classes)
         while pending:  # iterative, because hundreds of classes may extend one another
             rank, key = pending.pop()

@@ -59,7 +59,7 @@ class FileCache:
 
 
 class ProgramFiles:
-    """Files of one program state. A file is looked up in the cache once, and again after eviction."""
+    """Files of one program state; each is looked up in the cache once, and again after eviction."""
 
     def __init__(self, program: Program, cache: FileCache) -> None:
         self._program = program

@@ -235,7 +235,10 @@ class IndexedFile:
         return None
 
     def lookup(self, scope: int, name: str, at: int) -> tuple[VisibleBinding, ...]:
-        """Return the bindings in this file that `name` may refer to in `scope` at statement `at`."""
+        """Return the bindings in this file that `name` may refer to in `scope`, at statement `at`.
+
+        Empty if the file does not bind the name.
+        """
         key = (scope, name, at)
         if (found := self._lookups.get(key)) is None:
             found = self._lookups[key] = self._find(scope, name, at)

@@ -30,7 +30,7 @@ class ReachingDefinitions:
     def _before(
         self, binds: Sequence[Binding], scope: int, at: int, chain: dict[int, int]
     ) -> tuple[list[int], int]:
-        """Return the earlier bindings that reach `at`, and the block that hides the others, or -1."""
+        """Return the earlier bindings that reach `at`, and the block that hides the rest, or -1."""
         found: list[int] = []
         arms_seen: dict[int, set[int]] = {}
         for index in range(len(binds) - 1, -1, -1):

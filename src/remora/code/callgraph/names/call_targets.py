@@ -99,7 +99,7 @@ def is_operator_method(name: str) -> bool:
 
 
 def _mentions_class(ctx: Context, file: IndexedFile | None, value: Value) -> bool:
-    """True if a file mentions a special method's class; only such files are searched for callers."""
+    """True if a file mentions a special method's class; callers are searched only in such files."""
     owner = value[2] if value[0] == BOUND else value
     in_project = owner[0] in {INSTANCE, SELF, FUNCTION, CLASS, OWN_CLASS}
     home = ctx.definition_file(owner[1], owner[2]) if in_project else None

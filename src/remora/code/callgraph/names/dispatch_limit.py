@@ -1,4 +1,4 @@
-"""Dispatch limit: if there are too many overrides, uses the method of their common base instead."""
+"""Dispatch limit: replaces too many possible overrides with the method of their common base."""
 
 from collections import Counter
 

@@ -23,7 +23,7 @@ def imports_of(ctx: Context, path: str) -> Iterator[str]:
 
 
 def imported_as(path: str, qualname: str) -> str:
-    """Return the name that every file that imports the node must mention."""
+    """Return the name that a file must mention to import the node."""
     if qualname != MODULE_NAME:
         return unqualified_name(qualname).partition("#")[0]
     parts = path.removesuffix(".py").split("/")

@@ -1,4 +1,4 @@
-"""Unique method: the only method with a name in the project, used for unknown receivers."""
+"""Unique method: the only method in the project with a given name, for unknown receivers."""
 
 from remora.code.callgraph.analysis_context import Context
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
@@ -99,7 +99,7 @@ EXTERNAL_METHOD_NAMES = frozenset(
 
 
 def unique_method(ctx: Context, name: str) -> str | None:
-    """Return the key of the only method called `name`, or None if the name is not unique."""
+    """Return the key of the only method called `name`, or None if it is not unique."""
     if name in EXTERNAL_METHOD_NAMES or name.startswith("__"):
         return None
     paths = ctx.mentioning(f"def {name}")

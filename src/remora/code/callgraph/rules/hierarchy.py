@@ -135,7 +135,10 @@ _MAX_CLASSES = 256  # maximum length of an MRO; a chain of subclasses may have t
 
 
 def linearize(own: Value, orders: Sequence[list[Value]], bases: list[Value]) -> list[Value]:
-    """Return `own` and the merged orders of its bases; depth first if Python would reject them."""
+    """Return `own` and the merged orders of its bases.
+
+    The result is depth first if the orders conflict, which Python would reject.
+    """
     if len(orders) == 1:
         return list(dict.fromkeys([own, *orders[0]]))[:_MAX_CLASSES]
     pending = [list(dict.fromkeys(order)) for order in (*orders, bases) if order]
