@@ -1,4 +1,4 @@
-"""Analysis of one Python file, from its bytes alone."""
+"""Analysis of one Python file, using only its bytes."""
 
 import ast
 from hashlib import sha256
@@ -41,10 +41,13 @@ def read_facts(path: str, source: bytes) -> FileFacts:
 
 
 def analyze_file(path: str, source: bytes) -> FileAnalysis:
-    """Return the facts of a file with its tree; none after an internal error. Never raises."""
+    """Return the facts and the syntax tree of a file. Never raises.
+
+    After an internal error they are those of an empty file, marked partial.
+    """
     try:
         return _analyze_file(path, source)
-    except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
+    except Exception as error:  # noqa: BLE001 - an error in one file must not affect others
         empty = _analyze_file(path, b"")
         facts = msgspec.structs.replace(
             empty.facts,
@@ -112,7 +115,10 @@ def _nodes(path: str, lowered: LoweringResult, source: Source, span: Span) -> tu
 
 
 def _with_type_hints(definitions: list[Definition], module: NodeKey) -> dict[NodeKey, bool]:
-    """Map each key to whether it is annotated; classes and the module need all direct children."""
+    """Map each key to True if its node has type hints.
+
+    A function needs its own annotations; a class or module needs them in all direct children.
+    """
     hinted = {module: True}
     containers = {module}
     for node, _, key, _ in definitions:
@@ -133,7 +139,7 @@ def _node(definition: Definition, source: Source, complexity: int, hinted: bool)
     text = docstring_text(body)
     span = span_of(node, source, body if text is None else body[1:])
     bases = node.bases if isinstance(node, ast.ClassDef) else None
-    # positional: sixteen keyword arguments take five times as long
+    # positional arguments: sixteen keyword arguments take five times as long
     return NodeFacts(
         key,
         qualname,

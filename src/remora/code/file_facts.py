@@ -8,14 +8,14 @@ from remora.code.ir.model import LoweredFile
 from remora.ids import NodeKey
 
 FACTS_VERSION = 3
-"""Increased when the same bytes give other facts, so that stored facts are computed again. A test
-compares it with a digest of `read_facts` for small programs."""
+"""Version of the facts. Increase it when the same bytes produce different facts; stored facts are
+then recomputed. A test compares it with a digest of `read_facts` for small programs."""
 
 NodeType = Literal["function", "class", "module"]
 
 
 class NodeFacts(msgspec.Struct, frozen=True, gc=False):
-    """Facts of one node that its own file shows; the fields are those of `hub.node.NodeState`."""
+    """Facts about one node, found in its file. `hub.node.NodeState` describes the fields."""
 
     key: NodeKey
     qualname: str
@@ -36,10 +36,11 @@ class NodeFacts(msgspec.Struct, frozen=True, gc=False):
 
 
 class FileFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Facts of one file; `path` is spelled as in node keys, `nodes` are in source order.
+    """Facts about one file.
 
-    `partial`: a syntax error, a decoding error or an internal error; `detail` is the reason in one
-    line, else empty. `lowered` is the input of the call graph.
+    `path` is escaped as in node keys. `nodes` are in source order. `partial` is True after a syntax
+    error, a decoding error or an internal error; `detail` is then the reason in one line. `lowered`
+    is the input of the call graph.
     """
 
     path: str

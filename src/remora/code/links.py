@@ -1,4 +1,4 @@
-"""Links between nodes, with tiers of confidence."""
+"""Links between nodes, with confidence tiers."""
 
 from typing import Literal
 
@@ -6,14 +6,19 @@ import msgspec
 
 Tier = Literal["exact", "inferred", "unique", "observed"]
 TIERS: tuple[Tier, ...] = ("exact", "inferred", "unique", "observed")
-"""Most certain first: resolved through imports; inferred from assignments, attributes, returns and
-callbacks; the only definition of that name; observed while tests ran."""
+"""Confidence tiers, most certain first. `exact`: resolved through imports. `inferred`: derived from
+assignments, attributes, returns and callbacks. `unique`: the only definition with that name.
+`observed`: seen while tests ran."""
 TIER_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
 """Tier → rank; 0 is the most certain."""
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
-    """Other end of a link: a node key or `ext:os.path.join`; ascending lines, if it is a call."""
+    """The other end of a link.
+
+    `key` is a node key, or an external name such as `ext:os.path.join`. `lines` are the ascending
+    line numbers of the calls; empty for a link that is not a call.
+    """
 
     key: str
     tier: Tier

@@ -26,7 +26,7 @@ _UNARY_TAGS = frozenset({ATTRIBUTE, ITEM, SLICE, AWAIT, ELEMENT, STAR, ENTERED, 
 
 
 def name_usage(lowered: LoweredFile) -> Mapping[str, set[str]]:
-    """Map each name to the qualnames of the nodes that use it, decorators included."""
+    """Map each name to the qualnames of the nodes that use it, including in decorators."""
     found: dict[str, set[str]] = {}
     owners = [scope.qualname for scope in lowered.scopes]
     for scope, terms in _terms(lowered):
@@ -52,7 +52,7 @@ def _terms(lowered: LoweredFile) -> Iterator[tuple[int, Iterable[Any]]]:
 
 
 def _value(bind: Binding) -> Any:
-    """Return the term assigned by a binding; None if it has none."""
+    """Return the term that a binding assigns, or None."""
     if bind.kind == ANNOTATED:
         return bind.extra
     return bind.term if bind.kind in (VALUE, NARROWED) else None

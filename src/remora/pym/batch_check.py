@@ -1,4 +1,4 @@
-"""Checks of all scripts of a command: each file once, in bounded time."""
+"""Checks of all scripts that a command uses: each file once, within a time limit."""
 
 import time
 from collections.abc import Callable
@@ -9,15 +9,15 @@ from remora.pym.run_outcome import script_error_at
 from remora.pym.script import Script, examine
 
 CHECK_LIMIT_S = 30.0
-"""Seconds for all scripts of a command. One check takes milliseconds, and is stopped after some
-seconds; only many slow scripts exceed this."""
+"""Time limit for checking all scripts of a command, in seconds. A check takes milliseconds, and is
+stopped after a few seconds. Only many slow scripts together exceed this limit."""
 _HINT = "`remora tools check FILE` checks a single script"
 
 CheckResult = tuple[Script | None, list[ScriptError]]
 
 
 class ScriptChecks:
-    """Cached results of `examine`; once the time is up, an error instead."""
+    """Cached results of `examine`. After the time limit, further scripts get an error instead."""
 
     def __init__(
         self, seconds: float = CHECK_LIMIT_S, clock: Callable[[], float] = time.monotonic
@@ -29,7 +29,7 @@ class ScriptChecks:
         self._results: dict[Path, CheckResult] = {}
 
     def examine(self, path: Path) -> CheckResult:
-        """Return the script, None if it cannot be run, and its problems. Raises NotFound."""
+        """Return the script (None if it cannot be run) and its problems. Raises NotFound."""
         if path not in self._results:
             if self._spent > self._seconds:
                 return None, [self._out_of_time(path)]

@@ -1,6 +1,6 @@
-"""Declarations of a script, and its source as Monty checks it and as Monty runs it.
+"""Declarations of a script, and the two sources that Monty checks and runs.
 
-Both sources keep the lines of the `.pym`, so that messages point into the file itself.
+Both sources keep the line numbers of the `.pym` file, so that messages refer to that file.
 """
 
 import ast
@@ -37,7 +37,7 @@ class Declarations(NamedTuple):
 
 
 def parse_declarations(source: str, label: str) -> Declarations:
-    """Find the declarations of a script; only these are checked. Raises ScriptError."""
+    """Return the declarations of a script; other statements are not checked. Raises ScriptError."""
     found = _DeclarationReader(source, label)
     spans = top_level_statements(source)
     for span in spans:
@@ -58,7 +58,7 @@ def parse_declarations(source: str, label: str) -> Declarations:
 
 
 class _DeclarationReader:
-    """Collects the declarations, and edits the lines of both sources."""
+    """Collects the declarations and edits the lines of both sources."""
 
     def __init__(self, source: str, label: str) -> None:
         self.label = label
@@ -71,7 +71,7 @@ class _DeclarationReader:
         return ScriptError(f"{self.label}:{line}: {message}", kind=kind, line=line)
 
     def read(self, span: Statement) -> None:
-        """Read one statement; anything but a declaration stays unchanged."""
+        """Process one statement; statements that are not declarations stay unchanged."""
         if not any(sign.match(span.text) for sign in (_IMPORT, _FUTURE, _INPUT, _EXTERNAL)):
             return
         statement = self._statement(span)
@@ -93,7 +93,7 @@ class _DeclarationReader:
             detail = getattr(error, "msg", None) or str(error)
             raise self.error(line, detail, "syntax") from None
         if len(body) != 1:
-            raise self.error(span.first, "put each declaration on a line of its own")
+            raise self.error(span.first, "put each declaration on its own line")
         return body[0]
 
     def _import(self, statement: ast.stmt, span: Statement) -> None:
@@ -118,12 +118,15 @@ class _DeclarationReader:
             ends = (statement.body[0], statement.body[-1])
             _replace(self.checks, span, ends, "raise NotImplementedError")
         for lines in (self.runs, self.checks):
-            # before the `def` there are only the decorator and comments
+            # only the decorator and comments precede the `def`
             lines[span.first - 1 : spec.line - 1] = [""] * (spec.line - span.first)
 
 
 def _replace(lines: list[str], span: Statement, ends: tuple[ast.AST, ast.AST], text: str) -> None:
-    """Replace the nodes between `ends` by `text`, keeping the number of lines."""
+    """Replace the source from the first to the last node of `ends` with `text`.
+
+    The number of lines does not change.
+    """
     start, stop = ends
     first = span.first + _int(start, "lineno") - 2
     last = span.first + _int(stop, "end_lineno") - 2

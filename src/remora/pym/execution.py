@@ -1,4 +1,4 @@
-"""Execution of a script in the sandbox, with its host calls."""
+"""Execution of a script and its host calls in the sandbox."""
 
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
@@ -25,14 +25,18 @@ _Snapshot = FunctionSnapshot | NameLookupSnapshot | FutureSnapshot | MontyComple
 class CallHandler(Protocol):
     """Executes a host call and returns its record, as JSON values.
 
-    An error that begins with `denied: `, `limit: ` or `mismatch: ` ends the script.
+    An error that starts with `denied: `, `limit: ` or `mismatch: ` ends the script.
     """
 
     def __call__(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> HostCall: ...
 
 
 class PrintedOutput:
-    """Start of a script's output; printing never stops it, as chunks have random sizes."""
+    """First part of a script's output, up to a limit.
+
+    Exceeding the limit does not stop the script. The output arrives in chunks of random size, so
+    the script would stop at a different point in each run.
+    """
 
     def __init__(self, limit: int) -> None:
         self.parts: list[bytes] = []
@@ -53,7 +57,7 @@ class PrintedOutput:
 
 
 class ScriptExecution:
-    """One run of a script, with the record of its host calls."""
+    """One run of a script, with records of its host calls."""
 
     def __init__(
         self,
@@ -92,7 +96,7 @@ class ScriptExecution:
         return step.output
 
     def _resolve_name(self, step: NameLookupSnapshot) -> _Snapshot:
-        """Resolve a name used as a value: an external may be stored and passed on."""
+        """Resolve a name used as a value: a script may store an external or pass it to a call."""
         if step.object_id is None and step.variable_name in self.externals:
             return step.resume(value=_placeholder(step.variable_name))
         return step.resume()
@@ -131,7 +135,7 @@ class ScriptExecution:
         return {"exc_type": kind, "message": message}  # type: ignore[typeddict-item]
 
     def _record_call(self, call: HostCall, line: int) -> None:
-        """Record a call, within the limit on all calls together."""
+        """Record a call. Raises ScriptError if all calls together exceed the size limit."""
         self.calls.append(call)
         try:
             for part in (call.args, call.kwargs, call.result):
@@ -142,7 +146,7 @@ class ScriptExecution:
 
 
 def _placeholder(name: str) -> Callable[..., Any]:
-    """Return a value for an external; the sandbox reports calls of it by name."""
+    """Return a placeholder function for an external; the sandbox reports its calls by name."""
 
     def external(*_args: Any, **_kwargs: Any) -> None:
         raise NotImplementedError(name)

@@ -1,4 +1,4 @@
-"""Handlers of a script's host calls: the granted functions, or a recording."""
+"""Handlers for a script's host calls: the granted functions, or a recording."""
 
 import inspect
 import time
@@ -16,9 +16,10 @@ _SANDBOX_EXCEPTIONS = frozenset(get_args(ExcType))
 
 
 class GrantedFunctions:
-    """Calls the granted functions by name, for `wall_s` seconds; other calls are denied.
+    """Calls the granted functions by name.
 
-    Refusals are recorded: a replay cannot know how long the earlier calls took.
+    Calls to other functions, and calls made after `wall_s` seconds, return an error. These errors
+    are recorded too, because a replay cannot know how long the earlier calls took.
     """
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]], limits: Limits) -> None:
@@ -63,14 +64,14 @@ def _checked_result(result: Any) -> Any:
 
 
 def _sandbox_error(error: Exception) -> str:
-    """Return an exception as the sandbox can raise it: a type that it knows, and a message."""
+    """Return an exception as `Type: message`, with a type that the sandbox can raise."""
     if (name := type(error).__name__) in _SANDBOX_EXCEPTIONS:
         return f"{name}: {one_line(str(error))}"
     return f"RuntimeError: {name}: {one_line(str(error))}"
 
 
 class RecordedCalls:
-    """Returns the recorded calls, as long as the script makes the same ones."""
+    """Returns the recorded calls as long as the script repeats them. Any other call is an error."""
 
     def __init__(self, calls: Sequence[HostCall]) -> None:
         self.calls = list(calls)

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 _DEPTH = 200
-_INT_LIMIT = 2**63  # every JSON reader and writer used here accepts it as a number
+_INT_LIMIT = 2**63  # all JSON readers and writers used here accept numbers below this
 
 
 class NotJsonError(Exception):
-    """A value that JSON cannot represent; the message names it."""
+    """A value that JSON cannot represent; the message describes it."""
 
 
 class TooLargeError(Exception):
@@ -19,7 +19,7 @@ class TooLargeError(Exception):
 
 
 class SizeBudget:
-    """Remaining size of a value in JSON."""
+    """Remaining number of bytes that a value may take as JSON."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -33,17 +33,17 @@ class SizeBudget:
 
 
 def to_json_value(value: Any, *, limit: int) -> Any:
-    r"""Return `value` as JSON values of at most about `limit` bytes.
+    r"""Return `value` converted to JSON values of at most about `limit` bytes.
 
-    Tuples become lists, sets sorted lists, dates and times ISO text, numbers that JSON lacks their
-    `repr`, lone surrogates `\udXXX`. Anything else raises NotJsonError. A shared object counts each
-    time. Raises TooLargeError.
+    Tuples become lists, and sets become sorted lists. Dates and times become ISO text. Numbers that
+    JSON cannot represent become their `repr`, and lone surrogates become `\udXXX`. A shared object
+    counts each time it occurs. Raises NotJsonError for any other value, and TooLargeError.
     """
     return _to_json(value, SizeBudget(limit), 0)
 
 
 def charge(value: Any, budget: SizeBudget) -> None:
-    """Charge a result of `to_json_value` to a budget. Raises TooLargeError."""
+    """Subtract the JSON size of a `to_json_value` result from `budget`. Raises TooLargeError."""
     _to_json(value, budget, 0)
 
 
@@ -64,12 +64,12 @@ def _to_json(value: Any, budget: SizeBudget, depth: int) -> Any:
 
 
 def escape_surrogates(text: str) -> str:
-    """Return `text` with lone surrogates escaped; names of files that are not UTF-8 contain them."""
+    """Return `text` with lone surrogates escaped; file names that are not UTF-8 contain them."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def json_size(text: str) -> int:
-    """Return the bytes of `text` in JSON, escapes not counted."""
+    """Return the size of `text` as a JSON string in bytes, not counting escapes."""
     return 2 + (len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")))
 
 
@@ -109,7 +109,7 @@ def _scalar(value: object) -> Any:
 
 
 def time_text(value: object) -> str | None:
-    """Return a date or time in ISO format, a timedelta as `str` does; None for any other value."""
+    """Return the ISO text of a date or time, the `str` of a timedelta, or None for other values."""
     if isinstance(value, date | time):
         return value.isoformat()
     return str(value) if isinstance(value, timedelta) else None

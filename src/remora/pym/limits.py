@@ -11,9 +11,10 @@ from pydantic_monty import Monty, MontySession
 if TYPE_CHECKING:
     from pydantic_monty import OSPolicy, ResourceLimits
 
-MAX_DURATION_S = 8.0  # a worker whose parent was killed ends with its run, and must end within 10 s
-_MAX_RECURSION = 3000  # the worker's stack has room for more, but not for a multiple
-_REQUEST_TIMEOUT_S = 20.0  # after this an unresponsive worker is killed
+# A worker whose parent was killed exits when its run ends. This must take less than 10 s.
+MAX_DURATION_S = 8.0
+_MAX_RECURSION = 3000  # the worker's stack holds more frames than this, but not many times more
+_REQUEST_TIMEOUT_S = 20.0  # after this time, an unresponsive worker is killed
 _CHECKOUT_TIMEOUT_S = 120.0
 _RUNS_PER_WORKER = 1000
 _MIB = 1024 * 1024
@@ -22,9 +23,10 @@ _MIB = 1024 * 1024
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Resource limits of one run of a script.
 
-    `duration_s`: seconds in the sandbox without host calls (at most 8); `wall_s`: in total, checked
-    at each call; `recursion`: frames, and nesting of the result (at most 3000); `carried_bytes`:
-    arguments and results of all calls; `result_bytes`: one of these, as JSON.
+    `duration_s`: seconds in the sandbox, excluding host calls (at most 8). `wall_s`: seconds in
+    total, checked at each host call. `recursion`: stack frames, and nesting depth of the result (at
+    most 3000). `carried_bytes`: JSON size of the arguments and results of all host calls.
+    `result_bytes`: JSON size of one such value, of the inputs, or of the script's result.
     """
 
     duration_s: float = 5.0
@@ -49,7 +51,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 def open_sandbox(
     label: str, limits: Limits, *, clock: datetime, seed: int, checks: str | None = None
 ) -> MontySession:
-    """Return a new sandbox at time `clock`; with `checks` the source is type-checked first."""
+    """Return a new sandbox whose clock is fixed at `clock`.
+
+    If `checks` is given, the source is type-checked against these stubs before it runs.
+    """
     resources: ResourceLimits = {
         "max_feed_duration_secs": limits.duration_s,
         "max_turn_duration_secs": limits.duration_s,
@@ -73,7 +78,7 @@ def open_sandbox(
 
 @functools.lru_cache(maxsize=1)
 def _pool(_pid: int) -> Monty:
-    """Return this process's workers, which end with it. A fork has its own."""
+    """Return the worker pool of this process. A forked process creates a new pool."""
     pool = Monty(
         min_processes=1,
         max_processes=max(16, 2 * (os.cpu_count() or 1)),

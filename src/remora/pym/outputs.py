@@ -1,4 +1,4 @@
-"""Conversion of a script's result: Python values beyond JSON are kept, at any depth."""
+"""Conversion of a script's result; keeps some values that JSON cannot represent, such as bytes."""
 
 from typing import Any
 
@@ -6,17 +6,17 @@ import msgspec
 
 from remora.pym.json_values import NotJsonError, SizeBudget, json_size, time_text
 
-_NESTED_SETS = 20  # each is sorted by all of its contents
+_NESTED_SETS = 20  # sorting a set compares everything nested in it
 _NESTED_KEYS = 20
 _NUMBER = 5
 _Place = tuple[Any, Any, int, int]
 
 _TOO_DEEP_TEXT = "<deeply nested>"
-"""The sandbox returns this text for values and keys nested too deeply."""
+"""The sandbox returns this text for values and keys that are nested too deeply."""
 
 
 class TooDeepMarker(msgspec.Struct, frozen=True):
-    """Replaces a value nested beyond the levels that the sandbox returns."""
+    """Replaces a value that is nested too deeply for the sandbox to return."""
 
     levels: int
 
@@ -25,12 +25,13 @@ class TooDeepMarker(msgspec.Struct, frozen=True):
 
 
 def to_output(value: Any, *, limit: int, levels: int) -> Any:
-    """Return a copy of `value`, whose JSON would have at most about `limit` bytes.
+    """Return a copy of `value`; as JSON, it would take at most about `limit` bytes.
 
-    Text, bytes, numbers, and lists and mappings of them (with such keys or tuples) are kept. Tuples
-    become lists, sets sorted lists, dates and times ISO text. The sandbox returns at most `levels`
-    nested containers: deeper values become a TooDeepMarker, a container inside itself `[...]`.
-    Raises NotJsonError for anything else, TooLargeError as `to_json_value` does.
+    Text, bytes, numbers, None, and lists and dicts of these are kept. A dict key may be any of the
+    scalar values or a tuple of them. Tuples become lists, and sets become sorted lists. Dates and
+    times become ISO text. The sandbox returns at most `levels` nested containers: a deeper value
+    becomes a TooDeepMarker, and a container inside itself becomes `[...]`.
+    Raises NotJsonError for any other value, and TooLargeError.
     """
     budget = SizeBudget(limit)
     top = [value]
@@ -66,7 +67,7 @@ def _is_too_deep(item: Any, levels_left: int) -> bool:
 
 
 def _order(item: Any) -> list[tuple[str, Any]]:
-    """Return a sort key for values of any kind: by type, then value, lists by their items."""
+    """Return a sort key for any value: by type, then value. Lists sort by length, then items."""
     order: list[tuple[str, Any]] = []
     waiting = [item]
     while waiting:
@@ -117,7 +118,7 @@ def _leaf(value: Any, budget: SizeBudget) -> Any:
 
 
 def _is_kept_unchanged(value: object, budget: SizeBudget) -> bool:
-    """True if a value other than text is kept unchanged; charges its size."""
+    """Charge the size of a value that is not text. Return True if it is kept unchanged."""
     if isinstance(value, bytes):
         budget.spend(_NUMBER + len(value) * 4 // 3)
     elif isinstance(value, int):

@@ -23,13 +23,13 @@ _EXHAUSTED = re.compile(
     r"|RecursionError: maximum recursion depth exceeded"
     r"|RuntimeError: suspension limit"
 )
-"""Messages of exceeded limits; a script's own exceptions of these types do not match."""
+"""Matches messages about exceeded limits, but not exceptions that a script raises itself."""
 _UNSUPPORTED = "NotImplementedError: The monty syntax parser"
 _MEASURED = re.compile(r"(limit exceeded: )[\d.]+ ?(?:\w?s|bytes) > ")
 
 
 class HostCall(msgspec.Struct, frozen=True, kw_only=True):
-    """Record of a call as JSON; `error` is `Type: message` as the script saw it."""
+    """Record of a host call, as JSON values. `error` is the `Type: message` that the script saw."""
 
     name: str
     args: list[Any] = []
@@ -41,7 +41,7 @@ class HostCall(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptRun:
-    """Outcome of a run. `value` is as `to_output` returns it, None if there is an `error`."""
+    """Outcome of a run. `value` is the result of `to_output`, or None if there is an `error`."""
 
     value: Any
     printed: str
@@ -51,20 +51,20 @@ class ScriptRun:
 
 
 def one_line(text: str) -> str:
-    """Return `text` on one line, cut with `…`."""
+    """Return `text` as one line, truncated to 300 characters with `…`."""
     line = " ".join(text.split())
     return line if len(line) <= _LINE_LIMIT else line[: _LINE_LIMIT - 1] + "…"
 
 
 def from_monty_error(error: MontyError, label: str, *, shift: int = 0) -> ScriptError:
-    """Convert a Monty error, with the line (minus `shift`) in the script's file."""
-    # measured values differ between runs, messages must not
+    """Convert a Monty error to a ScriptError; subtract `shift` from its line number."""
+    # messages must be the same in every run, so remove measured values
     text = _MEASURED.sub(r"\1more than ", str(error))
     return script_error_at(label, _kind(error), text, _line(error, shift))
 
 
 def script_error_at(label: str, kind: str, message: str, line: int | None) -> ScriptError:
-    """Return a ScriptError whose message begins with `FILE.pym:LINE: `."""
+    """Return a ScriptError whose message starts with `FILE.pym:LINE: `."""
     place = label if line is None else f"{label}:{line}"
     return ScriptError(f"{place}: {one_line(message)}", kind=kind, line=line)
 
@@ -96,7 +96,7 @@ def _line(error: MontyError, shift: int) -> int | None:
 
 
 def from_typing_error(error: MontyTypingError, label: str, *, shift: int) -> list[ScriptError]:
-    """Return the type checker's errors in the order of lines, without warnings."""
+    """Return the type checker's errors, ordered by line, without its warnings."""
     found = [item for item in json.loads(error.display()) if item["severity"] == "error"]
     return [
         script_error_at(

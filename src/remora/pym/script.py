@@ -1,4 +1,4 @@
-"""Loading, checking and running of a `.pym` script."""
+"""Loading, checking and running `.pym` scripts."""
 
 import dataclasses
 import hashlib
@@ -35,9 +35,12 @@ SOURCE_LIMIT = 256 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """A checked script. `path` is None if it was given as text; `label` names it in messages;
-    `raw` are its bytes and `sha256` their hash; `description` is its docstring; `source` is the
-    part that runs."""
+    """A checked script.
+
+    `path` is None if the script was given as text. `label` identifies the script in messages. `raw`
+    is the content of the file, and `sha256` its hash. `description` is the docstring. `source` is
+    the code that runs, without declarations.
+    """
 
     name: str
     path: Path | None
@@ -56,7 +59,7 @@ class Script:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """JSON Schema of the inputs, of type object, in declared order."""
+        """JSON Schema of the inputs, of type object, with properties in declaration order."""
         return self.arguments.schema
 
     def run(
@@ -70,16 +73,16 @@ class Script:
     ) -> ScriptRun:
         """Run the script; errors are part of the returned outcome.
 
-        `externals` are the granted functions, never coroutines, even for `async def` externals.
-        The clock is fixed at `clock` (with a time zone); `random` is seeded with `seed`.
-        Thread-safe.
+        `externals` maps names to the granted functions. These must not be coroutine functions, even
+        for `async def` externals. The sandbox's clock is fixed at `clock` (timezone-aware), and
+        `random` is seeded with `seed`. Thread-safe.
         """
         answer = GrantedFunctions(externals, limits)
         return _run(self, inputs, answer, limits=limits, clock=clock, seed=seed)
 
 
 def load(path: Path, *, name: str | None = None) -> Script:
-    """Read and check a script. Raises NotFound, ScriptError for the first problem in it."""
+    """Read and check a script. Raises NotFound, or ScriptError for the first problem."""
     return _require_script(examine(path, name=name))
 
 
@@ -89,13 +92,13 @@ def load_source(source: str, *, name: str, path: Path | None = None) -> Script:
 
 
 def load_bytes(raw: bytes, *, name: str, path: Path | None = None) -> Script:
-    """Check a script given as the bytes of its file. Raises ScriptError."""
+    """Check a script given as bytes. Raises ScriptError."""
     label = path.name if path else f"{name}.pym"
     return _require_script(_examine(raw, name, path, label))
 
 
 def examine(path: Path, *, name: str | None = None) -> tuple[Script | None, list[ScriptError]]:
-    """Return the script, None if it cannot be run, and all its problems. Raises NotFound."""
+    """Return the script (None if it cannot be run) and all its problems. Raises NotFound."""
     hint = "give the path of a `.pym` file"
     if path.exists() and not path.is_file():  # opening a pipe blocks
         raise NotFound(f"{path} is not a regular file", hint=hint)
@@ -161,7 +164,10 @@ def replay(
     clock: datetime,
     seed: int,
 ) -> ScriptRun:
-    """Run a script against a recording; a call that differs gives a ReplayMismatch."""
+    """Run a script with recorded host calls.
+
+    If a call differs from the recording, the run's error is a ReplayMismatch.
+    """
     answer = RecordedCalls(host_calls)
     run = _run(script, inputs, answer, limits=limits, clock=clock, seed=seed)
     mismatched = isinstance(run.error, ReplayMismatch)

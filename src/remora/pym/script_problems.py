@@ -1,4 +1,4 @@
-"""Problems of a script before its first run: syntax that Monty rejects, type errors."""
+"""Checks of a script before its first run: syntax that Monty rejects, and type errors."""
 
 from datetime import UTC, datetime
 
@@ -9,20 +9,20 @@ from remora.pym.declarations import ANY_STUB
 from remora.pym.limits import Limits, open_sandbox
 from remora.pym.run_outcome import from_monty_error, from_typing_error, script_error_at
 
-# The checker runs before the source; its first line then suspends the run, which we abandon.
+# Type checking happens before the source runs. The first line suspends the run for good.
 _GATE = "remora_gate"
 _STUBS = f"from typing import Any\ndef {_GATE}() -> None: ...\n{ANY_STUB}: Any\n"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def find_problems(label: str, runs: str, checks: str) -> list[ScriptError]:
-    """Return the problems of a script, whose two sources are from `parse_declarations`."""
+    """Return the problems of a script; `runs` and `checks` come from `parse_declarations`."""
     found = _type_errors(label, checks) or _syntax_errors(label, runs)
     return [error if error.line else _at_first_line(error, label) for error in found]
 
 
 def _at_first_line(error: ScriptError, label: str) -> ScriptError:
-    """Return an error without a line as one at the first line."""
+    """Return an error that has no line as an error at line 1."""
     message = error.message.removeprefix(f"{label}: ")
     return ScriptError(f"{label}:1: {message}", kind=error.kind, line=1, hint=error.hint)
 
@@ -34,7 +34,7 @@ def _type_errors(label: str, source: str) -> list[ScriptError]:
         return from_typing_error(error, label, shift=1)
     except MontyError as error:
         gave_up = from_monty_error(error, label)
-        # other errors are about declarations, which do not run, so Monty may reject them
+        # any other error is in a declaration; Monty may reject these, because they never run
         if gave_up.kind not in ("limit", "crashed"):
             return []
         detail = gave_up.message.removeprefix(f"{label}: ")

@@ -28,7 +28,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExternalSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A function of the host, as the script declares it."""
+    """A host function that the script declares."""
 
     name: str
     params: tuple[Parameter, ...]
@@ -42,18 +42,18 @@ class InvalidDeclarationError(Exception):
 
 
 def input_spec(statement: ast.stmt, line: int) -> InputSpec:
-    """Return the input that `name: T = Input("name", …)` declares. Raises InvalidDeclarationError."""
+    """Return the input declared by `name: T = Input("name", …)`. Raises InvalidDeclarationError."""
     if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
         raise InvalidDeclarationError('an input needs a type: `name: str = Input("name")`')
     name = statement.target.id
     if not isinstance(statement.value, ast.Call):
-        raise InvalidDeclarationError("the value of an input must be a call of Input")
+        raise InvalidDeclarationError("the value of an input must be a call to Input")
     positional, named = _literals(statement.value, name)
     if len(positional) > 1 or not named.keys() <= {"name", "default", "description"}:
         raise InvalidDeclarationError("Input accepts a name, default= and description=")
     if [*positional, *([named["name"]] if "name" in named else [])] != [name]:
         raise InvalidDeclarationError(
-            f'an input must have the name of its variable: `{name} = Input("{name}")`'
+            f'an input must have the same name as its variable: `{name} = Input("{name}")`'
         )
     return InputSpec(
         name=name,
@@ -76,11 +76,11 @@ def _literals(call: ast.Call, name: str) -> tuple[list[Any], dict[str, Any]]:
 
 
 def external_spec(statement: ast.stmt, line: int) -> ExternalSpec:
-    """Return the function that `@external def …` declares. Raises InvalidDeclarationError."""
+    """Return the function declared by `@external def …`. Raises InvalidDeclarationError."""
     if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
         raise InvalidDeclarationError("@external must decorate a function")
     if [type(decorator) for decorator in statement.decorator_list] != [ast.Name]:
-        raise InvalidDeclarationError("an external must have no other decorator than `@external`")
+        raise InvalidDeclarationError("`@external` must be the only decorator of an external")
     if not all(_is_empty(part) for part in statement.body):
         raise InvalidDeclarationError(
             "the body of an external must be `...`: the host implements it"

@@ -7,7 +7,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def external(function: _F) -> _F:
-    """Mark a function that the host implements; its body is `...` or a docstring."""
+    """Mark a function as implemented by the host. Its body is `...` or a docstring."""
     return function
 
 

@@ -1,8 +1,8 @@
 """Positions of a script's top-level statements, found without parsing them.
 
-Monty accepts syntax that this Python may not parse (quotes of one kind nested in an f-string,
-since 3.12), so `ast` cannot read a whole script. This scan knows only strings, comments and
-brackets, and never fails: Monty reports what is wrong.
+Monty accepts syntax that the running Python version may not parse, such as f-strings that reuse
+their quote character inside a field (Python 3.12). So `ast` cannot parse a whole script. This scan
+recognizes only strings, comments and brackets. It never fails: Monty reports syntax errors.
 """
 
 import re
@@ -24,7 +24,7 @@ _NAMED_ESCAPE = re.compile(r"\\N\{[^}]*\}")
 
 
 class Statement(NamedTuple):
-    """A top-level statement: first and last line, from 1, and its text."""
+    """A top-level statement: its first and last line, counted from 1, and its text."""
 
     first: int
     last: int
@@ -34,7 +34,8 @@ class Statement(NamedTuple):
 def top_level_statements(source: str) -> list[Statement]:
     """Return the statements at column 0, in order.
 
-    Decorators belong to their definition, comments and blank lines to the statement before.
+    Decorators belong to their definition. Comments and blank lines belong to the statement before
+    them.
     """
     lines = source.split("\n")
     starts: list[int] = []
@@ -65,12 +66,12 @@ def _starts(source: str) -> Iterator[int]:
 
 
 def _depth_change(token: str) -> int:
-    """Return the change of bracket depth by a token."""
+    """Return the change in bracket depth that a token causes."""
     return (token in ("(", "[", "{")) - (token in (")", "]", "}"))
 
 
 def _next(source: str, at: int, nested: int) -> tuple[str, int]:
-    """Return the token at `at` (for a string its prefix and quote) and its end."""
+    """Return the token at offset `at`, and its end. For a string: its prefix and opening quote."""
     found = _TOKEN.match(source, at)
     token = found[0] if found else ""
     prefix = token if _PREFIX.fullmatch(token) else ""
@@ -86,7 +87,7 @@ def _next(source: str, at: int, nested: int) -> tuple[str, int]:
 
 
 def _formatted_end(source: str, at: int, quote: str, nested: int, *, raw: bool) -> int:
-    """Return the end of the f-string whose text begins at `at`."""
+    """Return the end of the f-string whose text starts at `at`."""
     while at < len(source) and not source.startswith(quote, at):
         if source[at] == "\n" and len(quote) == 1:
             return at
@@ -109,7 +110,7 @@ def _text_end(source: str, at: int, *, raw: bool) -> int:
 
 
 def _field_end(source: str, at: int, quote: str, nested: int) -> int:
-    """Return the end of the replacement field whose expression begins at `at`."""
+    """Return the end of the replacement field whose expression starts at `at`."""
     if nested > 50:
         return len(source)
     depth = 0
@@ -122,7 +123,7 @@ def _field_end(source: str, at: int, quote: str, nested: int) -> int:
 
 
 def _spec_end(source: str, at: int, quote: str, nested: int) -> int:
-    """Return the end of the field whose format specification begins at `at`."""
+    """Return the end of the replacement field whose format specification starts at `at`."""
     while at < len(source) and source[at] != "}" and not source.startswith(quote, at):
         at = _field_end(source, at + 1, quote, nested + 1) if source[at] == "{" else at + 1
     return at + (source[at : at + 1] == "}")

@@ -1,8 +1,8 @@
 """Abstract values of the points-to analysis, and the tiers that rank their certainty.
 
-A value is a tuple: one of the kinds below, then its place, that is the path of its file and the
-number of its scope, call or container. `Values` pairs each value with a tier; a join keeps the
-smallest tier of each value.
+A value is a tuple that starts with one of the kinds below. The other items are usually its place:
+the path of its file, and the number of its scope, call or container. `Values` pairs each value with
+a tier; a join keeps the smallest tier of each value.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ IDENTITY = "wraps"  # returns its argument
 
 EMPTY: Values = ()
 TOP: Values = (((OPAQUE,), INFERRED), (("anything",), INFERRED))
-"""Too many values to follow; absorbs every join."""
+"""Too many values to follow. A join with TOP is TOP."""
 _MAX_VALUES = 32
 
 

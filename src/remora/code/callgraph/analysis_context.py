@@ -1,8 +1,8 @@
-"""Analysis context of the rules: files, modules, and the answers of other rules.
+"""Analysis context: gives the rules access to files, modules and the answers of other rules.
 
-All access to the program goes through here and is recorded as an input, so that each answer knows
-its inputs. A rule that needs only part of a file depends on that part alone. Values kept between
-questions go through `memoize`.
+All access to the program goes through this module and is recorded, so that the inputs of each
+answer are known. A rule that needs only part of a file depends only on that part. Values that are
+kept between questions must go through `memoize`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -21,7 +21,10 @@ from remora.code.ir.model import Call, unqualified_name
 
 
 class ProgramPoint(NamedTuple):
-    """Where a term is evaluated; `level`: how many more times callers may resolve a parameter."""
+    """The place where a term is evaluated.
+
+    `level`: the number of call levels that may still be followed to resolve a parameter.
+    """
 
     level: int
     path: str
@@ -30,7 +33,7 @@ class ProgramPoint(NamedTuple):
 
 
 class Context(Solver):
-    """A solver over one program; recording inputs costs half as much time again."""
+    """A solver for one program. Recording inputs makes it take about 50% longer."""
 
     def __init__(
         self,
@@ -48,12 +51,12 @@ class Context(Solver):
         self._files = files.for_program(program)
         self._imports: dict[tuple[str, int, str], Value | None] = {}
         self.subclass_cache: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
-        """Name → classes with a base of that name, as cached by `memoize`."""
+        """Name → classes with a base of that name, in the form cached by `memoize`."""
         self._star_sources: dict[str, dict[str, tuple[str, ...]]] = {}
         self._star_names: dict[str, frozenset[str]] = {}
 
     def file(self, path: str) -> IndexedFile | None:
-        """Return the indexed file, or None; depends on all of its content."""
+        """Return the indexed file, or None. The answer then depends on the whole file."""
         self.inputs |= self._bit(incremental.BODY, path)
         return self._files.file(path)
 
@@ -63,7 +66,7 @@ class Context(Solver):
         return self._files.file(path)
 
     def scope_file(self, path: str, scope: int) -> IndexedFile | None:
-        """Return the file for a rule that reads only one scope and the scopes around it."""
+        """Return the file for a rule that reads only one scope and its enclosing scopes."""
         file = self._files.file(path)
         in_interface = file is not None and file.is_module_level(scope)
         self._depend(path, in_interface=in_interface)
@@ -77,7 +80,7 @@ class Context(Solver):
         return file
 
     def call(self, path: str, number: int) -> Call | None:
-        """Return one call of a file; depends on the interface if it is outside functions."""
+        """Return one call in a file. A call outside functions depends only on the interface."""
         file = self._files.file(path)
         call = None if file is None else file.lowered.calls[number]
         in_interface = file is not None and call is not None and file.is_module_level(call.scope)
@@ -105,14 +108,14 @@ class Context(Solver):
         return {p for p in self._program.paths() if p.rpartition("/")[0] == folder}
 
     def aliases(self, name: str, path: str | None = None) -> Collection[str]:
-        """Return the names under which `name` is imported, by all files or by the one at `path`."""
+        """Return the names under which `name` is imported, in all files or only in `path`."""
         self.inputs |= self._bit(incremental.ALIAS, name)
         paths = self._program.mentioning(name) if path is None else (path,)
         files = (self._files.file(each) for each in paths)
         return {alias for file in files if file is not None for alias in file.aliases.get(name, ())}
 
     def resolve_import(self, path: str, level: int, dotted: str) -> Value | None:
-        """Return the module that an import in `path` names; None for one outside the project."""
+        """Return the project module that an import in `path` loads, or None."""
         self._depend_on_module(dotted)
         return self._resolve_import(path, level, dotted)
 
@@ -129,7 +132,7 @@ class Context(Solver):
         self.inputs |= self._bit(incremental.MODULE, unqualified_name(dotted))
 
     def star_sources(self, path: str, name: str) -> Collection[str]:
-        """Return the paths of the modules that provide `name` to a file by `import *`."""
+        """Return the paths of the modules from which a file gets `name` through `import *`."""
         self.inputs |= self._bit(incremental.STAR_NAME, name)
         self.inputs |= self._bit(incremental.STAR_MODULES)
         return self._all_star_sources(path).get(name, ())
@@ -154,7 +157,7 @@ class Context(Solver):
         return known
 
     def _names_by_star(self, path: str) -> Collection[str]:
-        """Return what `from path import *` provides; modules may export each other in a cycle."""
+        """Return the names that `from path import *` binds; re-exports may form cycles."""
         if path not in self._star_names:
             sources: dict[str, list[str]] = {}
             pending = [path]
@@ -166,7 +169,7 @@ class Context(Solver):
         return self._star_names[path]
 
     def _spread_star_names(self, sources: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
-        """Return the names each module exports; `sources` are the modules it exports again."""
+        """Return the exported names of each module; `sources` maps modules to their re-exports."""
         exported: dict[str, set[str]] = {}
         for module in sources:
             file = self._files.file(module)

@@ -1,4 +1,4 @@
-"""Incremental recomputation: the inputs of an answer, and the inputs that a file change invalidates.
+"""Incremental recomputation: the inputs of an answer, and the inputs that change with a file.
 
 Everything the linker reads from a program is an input: a whole file, its interface, the files that
 mention a name, and so on. A set of inputs is an integer with one bit per input. Inputs may share a
@@ -22,7 +22,8 @@ from remora.ids import split_node_key
 INPUT_BITS = 4096
 ALL_INPUTS = (1 << INPUT_BITS) - 1
 
-# Kinds of inputs, each with the name that completes it. The texts are hashed into stored bits.
+# Kinds of inputs. Each comment starts with the name that an input of this kind needs.
+# The strings are hashed into stored bits, so they must not change.
 BODY = "body"  # path: everything in the file
 INTERFACE = "outline"  # path: everything outside functions, see `interface`
 MENTIONS = "mentions"  # name: the files that mention it
@@ -35,16 +36,16 @@ ALIASES_OF = "carriers"  # key: the names that reach a node, see `Linker.alias_d
 FOLDER = "folder"  # path: the files in it
 
 MentionLimit = Literal[0, 12, 24, 32, 48, 64, 120, 128, 256]
-"""The file counts that rules may compare with; a change across any other count goes unnoticed."""
+"""The limits that rules may use for file counts. A change across any other count is not noticed."""
 MENTION_LIMITS: tuple[MentionLimit, ...] = get_args(MentionLimit)
 
 _MAX_CHANGED_FILES = 200
-"""Above this, everything counts as changed: comparing costs as much as linking."""
+"""If more files change, everything counts as changed: comparing would cost as much as linking."""
 
 
 @lru_cache(maxsize=1 << 16)
 def input_bit(kind: str, name: str = "") -> int:
-    """Return the set that holds one input; the same in every process."""
+    """Return the set that contains only this input. It is the same in every process."""
     return 1 << (crc32(f"{kind} {name}".encode("utf-8", "surrogatepass")) % INPUT_BITS)
 
 
@@ -61,10 +62,11 @@ def invalidated(
     before: Mapping[str, LoweredFile | None],
     digests: Mapping[str, AliasDigest],
 ) -> tuple[int, dict[str, AliasDigest]]:
-    """Return the inputs that changed, and the digests that were computed again.
+    """Return the changed inputs and the recomputed digests.
 
-    `before` holds the changed files as they were, `digests` the digests of that state. The links of
-    a node stay valid if its file did not change and its inputs have none of the returned ones.
+    `before` maps the changed files to their old state. `digests` are the digests computed in that
+    state. The links of a node stay valid if its file did not change and its inputs include none of
+    the returned inputs.
     """
     changed = changed_inputs(program, before)
     recomputed: dict[str, AliasDigest] = {}
@@ -84,7 +86,7 @@ class _Change(NamedTuple):
 
 
 def changed_inputs(program: Program, before: Mapping[str, LoweredFile | None]) -> int:
-    """Return the changed inputs; `before` maps the files to their old state, None if new."""
+    """Return the changed inputs. `before`: old state of each changed file, or None if it is new."""
     if len(before) > _MAX_CHANGED_FILES:
         return ALL_INPUTS
     changes = [_Change(path, old, program.lowered(path)) for path, old in before.items()]
@@ -138,7 +140,7 @@ def _mention_inputs(program: Program, changes: Sequence[_Change]) -> Iterator[in
 
 
 def _module_inputs(program: Program, moved: Collection[str]) -> Iterator[int]:
-    """Yield the names of added and removed files, and of folders that came or went with them."""
+    """Yield the inputs that change when files or folders are added or removed."""
     if not moved:
         return
     unmoved = set(program.paths()).difference(moved)
@@ -166,7 +168,7 @@ def _parent_folders(path: str) -> Iterator[str]:
 
 
 def _star_imports(lowered: LoweredFile | None) -> Any:
-    """Return the modules that a file imports by `*`, and those of them that it exports again."""
+    """Return the modules that a file imports with `*`, and the modules that it re-exports."""
     if lowered is None:
         return [], []
     return [tuple(star) for star in lowered.stars], [tuple(m) for m in reexported_modules(lowered)]

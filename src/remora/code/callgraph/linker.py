@@ -30,7 +30,7 @@ EdgeLines = dict[str, tuple[int, set[int]]]
 
 
 class NodeLinks(NamedTuple):
-    """Callees of a node and imports of a module (no lines), and what they were computed from."""
+    """Callees of a node, imports of a module (without lines), and the inputs of both."""
 
     calls: tuple[Edge, ...]
     imports: tuple[Edge, ...]
@@ -63,7 +63,7 @@ class Linker:
         return self._ctx.memoize(self._callees, key, lambda: self._find_callees(key))
 
     def callers(self, key: str) -> tuple[Edge, ...]:
-        """Return the nodes that call a node: exactly those that have it among their callees."""
+        """Return the nodes that call a node: exactly the nodes whose callees include it."""
         self._limit_cache()
         return self._ctx.memoize(self._callers, key, lambda: self._find_callers(key))
 
@@ -77,18 +77,18 @@ class Linker:
 
     @property
     def alias_dependent(self) -> Set[str]:
-        """Keys of the nodes whose aliases decided part of the `links` computed so far."""
+        """Keys of the nodes whose aliases affected the `links` computed so far."""
         return self._aliases.alias_dependent
 
     def alias_digest(self, key: str) -> AliasDigest:
-        """Return the digest of the names that reach a node; empty names for an unknown node."""
+        """Return the digest of the names that reach a node; an unknown node has an empty digest."""
         self._ctx.inputs = 0
         file, qualname = self._node(key)
         names = b"" if file is None else self._aliases.digest(file, file.nodes[qualname])
         return AliasDigest(names, self._ctx.inputs)
 
     def importers(self, key: str) -> tuple[Edge, ...]:
-        """Return the modules that import a node: exactly those that have it among their imports."""
+        """Return the modules that import a node: exactly the modules whose imports include it."""
         file, qualname = self._node(key)
         if file is None:
             return ()
@@ -110,7 +110,7 @@ class Linker:
         return _edges(found)
 
     def constructor(self, key: str) -> str | None:
-        """Return the first `__init__` of the program in the MRO of a class, or None."""
+        """Return the key of the first project-defined `__init__` in a class's MRO, or None."""
         file, qualname = self._node(key)
         if file is None or file.scopes[file.nodes[qualname]].kind != CLASS_SCOPE:
             return None
@@ -118,7 +118,7 @@ class Linker:
         return self._first(self._ctx.solve(question), {FUNCTION})
 
     def resolve_export(self, dotted: str) -> str | None:
-        """Return the function or class behind `pkg.Name`, following re-exports of `pkg`."""
+        """Return the key of the function or class `pkg.Name`, following re-exports, or None."""
         module, _, name = dotted.rpartition(".")
         found = self._ctx.resolve_import("", 0, module) if module else None
         if found is None or found[0] != MODULE:
@@ -158,7 +158,7 @@ class Linker:
         return _edges(found)
 
     def _is_caller_site(self, target: str, site: Site) -> bool:
-        """True if `callers` of the target would look at the site."""
+        """True if `callers` would consider the site for the target."""
         path, qualname = split_node_key(target)
         if not target.startswith("node:"):
             return True

@@ -1,4 +1,4 @@
-"""Module lookup: the file that a dotted name means, as imported from another file."""
+"""Module lookup: finds the file that a dotted name refers to when another file imports it."""
 
 from collections.abc import Collection
 
@@ -17,7 +17,7 @@ class ModuleLookup:
         self._found: dict[tuple[str, str], Value | None] = {}
 
     def absolute(self, importer: str, dotted: str) -> Value | None:
-        """Return what `import dotted` means in `importer`; None for a module outside the project."""
+        """Return the project module that `import dotted` loads in `importer`, or None."""
         root = self._import_root(_folder(importer))
         key = (root, dotted)
         if key not in self._found:
@@ -25,7 +25,7 @@ class ModuleLookup:
         return self._found[key]
 
     def relative(self, importer: str, level: int, dotted: str) -> Value | None:
-        """Return what `from ..dotted import` means in `importer`."""
+        """Return the project module that `from ..dotted import …` loads in `importer`, or None."""
         folder = _folder(importer)
         for _ in range(level - 1):
             if not folder:
@@ -72,7 +72,7 @@ class ModuleLookup:
         return folder
 
     def _import_roots(self) -> tuple[str, ...]:
-        """Return the likely import roots: folders that contain packages, the shallowest first."""
+        """Return the likely import roots: folders that contain packages, shallowest first."""
         inits = (path for path in self._paths if _is_init(path))
         tops = {self._import_root(_folder(path)) for path in inits} | {"", "src/", "lib/"}
         return tuple(sorted(tops, key=lambda top: (top.count("/"), top)))

@@ -1,9 +1,10 @@
-"""Least-fixpoint solver for questions that depend on one another, with cycles.
+"""Least-fixpoint solver for questions that depend on each other, including in cycles.
 
-A question is a tuple whose first item names the rule that answers it. Rules read the answers of
-other questions. Answers only grow; when one grows, the rules that read it run again. Outside cycles
-an answer is read only when it is complete, so rules may test if there is one; the order of
-questions does not matter. Recursion is bounded. Each answer has its inputs (see `incremental`).
+A question is a tuple whose first item is the name of the rule that answers it. Rules read the
+answers to other questions. Answers only grow; when an answer grows, the rules that read it run
+again. Outside cycles, an answer is complete before it is read, so rules may check if it is empty.
+The order of questions does not matter. Recursion is bounded. The inputs of each answer are recorded
+(see `incremental`).
 """
 
 from collections.abc import Callable, Mapping
@@ -17,15 +18,15 @@ _K = TypeVar("_K")
 _T = TypeVar("_T")
 
 _MAX_DEPTH = 24
-_ORDERED_RULES = frozenset(("mro",))  # order counts, so a new answer replaces the old one
+_ORDERED_RULES = frozenset(("mro",))  # order matters, so a new answer replaces the old one
 _LIST_RULES = frozenset(("bases", "derived", "call_sites"))  # lists of any length, never TOP
 _MAX_ROUNDS = 40
 MAX_ANSWERS = 60_000
-"""Answers kept between questions; about 0.6 KB each."""
+"""Maximum number of answers kept between questions; each takes about 0.6 KB."""
 
 
 class _TooDeepError(Exception):
-    """A question too deep in the recursion: the solver must answer it first."""
+    """Raised for a question that is nested too deeply; the solver must answer it first."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question)
@@ -33,7 +34,7 @@ class _TooDeepError(Exception):
 
 
 class Solver:
-    """Answer questions by `rules` and cache up to `max_answers` answers."""
+    """Answers questions using `rules`, and caches up to `max_answers` answers."""
 
     def __init__(self, rules: Mapping[str, Rule], max_answers: int) -> None:
         self.inputs = 0
@@ -64,7 +65,7 @@ class Solver:
         return self.read(question)
 
     def read(self, question: Question) -> Values:
-        """Return the answer so far; the rule that reads it runs again if the answer grows."""
+        """Return the answer found so far. If it grows, the rule that reads it runs again."""
         if (answer := self._answers.get(question)) is None:
             if self._depth >= _MAX_DEPTH:
                 raise _TooDeepError(question)
@@ -87,7 +88,7 @@ class Solver:
         self._readers.setdefault(question, set())
 
     def _answer_depth_first(self, question: Question) -> None:
-        """Answer the question, and before it those that are too deep in the recursion."""
+        """Answer the question, after answering the questions that are nested too deeply."""
         pending = [question]
         while pending:
             try:
@@ -101,7 +102,7 @@ class Solver:
                     self._queue[deep.question] = None
 
     def memoize(self, cache: dict[_K, tuple[_T, int]], key: _K, make: Callable[[], _T]) -> _T:
-        """Return the cached result of `make`, with its inputs; `make` must not read answers."""
+        """Return the result of `make`, cached with its inputs. `make` must not read answers."""
         if (known := cache.get(key)) is None:
             outer, self.inputs = self.inputs, 0
             try:
@@ -113,7 +114,7 @@ class Solver:
         return known[0]
 
     def _intern(self, inputs: int) -> int:
-        """Return one object for equal sets: thousands of answers have the same inputs."""
+        """Return a shared object for equal sets, as thousands of answers have the same inputs."""
         return self._interned.setdefault(inputs, inputs)
 
     def _evaluate(self, question: Question) -> Values:
@@ -176,7 +177,7 @@ class Solver:
         return None
 
     def _propagate_inputs(self) -> None:
-        """Add the inputs of each answer to its readers: in a cycle they were read incomplete."""
+        """Add the inputs of each answer to its readers, which in a cycle read them incomplete."""
         known = self._inputs
         pending = [question for question in self._readers if known[question]]
         while pending:

@@ -1,7 +1,7 @@
-"""Records of the IR: scopes, calls, attribute and container writes of one file.
+"""Records of the IR: scopes, calls, attribute writes and container writes in one file.
 
-A *term* describes how a value is made: None if unknown, a string for a name, an integer for the
-result of the call with that number, else a sequence that starts with one of the tags below.
+A *term* describes where a value comes from. It is None if unknown, a string for a name, an integer
+for the result of the call with that number, or a sequence that starts with one of the tags below.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ CONTAINER = 4  # number of the container
 SCOPE = 5  # number of the scope: a function, class or lambda object
 EITHER = 6  # terms …
 AWAIT = 7  # term
-ELEMENT = 8  # term: an element from iterating over it
+ELEMENT = 8  # term: an element obtained by iterating over it
 TEXT = 9  # a string constant that may be a name
 CONSTANT = 10  # name of its builtin type
 STAR = 11  # term: `*term` among arguments or items
 ENTERED = 12  # term, is asynchronous: the value bound by `with`
 INSTANCE = 13  # term: an instance of the class or one of the classes
 DECLARED = 14  # annotation: a value of that type
-GENERIC = 15  # annotation only: base, arguments …
+GENERIC = 15  # base, arguments … (only in annotations)
 
 MODULE_SCOPE, CLASS_SCOPE, FUNCTION_SCOPE, LAMBDA_SCOPE, COMPREHENSION_SCOPE = range(5)
 POSITIONAL, ORDINARY, VARARGS, KEYWORD, KWARGS = range(5)
@@ -33,7 +33,7 @@ LOOP, LEAVES_FUNCTION, IN_TRY = 1, 2, 4
 
 
 class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`kind` is POSITIONAL, ORDINARY, VARARGS, KEYWORD or KWARGS."""
+    """A parameter of a function; `kind` is POSITIONAL, ORDINARY, VARARGS, KEYWORD or KWARGS."""
 
     name: str
     kind: int
@@ -44,11 +44,11 @@ class Parameter(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One binding of a name.
 
-    `at` is the number of its statement, `scope` where its terms are evaluated. Fields by `kind`:
-    VALUE and NARROWED: `term`. DEFINITION: `term` is the scope number, `extra` the call of the
-    outermost decorator. IMPORT: `term` is the dotted module, `extra` a submodule loaded with it.
-    IMPORT_FROM: `term` is (level, module), `extra` the name. ANNOTATED: `term` is the annotation,
-    `extra` the value. DELETED: none.
+    `at` is the number of its statement. Its terms are evaluated in `scope`. The other fields depend
+    on `kind`. VALUE and NARROWED: `term` is the value. DEFINITION: `term` is the scope number, and
+    `extra` the call of the outermost decorator. IMPORT: `term` is the dotted module, and `extra` a
+    submodule loaded with it. IMPORT_FROM: `term` is (level, module), and `extra` the name.
+    ANNOTATED: `term` is the annotation, and `extra` the value. DELETED: both are None.
     """
 
     kind: int
@@ -61,9 +61,9 @@ class Binding(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A module, class, function, lambda or comprehension.
 
-    `qualname` is that of the node its code belongs to. `at` is the number of the statement in
-    `parent` that creates it. `outer` are its global and nonlocal names. `results` and `yields` are
-    (statement, term).
+    `qualname` is the qualname of the node that the code belongs to. `at` is the number of the
+    statement in `parent` that creates the scope. `outer` are the names declared `global` or
+    `nonlocal`. `results` and `yields` contain (statement, term) pairs.
     """
 
     kind: int
@@ -105,7 +105,7 @@ class AttributeRead(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class AttributeWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`base.name = term`."""
+    """An attribute assignment: `base.name = term`."""
 
     scope: int
     at: int
@@ -117,7 +117,7 @@ class AttributeWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ContainerWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`base[key] = term`, or a call such as `base.append(term)` (`key` is None)."""
+    """A write to a container: `base[key] = term`, or `base.append(term)` (`key` is None)."""
 
     scope: int
     at: int
@@ -127,7 +127,7 @@ class ContainerWrite(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A list, tuple, set or dict literal, or a comprehension; `keys` only for dicts."""
+    """A list, tuple, set or dict literal, or a comprehension. `keys` is None except for dicts."""
 
     scope: int
     at: int
@@ -137,7 +137,10 @@ class Container(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Block(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Statements that run together or not at all; `arms` is 0 unless one arm always runs."""
+    """Statements that run together or not at all, such as one arm of an `if`.
+
+    `arms` is the number of arms in the group if one of them always runs, or else 0.
+    """
 
     parent: int
     group: int
@@ -150,11 +153,11 @@ Export = str | tuple[int, str]
 
 
 class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """IR of one file; `statements` is the block of each statement.
+    """IR of one file; `statements` contains the block number of each statement.
 
-    `names` index the file: they include `def NAME`, `class (NAME` for bases, `set NAME` for
-    attributes set on anything but `self`, and `property NAME`. `exports` is None without a usable
-    `__all__`.
+    `names` are all names that the file mentions. They also include `def NAME`, `class (NAME` for
+    bases, `set NAME` for attributes set on anything except `self`, and `property NAME`. `exports`
+    is None if `__all__` is missing or cannot be evaluated.
     """
 
     path: str
@@ -172,7 +175,7 @@ class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 def estimated_records(lowered: LoweredFile) -> int:
-    """Estimate the records in the indexes of a file; each takes about 1 KB."""
+    """Estimate the number of records in the indexes of a file; each takes about 1 KB."""
     return 20 + len(lowered.calls) + len(lowered.reads) + 3 * len(lowered.scopes)
 
 
@@ -184,7 +187,7 @@ def has_tag(term: Any, tag: int) -> bool:
 
 
 def unqualified_name(term: Any) -> str:
-    """Return `c` for the term or text `a.b.c`; "" for any other term."""
+    """Return `c` for the term or string `a.b.c`, or "" for any other term."""
     if isinstance(term, str):
         return term.rpartition(".")[2]
     return str(term[2]) if has_tag(term, ATTRIBUTE) else ""
@@ -210,5 +213,5 @@ def decode_lowered(stored: bytes) -> LoweredFile:
 
 
 def decode_names(stored: bytes) -> tuple[str, ...]:
-    """Decode only `names`, in a twelfth of the time. Raises msgspec.DecodeError."""
+    """Decode only `names`, which is twelve times as fast. Raises msgspec.DecodeError."""
     return _start_decoder.decode(stored).names

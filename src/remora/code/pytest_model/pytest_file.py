@@ -1,4 +1,4 @@
-"""Tests, fixtures and setup functions of one file."""
+"""Tests, fixtures and setup functions in one file."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _SETUP_FUNCTIONS = frozenset(
     for where in ("", "_method", "_class", "_function", "_module")
 ) | {"setUp", "tearDown", "setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}
 FIXTURE_REQUEST_FUNCTIONS = ("usefixtures", "getfixturevalue")
-"""Functions of pytest that take fixture names as strings."""
+"""pytest functions that take fixture names as strings."""
 _TEST_CASE = re.compile(r"TestCase$")
 _REPEAT = re.compile(r"#\d+")
 
@@ -40,19 +40,19 @@ def is_test_file(path: str) -> bool:
 
 
 def is_conftest(path: str) -> bool:
-    """True if the file provides fixtures for its folder and below."""
+    """True if the file provides fixtures for its folder and subfolders."""
     return path.rpartition("/")[2] == "conftest.py"
 
 
 def pytest_id(path: str, qualname: str) -> str:
-    """Return the pytest ID of a test, without parameters; a non-UTF-8 path stays spelled."""
+    """Return the pytest ID of a test, without parameters. An unprintable path stays escaped."""
     raw = unescape_path(path)
     text = raw if raw.isprintable() else path
     return "::".join([text, *_REPEAT.sub("", qualname).split(".")])
 
 
 class PytestFile:
-    """One file as pytest sees it; path and qualnames are spelled as in node keys."""
+    """The tests and fixtures in one file. Path and qualnames are written as in node keys."""
 
     def __init__(self, lowered: LoweredFile) -> None:
         self.path = lowered.path
@@ -71,14 +71,14 @@ class PytestFile:
             self._note_fixture(qualname, scope)
 
     def role(self, qualname: str) -> tuple[PytestRole, str] | None:
-        """Return the role and qualname of the outermost function around a node."""
+        """Return the role and qualname of the outermost function that contains a node, or None."""
         if (outer := self._outermost(qualname)) is None:
             return None
         if outer in self._fixtures:
             return "fixture", outer
         if (name := self._functions[outer].name) in _SETUP_FUNCTIONS:
             return "setup", outer
-        # a class may be a base class of a collected file
+        # a class in any file may be the base class of a collected test class
         may_be_test = is_test_file(self.path) or "." in outer
         return ("test", outer) if name.startswith("test") and may_be_test else None
 
@@ -92,18 +92,18 @@ class PytestFile:
         return name in self._fixtures.values()
 
     def tests(self, class_name: str = "") -> Iterator[str]:
-        """Yield qualnames of the test functions of the file or of one class."""
+        """Yield the qualnames of the test functions in the file, or in one class."""
         prefix = f"{class_name}." if class_name else ""
         for qualname in self._functions:
             if qualname.startswith(prefix) and self.role(qualname) == ("test", qualname):
                 yield qualname
 
     def fixture_users(self, fixture: str) -> Iterator[str]:
-        """Yield tests and fixtures that request it by parameter, mark or `getfixturevalue`."""
+        """Yield the functions that request `fixture` by parameter, mark or `getfixturevalue`."""
         yield from self._users_by_fixture.get(fixture, ())
 
     def functions_using(self, name: str) -> Iterator[str]:
-        """Yield tests and fixtures whose code or decorators use a name."""
+        """Yield the tests and fixtures whose code or decorators use `name`."""
         for qualname in sorted(self._used_names.get(name, ())):
             if (role := self.role(qualname)) is not None:
                 yield role[1]
@@ -117,14 +117,14 @@ class PytestFile:
         return name_usage(self._lowered)
 
     def is_unittest_case(self, qualname: str) -> bool:
-        """True if a base of the class is called `…TestCase`."""
+        """True if the name of a base class ends with `TestCase`."""
         scope = self.classes.get(qualname)
         return scope is not None and any(
             _TEST_CASE.search(unqualified_name(base)) for base in scope.bases
         )
 
     def original_name(self, name: str) -> str:
-        """Return the original name of an imported `name`."""
+        """Return the name that `name` has in the module it is imported from, or else `name`."""
         for bind in self._lowered.scopes[0].binds.get(name, ()):
             if bind.kind == IMPORT_FROM:
                 return str(bind.extra)

@@ -1,4 +1,4 @@
-"""Test files of a project, and the classes in which their tests run."""
+"""Test files of a project, and the classes in which pytest runs their tests."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,12 +11,12 @@ from remora.ids import node_key, split_node_key
 
 _MAX_CLASSES = 200
 _MAX_BASE_DEPTH = 4  # maximum number of classes between a test class and `TestCase`
-_MAX_RECORDS = 30_000  # maximum number of records of cached files
+_MAX_RECORDS = 30_000  # maximum number of records in cached files
 _MAX_CALL_FILES = 64  # maximum number of files with cached attribute calls
 
 
 class PytestProject:
-    """Cached pytest files of one state of the code."""
+    """Cache of the pytest files for one state of the code."""
 
     def __init__(self, linker: Linker, program: Program) -> None:
         self._linker = linker
@@ -28,7 +28,7 @@ class PytestProject:
         self._decorated: dict[str, dict[tuple[str, int], list[str]]] = {}
 
     def file(self, path: str) -> PytestFile | None:
-        """Return a file as pytest sees it; None if it has no tests or fixtures."""
+        """Return the tests and fixtures of a file, or None if it cannot have any."""
         if path in self._files:
             known = self._files.pop(path)  # most recently used goes last
         else:
@@ -60,7 +60,7 @@ class PytestProject:
         return self._classes[path]
 
     def decorated_at(self, edge: Edge) -> list[str]:
-        """Return keys of the nodes decorated at the lines of a link."""
+        """Return the keys of the nodes whose decorators are called on the lines of a link."""
         path, qualname = split_node_key(edge.key)
         if path not in self._decorated:
             self._decorated[path] = self._find_decorated(path)
@@ -68,7 +68,7 @@ class PytestProject:
         return [key for line in edge.lines for key in places.get((qualname, line), ())]
 
     def _find_decorated(self, path: str) -> dict[tuple[str, int], list[str]]:
-        """Map the calling node and line of decorators to the decorated nodes."""
+        """Map the (calling qualname, line) of each decorator to the keys of the decorated nodes."""
         found: dict[tuple[str, int], list[str]] = {}
         if (lowered := self._program.lowered(path)) is None:
             return found
@@ -79,7 +79,7 @@ class PytestProject:
         return found
 
     def nodes_calling(self, path: str, name: str) -> Iterable[str]:
-        """Return keys of the nodes in a file that call an attribute called `name`."""
+        """Return the keys of the nodes in a file that call an attribute named `name`."""
         if path not in self._attribute_calls:
             if len(self._attribute_calls) >= _MAX_CALL_FILES:
                 self._attribute_calls.clear()
@@ -97,7 +97,7 @@ class PytestProject:
         return found
 
     def classes_running(self, path: str, owner: str, name: str) -> Iterator[tuple[str, str]]:
-        """Yield the files and classes in which pytest runs test `name` of class `owner`."""
+        """Yield (path, class) of each class in which pytest runs test `name` of class `owner`."""
         pending, seen = [(path, owner)], {(path, owner)}
         while pending and len(seen) < _MAX_CLASSES:
             file, qualname = pending.pop()
@@ -115,7 +115,7 @@ class PytestProject:
                     pending.append(subclass)
 
     def tests_set_up_by(self, path: str, owner: str, name: str) -> Iterator[tuple[PytestFile, str]]:
-        """Yield own and inherited tests of the classes that run method `name` of `owner`."""
+        """Yield all tests, including inherited ones, of the classes that run `owner.name`."""
         for file, runs in self.classes_running(path, owner, name):
             if (pytest_file := self.file(file)) is not None:
                 for test in dict.fromkeys(self._test_names(file, runs)):
@@ -134,7 +134,7 @@ class PytestProject:
             pending += bases
 
     def _bases(self, path: str, qualname: str) -> list[tuple[str, str]]:
-        """Return classes of the project with the names of the bases."""
+        """Return (path, class) of the project classes that have the names of the base classes."""
         pytest_file = self.file(path)
         scope = pytest_file.classes.get(qualname) if pytest_file is not None else None
         if pytest_file is None or scope is None:

@@ -14,7 +14,7 @@ DEPTH = 10
 
 
 class RelatedTests:
-    """Related tests for one state of the code; caches between calls."""
+    """Search for related tests in one state of the code; keeps caches between calls."""
 
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
@@ -23,10 +23,11 @@ class RelatedTests:
         self._project = PytestProject(linker, program)
 
     def of(self, key: str, *, depth: int = DEPTH) -> tuple[Related, ...]:
-        """Return the tests of a node, by tier, then by distance; none for an unknown node.
+        """Return the tests related to a node, ordered by tier, then by distance.
 
-        They call it through at most `depth` calls (fixtures included), use a name imported from it,
-        or are named after it (`unique`). The tier is that of the weakest link.
+        A related test reaches the node through at most `depth` calls (including fixtures), uses a
+        name imported from it, or is named after it (tier `unique`). The tier of a test is the tier
+        of the weakest link on the path. Returns no tests for an unknown node.
         """
         search = CallerSearch(
             self._linker, self._program, self._reverse_links, self._project, depth=depth

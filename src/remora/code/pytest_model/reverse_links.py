@@ -1,4 +1,4 @@
-"""Cached callers and importers of nodes, for many queries of one state of the code."""
+"""Cache of the callers and importers of nodes, for many queries about one state of the code."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -10,25 +10,25 @@ from remora.code.links import Edge
 from remora.ids import MODULE, node_key
 
 _REVERSE_AFTER_QUERIES, _MAX_REVERSED_NODES = 12, 12_000
-"""All links are reversed from this many queries on, in projects of up to this many nodes: about
-1 ms per node."""
+"""Minimum number of queries, and maximum number of nodes in the project, for reversing all links.
+Reversing takes about 1 ms per node."""
 
 
 class KnownLinks(Protocol):
-    """Stored links of the same program; None where they are not known."""
+    """Stored links of the same program. The methods return None if the links are not stored."""
 
     def callers(self, key: str) -> tuple[Edge, ...] | None:
-        """Return `Linker.callers`."""
+        """Return the stored result of `Linker.callers`."""
 
     def callees(self, key: str) -> tuple[Edge, ...] | None:
-        """Return `Linker.callees`."""
+        """Return the stored result of `Linker.callees`."""
 
     def importers(self, key: str) -> tuple[Edge, ...] | None:
-        """Return `Linker.importers`."""
+        """Return the stored result of `Linker.importers`."""
 
 
 class ReverseLinks:
-    """Callers and importers: stored ones if known, else from the linker, cached."""
+    """Callers and importers, from the stored links or else from the linker (cached)."""
 
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
@@ -48,7 +48,7 @@ class ReverseLinks:
         return self._importers[key]
 
     def callers(self, key: str) -> Sequence[Edge]:
-        """Return callers in any order; after many queries all links are reversed (faster)."""
+        """Return callers in any order. After many queries, reverse all links, which is faster."""
         known = None if self._known is None else self._known.callers(key)
         if known is not None:
             return known
@@ -62,7 +62,7 @@ class ReverseLinks:
         return self._callers[key]
 
     def _reverse(self) -> dict[str, list[Edge]] | None:
-        """Return the callers of every node; None if there are too many nodes."""
+        """Return the callers of every node, or None if there are too many nodes."""
         keys = list(itertools.islice(self._keys(), _MAX_REVERSED_NODES + 1))
         if len(keys) > _MAX_REVERSED_NODES:
             return None
@@ -74,7 +74,7 @@ class ReverseLinks:
         return callers
 
     def _keys(self) -> Iterator[str]:
-        """Yield the keys of all nodes that may call."""
+        """Yield the keys of all nodes that may contain calls."""
         for path in sorted(self._program.paths()):
             lowered = self._program.lowered(path)
             scopes = lowered.scopes if lowered is not None else ()

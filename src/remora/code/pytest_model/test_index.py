@@ -1,4 +1,4 @@
-"""Tests found by a search, including those that a fixture or setup function serves."""
+"""Tests found by a search, including tests that use a fixture or setup function it found."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,10 @@ from remora.code.pytest_model.pytest_project import PytestProject
 
 
 class FoundTests:
-    """Found tests, each with its best rank; with `used_names`, only tests that use one of them."""
+    """The tests found so far, each with its best rank.
+
+    If `used_names` is given, only tests that use one of these names are added.
+    """
 
     def __init__(
         self, program: Program, project: PytestProject, used_names: frozenset[str] = frozenset()
@@ -22,10 +25,10 @@ class FoundTests:
         self._project = project
         self._used_names = used_names
         self.places: dict[tuple[str, str], tuple[int, int]] = {}
-        """(path, qualname) → (rank of the tier, number of calls in between)."""
+        """(path, qualname) → (rank of the tier, number of calls between test and node)."""
 
     def add(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
-        """Add a test; a test of a class also runs in each subclass."""
+        """Add a test. A test in a class also runs in each subclass."""
         if self._used_names and not file.uses_any(qualname, self._used_names):
             return
         owner, _, name = qualname.rpartition(".")
@@ -36,7 +39,7 @@ class FoundTests:
             self._add_place(rank, depth, path, f"{runs}.{name}")
 
     def add_served(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
-        """Add all tests of the class, file or folder that a setup function or fixture serves."""
+        """Add all tests in the class, file or folder that a setup function or fixture covers."""
         owner, _, name = qualname.rpartition(".")
         if owner:
             for test_file, test in self._project.tests_set_up_by(file.path, owner, name):
@@ -50,7 +53,7 @@ class FoundTests:
                     self.add(rank, depth, served_file, test)
 
     def fixture_users(self, file: PytestFile, fixture: str) -> Iterator[tuple[PytestFile, str]]:
-        """Yield tests and fixtures that request a fixture, where pytest would find it."""
+        """Yield the tests and fixtures that request a fixture, in files where pytest finds it."""
         candidates = set(self._program.mentioning(fixture))
         for function in FIXTURE_REQUEST_FUNCTIONS:  # they take the name as a string
             candidates.update(self._program.mentioning(function))
@@ -67,7 +70,7 @@ class FoundTests:
 
 
 def _can_use(path: str, fixture_path: str) -> bool:
-    """True if tests of `path` can use the fixtures of the other file."""
+    """True if tests in `path` can use the fixtures that `fixture_path` defines."""
     if is_conftest(fixture_path):
         folder = fixture_path.removesuffix("conftest.py")
         return path.startswith(folder)

@@ -14,7 +14,10 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 def tests_named_after(
     program: Program, project: PytestProject, key: str
 ) -> Iterator[tuple[PytestFile, str]]:
-    """Yield files and names of tests named after a node; outside its own file only if unique."""
+    """Yield the file and qualname of each test that is named after a node.
+
+    Tests outside `test_<module>.py` count only if they are all in one file.
+    """
     path, qualname = split_node_key(key)
     named_files = list(project.files_named_after(_module_name(path)))
     if qualname == MODULE:
@@ -39,7 +42,7 @@ def _tests_called(file: PytestFile | None, name: str) -> Iterator[tuple[PytestFi
 
 
 def _module_name(path: str) -> str:
-    """Return `foo` for `pkg/foo.py`, `pkg` for `pkg/__init__.py`."""
+    """Return `foo` for `pkg/foo.py`, and `pkg` for `pkg/__init__.py`."""
     folder, _, file = path.removesuffix(".py").rpartition("/")
     name = folder.rpartition("/")[2] if file == "__init__" else file
     return name.strip("_")

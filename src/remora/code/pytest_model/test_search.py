@@ -1,4 +1,4 @@
-"""Search from a node backwards to its tests, most certain and shortest paths first."""
+"""Backward search from a node to its tests; the most certain and shortest paths come first."""
 
 import heapq
 import re
@@ -18,7 +18,7 @@ from remora.ids import MODULE, node_key, split_node_key
 _MAX_NODES = 6_000  # maximum number of nodes visited per search
 _EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
 _MAX_FILES_BY_NAME = 24
-"""Callers are matched by method name alone if at most this many files use the name."""
+"""If at most this number of files use a method name, every call of that name may be a caller."""
 _DUNDER = re.compile(r"__\w+__")
 _CONSTRUCTORS = ("__init__", "__new__")
 _PICKLING = frozenset(("pickle", "dumps", "loads", "copy", "deepcopy"))
@@ -36,8 +36,8 @@ _EXPLICIT_CALLERS: dict[str, frozenset[str]] = {
     "__sizeof__": frozenset(("getsizeof",)),
     "__signature__": frozenset(("signature",)),
 }
-"""Rarely called special methods → the names that a test calling them uses. Having an instance is
-no evidence for these."""
+"""Rarely called special methods → the names that a test uses to call them. For these methods,
+using an instance is not evidence of a call."""
 
 
 class CallerSearch:
@@ -65,7 +65,7 @@ class CallerSearch:
         self.found = FoundTests(program, project, used_names)
 
     def from_node(self, key: str) -> None:
-        """Find tests that reach the node by calls or use a name imported from it."""
+        """Find tests that reach the node through calls, or that use a name imported from it."""
         starts = list(self._starts(key))
         self._single_start = len(starts) == 1
         for start in starts:
@@ -74,7 +74,7 @@ class CallerSearch:
         self._add_importing_tests(key)
 
     def from_instances(self, rank: int, key: str) -> None:
-        """Find tests that may have an instance of a class."""
+        """Find tests that may use an instance of a class."""
         self._follow_instances([(rank, key)], 1)
         self._run()
 
@@ -99,7 +99,7 @@ class CallerSearch:
                     self._add_tests(rank, self._depth, file, test)
 
     def _starts(self, key: str) -> Iterator[str]:
-        """Yield the node, and everything in a class or module, but not in a function."""
+        """Yield the node and, if it is a class or module, all nodes inside it."""
         path, qualname = split_node_key(key)
         yield key
         is_module = qualname == MODULE
@@ -133,7 +133,7 @@ class CallerSearch:
         return qualname != MODULE and qualname not in self._project.classes_in(path)
 
     def _follow_implicit_calls(self, rank: int, depth: int, key: str, *, uncalled: bool) -> None:
-        """Follow calls by operators and libraries; `uncalled`: no caller is known."""
+        """Follow calls by operators and libraries. `uncalled`: the node has no known caller."""
         path, qualname = split_node_key(key)
         owner, _, name = qualname.rpartition(".")
         parent = node_key(path, owner)
@@ -159,7 +159,7 @@ class CallerSearch:
                 self._push(_UNIQUE, depth, key)
 
     def _add_explicit_users(self, rank: int, owner: str, used_names: frozenset[str]) -> None:
-        """Add tests that have an instance and use one of the names."""
+        """Add tests that use an instance of class `owner` and one of the names."""
         search = CallerSearch(
             self._linker,
             self._program,
@@ -174,9 +174,9 @@ class CallerSearch:
             known[test] = min(place, known.get(test, place))
 
     def _follow_instances(self, classes: Sequence[tuple[int, str]], depth: int) -> None:
-        """Follow users of instances: who creates, passes on or extends a class."""
+        """Follow code that may use instances: tests, constructor calls, and subclasses."""
         pending = list(classes)
-        while pending:  # no recursion: hundreds of classes may extend one another
+        while pending:  # iterative, because hundreds of classes may extend one another
             rank, key = pending.pop()
             if key in self._seen_classes:
                 continue
@@ -190,7 +190,7 @@ class CallerSearch:
             pending += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
 
     def _import_time_users(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
-        """Push nodes that an import-time call of `maker` decorates; return classes that call it."""
+        """Push the nodes that `maker` decorates; return the classes whose bodies call it."""
         found = []
         for edge in self._reverse_links.callers(maker):
             if self._runs_later(edge):
@@ -205,7 +205,7 @@ class CallerSearch:
         return found
 
     def _add_tests_using(self, rank: int, key: str) -> None:
-        """Add tests that use the name of a class, in its own file or imported."""
+        """Add tests that use a class by name, in its own file or after importing it."""
         path, qualname = split_node_key(key)
         if (file := self._project.file(path)) is not None:
             for test in file.functions_using(qualname):
@@ -213,7 +213,7 @@ class CallerSearch:
         self._add_importing_tests(key)
 
     def _add_tests(self, rank: int, depth: int, file: PytestFile, qualname: str) -> bool:
-        """Add the tests of a reached node; False if it has no role for pytest."""
+        """Add the tests of a reached node. Return False if the node has no role in pytest."""
         if (role := file.role(qualname)) is None:
             return False
         kind, outer = role

@@ -8,10 +8,10 @@ from remora.ids import NodeKey
 
 
 def complexities(definitions: Sequence[Definition], branches: Sequence[int]) -> list[int]:
-    """Return the complexity of each definition; `branches` are counted without nested ones.
+    """Return the complexity of each definition; `branches` excludes those in nested definitions.
 
-    A function: branches + 1. A class: (1 + branches + the sum of its methods) divided by its
-    methods, rounded down, plus 1 if it has more than one.
+    Function: branches + 1. Class: 1 + branches + the sum of its methods' complexities. If there are
+    methods, the sum is divided by their number and rounded down; 1 is added if there are several.
     """
     methods: dict[NodeKey, list[int]] = {}
     for (node, _, _, parent), count in zip(definitions, branches, strict=True):

@@ -1,4 +1,4 @@
-"""Functions and classes of a file, with their qualnames and keys."""
+"""Functions and classes in a file, with their qualnames and keys."""
 
 import ast
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Definition(NamedTuple):
-    """A function or class; `parent` is the key of the node around it."""
+    """A function or class; `parent` is the key of the enclosing node."""
 
     node: DefinitionNode
     qualname: str
@@ -53,7 +53,10 @@ class _Scope(NamedTuple):
 
 
 def find_definitions(tree: ast.Module, spelled: str) -> list[Definition]:
-    """Return all definitions in source order; repeated names get `#2`, `#3`. Does not recurse."""
+    """Return all definitions, including nested ones, in source order.
+
+    Repeated names get `#2`, `#3`. Iterative, so deep nesting cannot hit the recursion limit.
+    """
     definitions: list[Definition] = []
     # reserve the module's own key: a definition may also be called __module__
     scope = _Scope("", node_key(spelled), {MODULE: 1})

@@ -1,4 +1,4 @@
-"""Differences between a docstring and the code it documents; doubtful ones are left out."""
+"""Differences between a docstring and the code it documents; uncertain ones are not reported."""
 
 import ast
 from collections.abc import Sequence
@@ -36,10 +36,11 @@ RARELY_DOCUMENTED = frozenset(
 
 
 class DocstringDrift(NamedTuple):
-    """Certain differences between a docstring and its code.
+    """Unambiguous differences between a docstring and its code.
 
-    `unknown_parameters` are not in the code; `undocumented_parameters` are missing in a documented
-    list. `no_value`: a result is documented and there is none.
+    `unknown_parameters` are documented but not in the signature. `undocumented_parameters` are
+    missing from the docstring's parameter list. `no_value`: a result is documented, but the code
+    has none.
     """
 
     unknown_parameters: frozenset[str] = frozenset()
@@ -74,7 +75,7 @@ def find_drift(node: DefinitionNode, docstring: str) -> DocstringDrift:
 def _parameter_drift(
     found: DocumentedItems, args: ast.arguments
 ) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return parameters documented but missing, and parameters missing in the documented list."""
+    """Return documented parameters that do not exist, and parameters missing from the docstring."""
     names = _parameter_names(args)
     if found.parameters is None or UNKNOWN_PARAMETER in names:
         return frozenset(), ()
@@ -86,7 +87,10 @@ def _parameter_drift(
 
 
 def _init_drift(found: DocumentedItems, code: Sequence[ast.stmt]) -> frozenset[str]:
-    """Return documented parameters that `__init__` does not take; none if the class uses one."""
+    """Return documented parameters that `__init__` does not accept.
+
+    Return none if the class uses one of their names, for example as an attribute.
+    """
     for statement in code:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
             unknown = _unknown_parameters(found.parameters or frozenset(), statement.args)
@@ -99,7 +103,7 @@ def _unknown_parameters(documented: frozenset[str], args: ast.arguments) -> froz
     if args.vararg is not None or args.kwarg is not None:
         return frozenset()
     missing = documented.difference(_parameter_names(args))
-    # a capitalised word of the text may look like an item: Note, Example
+    # a capitalised word such as Note or Example may look like an item
     return frozenset(name for name in missing if not name[0].isupper())
 
 
@@ -114,7 +118,7 @@ def _mentioned_names(code: Sequence[ast.stmt]) -> set[str]:
 
 
 def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stmt]) -> bool:
-    """True if a result is documented and the code gives none."""
+    """True if a result is documented, but the function neither declares nor produces one."""
     if not (found.returns or found.yields) or (code and isinstance(code[-1], ast.Raise)):
         return False
     promised = node.returns is not None and not is_none_or_missing(node.returns)
@@ -124,7 +128,7 @@ def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stm
 def _exception_drift(
     found: DocumentedItems, code: Sequence[ast.stmt]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return exceptions documented but never raised, and exceptions raised but not documented."""
+    """Return documented exceptions that are never raised, and raised exceptions not documented."""
     if found.raises is None:
         return frozenset(), frozenset()
     raised = raised_exceptions(code)

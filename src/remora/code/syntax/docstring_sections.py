@@ -26,7 +26,7 @@ _ANY_SECTION = re.compile(
     r"Args:|Arguments:|Params:|Parameters|Keyword A|Returns|Return:|Raises|Yields|Yield:"
     r"|:param|:arg|:return|:yield|:raise|:exc"
 )
-# starts of a section or field, in its first line or the line below
+# starts of sections and fields, in their first line or in the underline below it
 _SECTION_START = re.compile(
     r"Args:|Arguments:|Params:|Parameters:|Returns?:|Raises:|Yields?:"
     r"|:param|:arg|:return|:yield|:raise|:exc|---+"
@@ -45,7 +45,7 @@ _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
 
 
 class DocumentedItems(NamedTuple):
-    """Items that a docstring documents; None for no list or an ambiguous one."""
+    """Items that a docstring documents. None: there is no list, or it is ambiguous."""
 
     parameters: frozenset[str] | None
     raises: frozenset[str] | None
@@ -54,7 +54,7 @@ class DocumentedItems(NamedTuple):
 
 
 _Entry = tuple[SectionKind, str | None]
-"""A section kind and one item of it; None is an item that cannot be parsed."""
+"""A section kind and one of its items. The item is None if it cannot be parsed."""
 
 
 def parse_documented_items(docstring: str) -> DocumentedItems | None:
@@ -99,7 +99,7 @@ def _entries(lines: Sequence[str]) -> Iterator[_Entry]:
 
 
 def _section_starts(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line numbers that may start a section or field, with the first character."""
+    """Yield each line number that may start a section or field, and the first character found."""
     number = start = 0
     for mark in _SECTION_START.finditer(text):
         number += text.count("\n", start, mark.start())
@@ -146,7 +146,7 @@ def _numpy_entries(lines: Sequence[str]) -> Iterator[_Entry]:
 
 
 def _indented_lines(lines: Sequence[str], margin: int) -> Iterator[str]:
-    """Yield the non-blank lines up to the first that is not indented deeper than `margin`."""
+    """Yield the non-blank lines before the first line not indented deeper than `margin`."""
     deeper = " " * (margin + 1)
     for line in lines:
         if line.strip():
@@ -156,7 +156,7 @@ def _indented_lines(lines: Sequence[str], margin: int) -> Iterator[str]:
 
 
 def _list_items(kind: SectionKind, block: Iterator[str], item: re.Pattern[str]) -> Iterator[_Entry]:
-    """Yield the names at the margin of a block; deeper lines are descriptions."""
+    """Yield the names at the margin of a block. More deeply indented lines are descriptions."""
     first = next(block, "")
     margin = indent_of(first)
     deeper = " " * (margin + 1)

@@ -28,7 +28,11 @@ _BUILTIN_EXCEPTIONS: dict[str, type[BaseException]] = {
 
 
 class RaisedExceptions(NamedTuple):
-    """Exceptions of a body; `unnamed`: some `raise` names none, `caught`: it catches some."""
+    """Exceptions raised in a body.
+
+    `unnamed`: the class of some raised exception is not known. `caught`: the body has exception
+    handlers.
+    """
 
     names: frozenset[str]
     unnamed: bool
@@ -36,7 +40,7 @@ class RaisedExceptions(NamedTuple):
 
 
 def raised_exceptions(body: Sequence[ast.stmt]) -> RaisedExceptions:
-    """Return the exceptions that a function body raises itself."""
+    """Return the exceptions that a function body raises directly."""
     names: set[str | None] = set()
     caught = False
     for statement in _statements(body):
@@ -50,8 +54,8 @@ def raised_exceptions(body: Sequence[ast.stmt]) -> RaisedExceptions:
 
 
 def may_propagate(body: Sequence[ast.stmt]) -> bool:
-    """True if something that the body calls or awaits may raise."""
-    raised: set[int] = set()  # the operand of `raise` is only constructed here
+    """True if a call, `await`, `with` or similar operation in the body may raise."""
+    raised: set[int] = set()  # calls that only construct the exception of a `raise`
     for node in own_nodes(body):
         if isinstance(node, ast.Raise):
             raised.add(id(node.exc))
@@ -61,7 +65,7 @@ def may_propagate(body: Sequence[ast.stmt]) -> bool:
 
 
 def may_be_subclass(name: str, base: str) -> bool:
-    """True if an exception called `name` could be a subclass of `base`, judging by names."""
+    """True if, judging by their names, exception `name` may be `base` or a subclass of it."""
     if name == base or name not in _BUILTIN_EXCEPTIONS:
         return True
     return base in _BUILTIN_EXCEPTIONS and issubclass(
@@ -81,7 +85,7 @@ def returns_or_yields(body: Sequence[ast.stmt]) -> bool:
 
 
 def is_stub(node: DefinitionNode, body: Sequence[ast.stmt]) -> bool:
-    """True if a definition is abstract, an overload or empty; `body` has no docstring."""
+    """True if a definition is abstract, an overload or empty. `body` excludes the docstring."""
     if any(
         "abstract" in name or "overload" in name
         for name in map(unqualified_name, node.decorator_list)
@@ -99,7 +103,7 @@ def _is_empty(statement: ast.stmt) -> bool:
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the statements and exception handlers of a body, without nested definitions."""
+    """Yield the statements and exception handlers of a body, excluding nested definitions."""
     pending: list[Any] = list(body)
     while pending:
         statement = pending.pop()
@@ -109,7 +113,7 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the nodes of a body, last statement first, without nested definitions and lambdas."""
+    """Yield the nodes of a body, last statement first; skip nested definitions and lambdas."""
     pending: list[ast.AST] = list(body)
     while pending:
         node = pending.pop()
@@ -126,7 +130,7 @@ def _may_raise(node: ast.AST) -> bool:
 
 
 def exception_name(raised: ast.expr | None) -> str | None:
-    """Return the class name in `raise`; None for a bare `raise` or an existing exception."""
+    """Return the class name in a `raise`, or None if there is no class, as in `raise error`."""
     name = unqualified_name(raised.func if isinstance(raised, ast.Call) else raised)
     return name if name[:1].isupper() else None
 

@@ -1,4 +1,4 @@
-"""Error-tolerant parsing: a syntax tree from the parts of a broken file that parse."""
+"""Error-tolerant parsing: builds a syntax tree from the parts of a broken file that parse."""
 
 import ast
 from collections.abc import Iterator
@@ -15,17 +15,18 @@ _MAX_HEADER_ROWS = 60
 
 
 def parse_with_recovery(utf8: bytes) -> ast.Module:
-    """Return the definitions and statements of a broken file, at their positions.
+    """Return the definitions and statements of a broken file, at their original positions.
 
-    Statements that parse are kept. A definition keeps its header, or only its name, and the parts
-    of its body that parse. A compound statement becomes an `if`; anything else `pass`.
+    Statements that parse are kept. A broken definition keeps its header, or at least its name, and
+    the parts of its body that parse. A broken compound statement becomes an `if`; anything else
+    becomes `pass`.
     """
     recovery = _Recovery(StatementRows(utf8))
     return ast.Module(recovery.block(0, len(recovery.rows.lines), 0, strings=True), type_ignores=[])
 
 
 class _Piece(NamedTuple):
-    """Rows from `first` up to, not including, `end`; ideally one statement."""
+    """Rows from `first` to `end` (exclusive); ideally one statement."""
 
     first: int
     end: int
@@ -39,7 +40,7 @@ class _Recovery:
         self._removed_lines = 0
 
     def block(self, first: int, end: int, depth: int, *, strings: bool) -> list[ast.stmt]:
-        """Return the statements of some rows; without `strings`, string boundaries are ignored."""
+        """Return the statements in some rows. If `strings` is False, ignore string boundaries."""
         done: list[tuple[_Piece, list[ast.stmt]]] = []
         for each in self._pieces(first, end, strings=strings):
             piece = each
@@ -70,7 +71,7 @@ class _Recovery:
             yield _Piece(start, end)
 
     def _parse_rows(self, first: int, end: int, tail: str = "") -> list[ast.stmt] | str:
-        """Return the statements of some rows, at their positions, or the syntax error."""
+        """Return the statements in some rows, at their original positions, or the syntax error."""
         lines = self.rows.lines[first:end]
         nested = lines[0][:1].isspace()
         tree = parse_text("\n".join((*(("if 1:",) if nested else ()), *lines, tail)))
@@ -87,7 +88,7 @@ class _Recovery:
         return body
 
     def _remove_misplaced(self, piece: _Piece, before: _Piece) -> bool:
-        """Remove a first line that is indented too little for its block; True if removed."""
+        """Remove the first line if its indent is too small for its block; True if removed."""
         rows, row = self.rows, piece.first
         if (
             self._removed_lines >= _MAX_REMOVED_LINES
@@ -162,7 +163,7 @@ class _Recovery:
         return self._name_only(head), head + 1
 
     def _name_only(self, head: int) -> DefinitionNode:
-        """Return a definition with only a name, for a header that does not parse."""
+        """Return a definition that has only a name, for a header that does not parse."""
         keyword, name = self.rows.header(head) or ("def", "")
         inside = "" if keyword == "class" else "(_)"
         node = ast.parse(f"{keyword} {name}{inside}: pass").body[0]
@@ -181,7 +182,7 @@ class _Recovery:
         return decorated.decorator_list if isinstance(decorated, ast.ClassDef) else []
 
     def _compound(self, piece: _Piece, depth: int, *, strings: bool) -> ast.stmt:
-        """Return the blocks of a compound statement as one `if`."""
+        """Return a single `if` that contains all blocks of a compound statement."""
         margin = self.rows.indents[piece.first]
         arms = [
             row

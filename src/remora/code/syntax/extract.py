@@ -36,7 +36,7 @@ def _parse_cached(path: str, source: bytes) -> Module | Unreadable:
 def _parse(path: str, source: bytes) -> Module | Unreadable:
     try:
         return _read(path, source)
-    except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
+    except Exception as error:  # noqa: BLE001 - an error in one file must not affect others
         return Unreadable(path=path, detail=f"{bug_report_line(error)}; {REPORT}")
 
 

@@ -1,4 +1,4 @@
-"""Fast replacement of `ast.unparse` for headers and simple expressions."""
+"""Fast replacement for `ast.unparse`, for headers and simple expressions."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ class _NotSimpleError(Exception):
 
 
 def unparse_header(node: DefinitionNode) -> str | None:
-    """Return a definition's header without its colon; None if it needs `ast.unparse`."""
+    """Return a definition's header without its colon, or None if it needs `ast.unparse`."""
     if getattr(node, "type_params", None):
         return None
     try:

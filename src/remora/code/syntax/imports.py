@@ -9,7 +9,7 @@ _SOURCE_FOLDER = "src"
 
 
 def package_of(path: str) -> tuple[str, ...]:
-    """Return the folders of a file below `src` or the last folder that is not an identifier."""
+    """Return the folders of a file after the last one that is `src` or not an identifier."""
     folders = path.split("/")[:-1]
     for index in range(len(folders) - 1, -1, -1):
         if folders[index] == _SOURCE_FOLDER or not folders[index].isidentifier():
@@ -29,7 +29,7 @@ def imported_names(path: str, imports: Iterable[ImportNode]) -> tuple[str, ...]:
 
 
 def _module_prefix(package: tuple[str, ...], node: ast.ImportFrom) -> str:
-    """Return the module prefix of an imported name, with its dot."""
+    """Return the module prefix of an imported name, including the trailing dot."""
     module = f"{node.module}." if node.module else ""
     if not node.level:
         return module

@@ -11,10 +11,11 @@ _MIN_SIMILARITY = 0.5
 
 
 def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
-    """Return the keys that match `pattern`, in their order.
+    """Return the keys that match `pattern`, in the order of `keys`.
 
     A pattern is a name or a case-sensitive glob, compared with `path:qualname` and with the
-    qualname; a leading `node:` is ignored. An exact name is not a glob: paths may contain brackets.
+    qualname; a leading `node:` is ignored. If the pattern is the exact name of a node, it is not
+    used as a glob, because paths may contain brackets.
     """
     name = pattern.removeprefix("node:")
     known = tuple(keys)
@@ -37,7 +38,7 @@ def _names(key: NodeKey) -> tuple[str, str]:
 
 
 def _similarity(matcher: SequenceMatcher[str], candidate: str) -> float:
-    """Return the best similarity to the whole name, the qualname, or its last part."""
+    """Return the best similarity to the candidate's whole name, qualname or last part."""
     whole = candidate.removeprefix("node:").casefold()
     qualname = whole.rpartition(":")[2]
     best = 0.0

@@ -15,11 +15,11 @@ SUMMARY_LIMIT = 300
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """A function, a class or a module of one file.
 
-    `path` is the real one, `key` has it spelled. Lines count from 1; the span starts at the first
-    decorator (1 to 0 for an empty module). Hashes are SHA-256: `source_hash` of the span's raw
-    lines without the last newline, `body_hash` of the dedented body without docstring, so that it
-    survives a rename and a move. `parent` is None for modules. `skip`: it or a node around it has a
-    skip comment.
+    `path` is the real path; `key` contains it in escaped form. Lines count from 1. The span starts
+    at the first decorator; an empty module has lines 1 to 0. Hashes are SHA-256. `source_hash` is
+    the hash of the span's raw lines without the last newline. `body_hash` is the hash of the
+    dedented body without the docstring, so that it does not change if the node is renamed or moved.
+    `parent` is None for modules. `skip`: the node or an enclosing node has a skip comment.
     """
 
     key: NodeKey
@@ -40,7 +40,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that parsed. `nodes` are in source order, the module first."""
+    """A file without syntax errors. `nodes` are in source order, the module first."""
 
     path: str
     key: NodeKey
@@ -57,7 +57,10 @@ def find_node(module: Module, key: str) -> Node | None:
 def own_lines(
     module: Module, key: NodeKey, known: Container[NodeKey] | None = None
 ) -> frozenset[int]:
-    """Return the lines outside nested nodes (or those in `known`). Raises NotFound."""
+    """Return the lines of node `key` that are outside its nested nodes. Raises NotFound.
+
+    If `known` is given, only nested nodes in `known` are excluded.
+    """
     if (node := find_node(module, key)) is None:
         raise NotFound(f"{module.path} has no node {key}")
     lines = set(range(node.line_start, node.line_end + 1))
@@ -68,7 +71,7 @@ def own_lines(
 
 
 def node_at_line(module: Module, line: int) -> NodeKey:
-    """Return the key of the innermost node whose span contains `line`; default: the module's."""
+    """Return the key of the innermost node whose span contains `line`, or else the module's key."""
     before = bisect_right(module.nodes, line, key=lambda node: node.line_start)
     # outer nodes come first in source order, so the first match from the end is the innermost
     for node in reversed(module.nodes[:before]):
@@ -78,7 +81,7 @@ def node_at_line(module: Module, line: int) -> NodeKey:
 
 
 def node_summary(node: Node) -> str:
-    """Return signature, first docstring line and line count in at most 300 characters."""
+    """Return the signature, first docstring line and line count in at most 300 characters."""
     count = f" ({node.line_count} line{'' if node.line_count == 1 else 's'})"
     text = node.signature or f"module {escape_path(node.path)}"
     if node.docstring:

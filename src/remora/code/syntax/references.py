@@ -1,4 +1,4 @@
-"""Uses of a name in a file, by syntax only; scopes and imports are not resolved."""
+"""Uses of a name in a file, found by syntax only; scopes and imports are not resolved."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ _TEXT_NAMES = {
     "FunctionDef": ("name", "definition"),
     "AsyncFunctionDef": ("name", "definition"),
     "ClassDef": ("name", "definition"),
-    "TypeVar": ("name", "definition"),  # this and the next two: the syntax of 3.12
+    "TypeVar": ("name", "definition"),  # this and the next two are Python 3.12 syntax
     "ParamSpec": ("name", "definition"),
     "TypeVarTuple": ("name", "definition"),
     "arg": ("arg", "parameter"),
@@ -30,14 +30,14 @@ _TEXT_NAMES = {
     "MatchMapping": ("rest", "write"),
     "MatchClass": ("kwd_attrs", "keyword"),
 }
-"""Nodes with names stored as text → the attribute, and the kind of reference."""
+"""Type of a node that stores names as text → the attribute, and the kind of reference."""
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """One use of a name: its line (from 1), the line's text, and the kind of use.
 
-    `declaration` is `global` or `nonlocal`, `string` a literal equal to the name (as in `__all__`),
-    `text` a match of the word in a file that does not parse.
+    Kind `declaration` is `global` or `nonlocal`; `string` is a literal equal to the name (as in
+    `__all__`); `text` is the name as a whole word in a file that does not parse.
     """
 
     line: int
@@ -46,7 +46,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_name_references(name: str, source: bytes) -> list[Reference]:
-    """Return the uses of the identifier `name` in a file, by line, one per line and kind."""
+    """Return the uses of `name` in a file, ordered by line; at most one per line and kind."""
     if name.encode("utf-8", "surrogatepass") not in source and source.isascii():
         return []
     read = read_source("", source)
@@ -99,12 +99,12 @@ def _use_kind(context: ast.expr_context, called: bool) -> str:
 
 
 def _text_names(node: ast.AST) -> Iterator[tuple[str | None, int, str]]:
-    """Yield names that a node stores as text, with line and kind."""
+    """Yield each name that a node stores as text, with its line and kind."""
     attribute, kind = _TEXT_NAMES.get(type(node).__name__, ("", ""))
     if not attribute:
         return
     stored = getattr(node, attribute)
-    # the rest of a mapping pattern has no position of its own; it is the last part
+    # `**rest` in a mapping pattern has no position, but is always the last part
     line = node.end_lineno if isinstance(node, ast.MatchMapping) else getattr(node, "lineno", 0)
     for name in stored if isinstance(stored, list) else [stored]:
         for part in str(name).split(".") if kind == "import" else [name]:

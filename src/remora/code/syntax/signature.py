@@ -34,7 +34,7 @@ def _header(node: DefinitionNode) -> str:
 
 
 def has_type_hints(node: FunctionNode) -> bool:
-    """True if the return and all parameters but a first `self` or `cls` are annotated."""
+    """True if the return and all parameters except a first `self` or `cls` are annotated."""
     if node.returns is None:
         return False
     args = node.args
@@ -49,13 +49,13 @@ def has_type_hints(node: FunctionNode) -> bool:
 
 
 def docstring_summary(body: Sequence[ast.stmt]) -> str | None:
-    """Return the first non-blank line of the docstring; None without a docstring."""
+    """Return the first non-blank line of the docstring, or None if there is no docstring."""
     text = docstring_text(body)
     return None if text is None else first_text_line(text)
 
 
 def first_text_line(text: str) -> str:
-    """Return the first non-blank line of `text`; "" if all are blank."""
+    """Return the first non-blank line of `text`, or "" if all lines are blank."""
     stripped = text.strip()
     end = stripped.find("\n")  # cheaper than splitting a long docstring
     lines = (stripped if end < 0 else stripped[:end]).splitlines()

@@ -1,4 +1,4 @@
-"""`# remora: skip` comments of a file."""
+"""`# remora: skip` comments in a file."""
 
 import contextlib
 import io
@@ -13,14 +13,14 @@ _IGNORED_TOKENS = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCOD
 
 
 class SkipComments(NamedTuple):
-    """First lines of marked statements, and lines with only the comment."""
+    """First lines of statements with a skip comment, and lines that contain only the comment."""
 
     statements: frozenset[int] = frozenset()
     standalone: frozenset[int] = frozenset()
 
 
 def find_skip_comments(utf8: bytes) -> SkipComments:
-    """Return the skip comments of a file that parses; strings do not count."""
+    """Return the skip comments of a file that parses. Strings with the same text are ignored."""
     if _QUICK_TEST not in utf8:  # tokenizing takes ten times as long as parsing
         return SkipComments()
     text = utf8.decode()
@@ -41,6 +41,6 @@ def find_skip_comments(utf8: bytes) -> SkipComments:
 
 
 def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
-    # `tokenize` may reject what the parser accepts; the comments found so far count
+    # `tokenize` may reject what the parser accepts; comments found before the error are kept
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
         yield from tokenize.generate_tokens(io.StringIO(text).readline)

@@ -13,7 +13,7 @@ import msgspec
 
 # catch_warnings changes process-wide state, which two threads could leave changed
 _WARNINGS_LOCK = threading.Lock()
-_SMALL_SOURCE = 100_000  # characters whose tree fits into any memory
+_SMALL_SOURCE = 100_000  # characters; the tree of such a source always fits into memory
 _TWO_LINES = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n)?){2}")
 _NEWLINE, _RETURN = b"\n\r"
 
@@ -27,10 +27,11 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    r"""A file that parsed.
+    r"""A file with its syntax tree.
 
-    Columns of `tree` count bytes of `utf8`: UTF-8 without byte order mark, with `\n` line ends.
-    `raw_starts` and `starts` are the offsets of each line in `raw` and `utf8`, and of the end.
+    `utf8` is the text in UTF-8, without byte order mark and with `\n` line endings. Columns of
+    `tree` count its bytes. `raw_starts` and `starts` contain the offset of each line in `raw` and
+    `utf8`, and the offset of the end.
     """
 
     raw: bytes
@@ -51,7 +52,7 @@ class Source(msgspec.Struct, frozen=True):
         return raw[start:end]
 
     def line(self, number: int) -> bytes:
-        """Return one line (from 1) with its line end."""
+        """Return one line (from 1), including its line ending."""
         return self.utf8[self.starts[number - 1] : self.starts[number]]
 
     def offset(self, line: int, column: int) -> int:
@@ -60,7 +61,7 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class _RefusedError(Exception):
-    """The file cannot be decoded or parsed; becomes an `Unreadable`."""
+    """Raised if the file cannot be decoded or parsed; converted to an `Unreadable`."""
 
     def __init__(self, detail: str, line: int | None = None) -> None:
         super().__init__(detail)
@@ -85,9 +86,10 @@ def _read(source: bytes) -> Source:
 
 
 def read_with_recovery(source: bytes, recover: Callable[[bytes], ast.Module]) -> Source:
-    """Read a file that `read_source` rejects, as far as possible.
+    """Read as much as possible of a file that `read_source` rejects.
 
-    NUL and undecodable bytes are escaped; `recover` builds the tree if needed.
+    NUL bytes and undecodable bytes are escaped. `recover` builds the tree if the text does not
+    parse.
     """
     escaped = source.replace(b"\0", b"\\x00")
     try:
@@ -119,7 +121,7 @@ def _line_starts(lines: bytes) -> list[int]:
 
 
 def parse_text(text: str) -> ast.Module | str:
-    """Return the syntax tree, or the error in one line."""
+    """Return the syntax tree, or the error as one line."""
     try:
         return _parse(text)
     except _RefusedError as refused:
@@ -127,7 +129,7 @@ def parse_text(text: str) -> ast.Module | str:
 
 
 def parse_error(source: bytes) -> str | None:
-    """Return the decoding or syntax error of `source` in one line; None if it parses."""
+    """Return the decoding or syntax error of `source` as one line, or None if it parses."""
     outcome = read_source("", source)
     return outcome.detail if isinstance(outcome, Unreadable) else None
 
@@ -175,7 +177,7 @@ def _parse(text: str) -> ast.Module:
     except SyntaxError as error:
         raise _RefusedError(error.msg, error.lineno) from error
     except (RecursionError, MemoryError, SystemError) as error:
-        # CPython has a fixed stack for parser and tree; the error type depends on the shape
+        # CPython's parser has a fixed stack size; the error type depends on the syntax
         enough = "" if len(text) <= _SMALL_SOURCE else ", or larger than memory allows"
         raise _RefusedError(f"nested too deeply for Python's parser{enough}") from error
     except ValueError as error:

@@ -16,7 +16,7 @@ _MAY_HAVE_DECORATORS = frozenset(DEFINITIONS)
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
-    """Lines of a node from 1, decorators included; 1 to 0 for an empty module."""
+    """Lines of a node, from 1 and including decorators. An empty module has lines 1 to 0."""
 
     line_start: int
     line_end: int
@@ -29,7 +29,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
 
 def span_of(node: DefinitionNode, source: Source, code: Sequence[ast.stmt] | None = None) -> Span:
-    """Return the span of a definition; `code` is its body without docstring, if known."""
+    """Return the span of a definition. `code`: its body without the docstring, if known."""
     if code is None:
         code = without_docstring(node.body)
     start = start_line(node, source) if node.decorator_list else node.lineno
@@ -52,7 +52,7 @@ def without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
 
 
 def _body_hash(source: Source, code: Sequence[ast.stmt]) -> str:
-    """Return the hash of a body without docstring, dedented."""
+    """Return the hash of a body after dedenting it; `code` does not include the docstring."""
     if not code:
         return _EMPTY_HASH
     first, last = code[0], code[-1]
@@ -63,7 +63,7 @@ def _body_hash(source: Source, code: Sequence[ast.stmt]) -> str:
     utf8 = source.utf8
     block = utf8[start:end]
     if column:
-        # the first line has no margin; remove it from the others
+        # the block starts after the first line's margin; remove the margin from the other lines
         block = block.replace(b"\n" + utf8[start - column : start], b"\n")
     return _digest(block)
 

@@ -22,7 +22,7 @@ _BRACKETS = frozenset(
 
 
 class StatementRows:
-    """Lines of a file, numbered from 0; `indents` are columns, -1 for blanks and comments."""
+    """Lines of a file, numbered from 0. `indents` are columns; -1 for blank lines and comments."""
 
     def __init__(self, utf8: bytes) -> None:
         self.lines = utf8.decode().split("\n")
@@ -34,7 +34,7 @@ class StatementRows:
             found.update(range(node.start_point.row + 1, node.end_point.row + 1))
 
     def header(self, row: int) -> tuple[str, str] | None:
-        """Return the keyword and name if the row starts a `def`, `async def` or `class`."""
+        """Return the keyword and name if a `def`, `async def` or `class` starts in this row."""
         found = _HEADER.match(self.lines[row])
         if found is None or iskeyword(found[2]) or not found[2].isidentifier():
             return None
@@ -52,7 +52,10 @@ class StatementRows:
         return _COMPOUND.match(self.lines[row]) is not None
 
     def starts_statement(self, row: int, *, strings: bool) -> bool:
-        """True if a statement may start here, even in brackets: one may not have been closed."""
+        """True if a statement may start in this row.
+
+        A definition may start even inside brackets, because a bracket may not have been closed.
+        """
         line = self.lines[row]
         if self.indents[row] < 0 or (strings and row in self._in_string):
             return False

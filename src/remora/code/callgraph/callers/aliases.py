@@ -37,13 +37,13 @@ from remora.ids import node_key
 
 CALL, READ, STORE = range(3)
 Site = tuple[str, int, int]
-_MAX_STEPS = 128  # flows that are followed for one node
-_MAX_SCOPES = 256  # search scopes kept; each may hold the paths of hundreds of files
+_MAX_STEPS = 128  # maximum number of flows followed for one node
+_MAX_SCOPES = 256  # cached search scopes; each may contain the paths of hundreds of files
 _CALLBACK_TAKERS = frozenset(map(unqualified_name, CALLBACK_ARGUMENTS))
 
 
 class AliasSearch:
-    """Find all sites that may lead to a node."""
+    """Finds all sites that may lead to a node."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -52,10 +52,10 @@ class AliasSearch:
         self._scopes: dict[tuple[str, int], SearchScope] = {}
         self._steps_left = 0
         self.alias_dependent: set[str] = set()
-        """Keys of the nodes whose aliases decided if a site is a candidate."""
+        """Keys of the nodes whose aliases were needed to decide if a site is a candidate."""
 
     def candidate_sites(self, file: IndexedFile, scope: int) -> list[Site]:
-        """Return the calls, reads and stores that use one of the names of the node."""
+        """Return the calls, reads and stores that use one of the node's names."""
         found: dict[Site, None] = {}
         if scope == 0:  # a module cannot be called
             return []
@@ -66,7 +66,7 @@ class AliasSearch:
             for path in (alias.path,) if alias.path else search.caller_files(alias.name, own=own):
                 if (other := self._ctx.file(path)) is not None:
                     found.update(dict.fromkeys(_sites_of_name(other, alias.name)))
-        return sorted(found)  # groups the sites by file
+        return sorted(found)  # sorting groups the sites by file
 
     def is_candidate(self, file: IndexedFile, scope: int, site: Site) -> bool:
         other = self._ctx.file(site[0])
@@ -79,7 +79,7 @@ class AliasSearch:
         return self._is_named(search, known_names, first, (site[0], names))
 
     def _names_as_one_input(self, file: IndexedFile, scope: int) -> dict[Name, None]:
-        """Return the names, recorded as a single input.
+        """Return the names of a node, recorded as a single input.
 
         The search may read the whole program, but its result seldom changes.
         """
@@ -91,7 +91,7 @@ class AliasSearch:
         return found
 
     def digest(self, file: IndexedFile, scope: int) -> bytes:
-        """Return a hash of the names that is equal in every process."""
+        """Return a hash of the names that is the same in every process."""
         names = sorted(self.names(file, scope))
         return blake2b(repr([tuple(name) for name in names]).encode(), digest_size=12).digest()
 
@@ -112,7 +112,7 @@ class AliasSearch:
         return False
 
     def names(self, file: IndexedFile, scope: int) -> dict[Name, None]:
-        """Return the names of a node, entry names first; the search stops after `_MAX_STEPS` flows."""
+        """Return the names of a node, direct names first. Follows at most `_MAX_STEPS` flows."""
         place = (file.path, scope)
         return self._ctx.memoize(self._names, place, lambda: self._all_names(file, scope))
 
@@ -179,7 +179,7 @@ class AliasSearch:
         return self._steps_left >= 0
 
     def _called_instances(self, file: IndexedFile, name: Name) -> Iterator[Name]:
-        """Yield the names of called instances for a value that becomes `__call__` of a class."""
+        """If a value is named `__call__`, yield the names of the instances whose calls run it."""
         if not name.name.startswith("__call__"):
             return
         tail = name.name.removeprefix("__call__")
@@ -189,7 +189,7 @@ class AliasSearch:
                     yield Name(alias.name + tail, alias.path)
 
     def _flows(self, file: IndexedFile, name: str) -> Iterator[tuple[str, NameFlow]]:
-        """Yield the flows of a name, each with the only file that sees the new name or ""."""
+        """Yield each flow of a name, with the path of the file that uses the new name, or ""."""
         for flow in file.flows.by_name.get(name, ()):
             yield file.path, flow
         for number in file.flows.calls_by_argument.get(name, ()):
@@ -202,7 +202,7 @@ class AliasSearch:
     def _argument_parameters(
         self, file: IndexedFile, number: int, name: str
     ) -> Iterator[tuple[str, str, Any]]:
-        """Yield (path, name, term) of the parameters to which the call passes the value."""
+        """Yield (path, name, term) of each parameter that receives the value from the call."""
         call = file.lowered.calls[number]
         arguments: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
         places = [(key, term) for key, term in arguments if name in file.flows.names_in(term)]

@@ -1,4 +1,4 @@
-"""Target filter: test if a value leads to the node whose callers are searched."""
+"""Target filter: checks if a value may lead to the node whose callers are being searched."""
 
 from remora.code.callgraph.abstract_values import (
     BOUND,
@@ -28,7 +28,7 @@ from remora.code.callgraph.names.call_targets import CALLER_LEVELS, hashable_ter
 from remora.code.callgraph.rules.points_to import instances_of
 
 _MAX_NESTING = 3
-_MAX_ITEMS = 4  # of an unpacked pair or tuple
+_MAX_ITEMS = 4  # maximum number of items of an unpacked pair or tuple
 _SCALAR_KINDS = frozenset(
     (FUNCTION, CLASS, OWN_CLASS, INSTANCE, SELF, MODULE, NAMESPACE, EXTERNAL, OPAQUE, SUPER)
 )
@@ -36,7 +36,7 @@ _SCALAR_KINDS = frozenset(
 
 
 class TargetFilter:
-    """Accept values of the given kinds and places, and values that may contain one."""
+    """Accepts values of the given kinds and places, and values that may contain such a value."""
 
     def __init__(self, ctx: Context, places: set[tuple[str, int]], kinds: tuple[str, ...]) -> None:
         self._ctx = ctx
@@ -44,7 +44,7 @@ class TargetFilter:
         self._kinds = kinds
 
     def accepts(self, path: str, flow: NameFlow, depth: int) -> bool:
-        """True if the term of a flow, called `depth` times, may have an accepted value."""
+        """True if the term of a flow, after `depth` calls, may have an accepted value."""
         if flow.term is None:
             return True
         question = ("term", CALLER_LEVELS, path, flow.scope, flow.at, hashable_term(flow.term))
@@ -76,7 +76,7 @@ class TargetFilter:
         return self._any_matches(self._contents(value), 0, nested + 1)
 
     def _contents(self, value: Value) -> Values:
-        """Return what a value yields when it is iterated, awaited or called."""
+        """Return the values obtained by iterating over, awaiting or calling `value`."""
         if (kind := value[0]) == CONTAINER_METHOD:
             return self._contents(value[1])
         if kind in {PARTIAL, PROPERTY}:

@@ -1,4 +1,4 @@
-"""Entry names: the names of a node without any alias, its own or those of its class."""
+"""Direct names: the names of a node, or of its class, without aliases."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Name(NamedTuple):
 
 
 def direct_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
-    """Yield the entry names of a function or class."""
+    """Yield the direct names of a function or class."""
     found = file.scopes[scope]
     in_class = found.parent >= 0 and file.scopes[found.parent].kind == CLASS_SCOPE
     if found.kind == CLASS_SCOPE:
@@ -39,7 +39,7 @@ def direct_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
 
 
 def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Name]:
-    """Yield the names of a special method, only for files that mention its class or a subclass."""
+    """Yield the names of a special method in files that mention its class or a related class."""
     method = file.scopes[scope].name
     parent = file.scopes[scope].parent
     mro = ctx.solve(("mro", file.path, parent))  # a call on a base may run an override
@@ -57,7 +57,7 @@ def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Nam
 
 
 def class_names(ctx: Context, file: IndexedFile, scope: int, suffix: str) -> Iterator[Name]:
-    """Yield the names of a class and its subclasses or, with `suffix` RESULT, of their instances."""
+    """Yield the names of a class and its subclasses, or of instances if `suffix` is RESULT."""
     subclasses = [v for v, _ in ctx.solve(("derived", file.path, scope))]
     mro = [v for v, _ in ctx.solve(("mro", file.path, scope)) if v[0] == CLASS]
     for value in ((CLASS, file.path, scope), *subclasses):

@@ -1,1 +1,1 @@
-"""Files of a program as the rules read them: IR with indexes, flows, interface, cache."""
+"""Program files, as used by the rules: indexed IR, flows, interface and cache."""

@@ -1,4 +1,4 @@
-"""Name-based dataflow: which names of a file may hold the value of which others.
+"""Name-based dataflow: the names in a file that may hold the value of another name.
 
 A name is a variable, attribute or function anywhere in the file; `f()` is the result of a call.
 Scopes and types are ignored: the flows only narrow down where to look.
@@ -115,11 +115,11 @@ _UNWRAPPED: dict[int, tuple[str, ...]] = {
     AWAIT: (),
     SLICE: (),
 }
-"""Wrapping term tag → the methods whose results may be the value in place of the operand."""
+"""Tag of a term with one operand → methods whose result may be the value instead of the operand."""
 
 
 class NameFlow(NamedTuple):
-    """A term whose value gets another name; `term` is None if no proof is needed."""
+    """A term whose value gets the name `target`. `term` is None if the flow needs no check."""
 
     target: str
     scope: int
@@ -138,14 +138,14 @@ class NameFlows:
 
     @cached_property
     def by_name(self) -> dict[str, list[NameFlow]]:
-        """Name → where its value gets another name."""
+        """Name → the flows that give its value another name."""
         self._add_scopes()
         self._add_attributes()
         return self._found
 
     @cached_property
     def calls_by_name(self) -> dict[str, list[int]]:
-        """Name → numbers of the calls of its value."""
+        """Name → numbers of the calls that call its value."""
         found: dict[str, list[int]] = {}
         for number, call in enumerate(self._lowered.calls):
             callee = call.callee
@@ -160,7 +160,7 @@ class NameFlows:
 
     @cached_property
     def calls_by_argument(self) -> dict[str, list[int]]:
-        """Name → numbers of the calls with its value among their arguments."""
+        """Name → numbers of the calls that pass its value as an argument."""
         found: dict[str, list[int]] = {}
         for number in range(len(self._lowered.calls)):
             for name in self.argument_names(number):
@@ -168,7 +168,7 @@ class NameFlows:
         return found
 
     def argument_names(self, number: int) -> set[str]:
-        """Return the names of the values among the arguments of a call."""
+        """Return the names whose values a call may pass as arguments."""
         call = self._lowered.calls[number]
         if call.implicit:
             return set()
@@ -176,7 +176,7 @@ class NameFlows:
         return {name for term in terms for name in self._names(term, 0)}
 
     def calls_passing(self, functions: Iterable[str], name: str) -> Iterator[int]:
-        """Yield the calls that pass the value to a function with one of these names."""
+        """Yield the calls that pass the value of `name` to one of `functions`."""
         for function in functions:
             for number in self.calls_by_name.get(function, ()):
                 if name in self.argument_names(number):
@@ -289,16 +289,16 @@ class NameFlows:
 
 
 def lambda_name(path: str, scope: int) -> str:
-    """Return a name for a lambda: not an identifier, and it contains the path of its file."""
+    """Return a name for a lambda. It is not an identifier and contains the path of the file."""
     return f"<{scope}>{path}"
 
 
 def mentioned_name(name: str) -> str:
-    """Return the identifier that files with the flow name mention; empty for a lambda."""
+    """Return the identifier that a file must mention to use a flow name; empty for a lambda."""
     plain = name.partition(RESULT)[0]
     return "" if plain.startswith("<") else plain
 
 
 def lambda_file(name: str) -> str:
-    """Return the path of the only file with the flow name of a lambda."""
+    """Return the path of the file that contains a lambda, given its flow name."""
     return name.partition(RESULT)[0].partition(">")[2]

@@ -11,7 +11,7 @@ DEFAULT_CAPACITY = 100_000
 
 
 class FileCache:
-    """Indexed files by path, for all linkers and threads; `capacity` counts 1 KB records."""
+    """Thread-safe cache of indexed files by path. `capacity` counts records of 1 KB."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self._capacity = capacity
@@ -40,11 +40,14 @@ class FileCache:
         self._used.add(path)
 
     def _cost(self, file: IndexedFile | None) -> int:
-        """Return the weight, at most half of the capacity: small files must not evict the file."""
+        """Return a file's weight, at most about half the capacity.
+
+        The limit prevents small files from evicting a large one.
+        """
         return 0 if file is None else min(file.weight, self._capacity // 2 + 1)
 
     def _evict(self) -> None:
-        """Drop the oldest files that were not read again (second-chance eviction)."""
+        """Evict the oldest files that were not read again (second-chance eviction)."""
         while self._weight > self._capacity and self._files:
             path = next(iter(self._files))
             dropped = self._files.pop(path)
@@ -56,7 +59,7 @@ class FileCache:
 
 
 class ProgramFiles:
-    """Files of one program state, compared with the cache once, and again after eviction."""
+    """Files of one program state; each is looked up in the cache once, and again after eviction."""
 
     def __init__(self, program: Program, cache: FileCache) -> None:
         self._program = program
@@ -64,7 +67,7 @@ class ProgramFiles:
         self._known: dict[str, ref[IndexedFile] | None] = {}
 
     def file(self, path: str) -> IndexedFile | None:
-        """Return the indexed file; None if it is missing or empty."""
+        """Return the indexed file, or None if it is missing or empty."""
         try:
             known = self._known[path]
         except KeyError:

@@ -30,13 +30,13 @@ from remora.code.ir.model import (
 )
 
 _MAX_DEPTH = 40
-PARAMETER = -1  # instead of the index of a bind: the parameter itself
+PARAMETER = -1  # used instead of the index of a binding: the parameter itself
 
 _NOT_IMPLEMENTED = frozenset(("NotImplementedError", "NotImplemented"))
 
 
 class VisibleBinding(NamedTuple):
-    """A binding that a name may mean; `bind` is an index into the bindings of `name` in `scope`."""
+    """A binding that `name` may refer to; `bind` is an index into its bindings in `scope`."""
 
     scope: int
     name: str
@@ -66,7 +66,7 @@ class IndexedFile:
         return frozenset(self.lowered.names)
 
     def is_module_level(self, number: int) -> bool:
-        """True for the module, and for a class that is not inside a function; -1 is the outside."""
+        """True for the module, its parent -1, and a class that is not inside a function."""
         return number < 0 or number in self._module_level_scopes
 
     @cached_property
@@ -98,7 +98,7 @@ class IndexedFile:
         return raised and not reads and not stores
 
     def decorator_names(self, number: int) -> set[str]:
-        """Return the last names of the decorators of a definition."""
+        """Return the unqualified names of the decorators of a definition."""
         calls = self.lowered.calls
         return {self.term_name(calls[c].callee) for c in self.scopes[number].decorators}
 
@@ -125,7 +125,7 @@ class IndexedFile:
 
     @cached_property
     def self_stores(self) -> dict[tuple[int, str], list[AttributeWrite]]:
-        """(class, attribute) → `self.attribute = …` in its methods."""
+        """(class, attribute) → the assignments to `self.attribute` in its methods."""
         found: dict[tuple[int, str], list[AttributeWrite]] = {}
         for store in self.lowered.stores:
             if (owner := self.class_of_self(store.scope, store.base)) is not None:
@@ -139,7 +139,7 @@ class IndexedFile:
 
     @cached_property
     def fills_by_variable(self) -> dict[tuple[int, str], list[ContainerWrite]]:
-        """Variable as (scope, name), or attribute as (class, name) → items put into it."""
+        """Variable as (scope, name), or attribute as (class, name) → writes to its items."""
         found: dict[tuple[int, str], list[ContainerWrite]] = {}
         for fill in self.lowered.fills:
             if (variable := self._variable(fill.scope, fill.at, fill.base)) is not None:
@@ -148,7 +148,7 @@ class IndexedFile:
 
     @cached_property
     def variables_by_container(self) -> dict[tuple[bool, int], list[tuple[int, str]]]:
-        """(True for a container, its number or that of a call) → variables it is assigned to."""
+        """(True, container number) or (False, call number) → the variables that store the value."""
         found: dict[tuple[bool, int], list[tuple[int, str]]] = {}
         for number, scope in enumerate(self.scopes):
             for name, binds in scope.binds.items():
@@ -187,7 +187,7 @@ class IndexedFile:
         return found
 
     def term_name(self, term: Any) -> str:
-        """Return the last name of `a.b`, `a.b[…]` or `a.b(…)`; "" if there is none."""
+        """Return the last name of `a.b`, `a.b[…]` or `a.b(…)`, or "" if there is none."""
         for _ in range(_MAX_DEPTH):
             if isinstance(term, int):
                 term = self.lowered.calls[term].callee
@@ -198,7 +198,7 @@ class IndexedFile:
         return unqualified_name(term)
 
     def enclosing_method(self, scope: int) -> int | None:
-        """Return the method that contains `scope`, or is `scope`."""
+        """Return the method that contains or is `scope`, or None."""
         while scope > 0:
             found = self.scopes[scope]
             if found.kind == FUNCTION_SCOPE and self.scopes[found.parent].kind == CLASS_SCOPE:
@@ -216,7 +216,7 @@ class IndexedFile:
         return self.scopes[method].parent if params and params[0].name == base else None
 
     def is_annotated_parameter(self, scope: int, base: Any, at: int) -> bool:
-        """True if `base` may be an annotated parameter at that statement."""
+        """True if `base` may be an annotated parameter at statement `at`."""
         if not isinstance(base, str):
             return False
         scopes = [s.scope for s in self.lookup(scope, base, at) if s.bind == PARAMETER]
@@ -235,7 +235,10 @@ class IndexedFile:
         return None
 
     def lookup(self, scope: int, name: str, at: int) -> tuple[VisibleBinding, ...]:
-        """Return the bindings `name` may mean in `scope` at statement `at`; empty if not bound here."""
+        """Return the bindings in this file that `name` may refer to in `scope`, at statement `at`.
+
+        Empty if the file does not bind the name.
+        """
         key = (scope, name, at)
         if (found := self._lookups.get(key)) is None:
             found = self._lookups[key] = self._find(scope, name, at)
@@ -281,7 +284,7 @@ class IndexedFile:
         if not direct and scope.kind == MODULE_SCOPE:
             return self.at_end(binds, number), True
         indexes, sure = self._definitions.at_statement(binds, number, at)
-        if not direct:  # a function may run after later binds
+        if not direct:  # a function may run after later bindings
             later = [index for index in all_indexes if binds[index].at >= at]
             return sorted({*indexes, *later}), sure
         if not indexes and scope.kind != CLASS_SCOPE and not scope.params:

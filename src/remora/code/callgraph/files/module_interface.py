@@ -37,7 +37,7 @@ _IMPORTS = frozenset((IMPORT, IMPORT_FROM))
 
 
 def interface(lowered: LoweredFile | None) -> Any:
-    """Return a value that ignores line numbers and function bodies, for comparison."""
+    """Return a value for comparing interfaces; it ignores line numbers and function bodies."""
     return (
         None
         if lowered is None or not lowered.scopes
@@ -46,21 +46,21 @@ def interface(lowered: LoweredFile | None) -> Any:
 
 
 def star_names(lowered: LoweredFile) -> Collection[str]:
-    """Return the names that `import *` of the file provides, without those of re-exported modules."""
+    """Return the names that `import *` provides, excluding names from re-exported modules."""
     if lowered.exports is not None:
         return [each for each in lowered.exports if isinstance(each, str)]
     return [name for name in lowered.scopes[0].binds if not name.startswith("_")]
 
 
 def reexported_modules(lowered: LoweredFile) -> Sequence[tuple[int, str]]:
-    """Return (level, module) of the modules whose names `import *` of the file provides too."""
+    """Return (level, module) of each module whose names the file re-exports through `import *`."""
     if lowered.exports is None:
         return lowered.stars
     return [each for each in lowered.exports if not isinstance(each, str)]
 
 
 class _InterfaceBuilder:
-    """Build an interface; numbers of records become positions within the interface."""
+    """Builds an interface. Record numbers become positions within the interface."""
 
     def __init__(self, file: IndexedFile) -> None:
         lowered = file.lowered

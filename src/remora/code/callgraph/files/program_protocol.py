@@ -1,4 +1,4 @@
-"""Program protocol: how the linker reads the files of a project."""
+"""Program protocol: the linker's access to the files of a project."""
 
 from collections.abc import Collection
 from typing import Protocol
@@ -7,13 +7,13 @@ from remora.code.ir.model import LoweredFile
 
 
 class Program(Protocol):
-    """One state of a project's Python files. Paths are spelled as in node keys."""
+    """One state of a project's Python files. Paths are escaped as in node keys."""
 
     def paths(self) -> Collection[str]:
         """Return the paths of all Python files."""
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """Return the IR of a file; None if there is no such file."""
+        """Return the IR of a file, or None if there is no such file."""
 
     def mentioning(self, name: str) -> Collection[str]:
-        """Return the paths of the files that have `name` among their `names`."""
+        """Return the paths of the files whose `names` include `name`."""

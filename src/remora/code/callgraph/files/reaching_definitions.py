@@ -15,14 +15,14 @@ class ReachingDefinitions:
                 self._ending_arms[block.group] = self._ending_arms.get(block.group, 0) + 1
 
     def at_statement(self, binds: Sequence[Binding], scope: int, at: int) -> tuple[list[int], bool]:
-        """Return the indexes of the `binds` that may reach a statement, and if one surely does."""
+        """Return the indexes of `binds` that may reach a statement; True if one certainly does."""
         chain = self._chain(self._statements[at])
         found, killer = self._before(binds, scope, at, chain)
         found.extend(self._from_loops(binds, at, chain, killer))
         return sorted(set(found)), killer >= 0
 
     def at_end(self, binds: Sequence[Binding], scope: int, made_at: int) -> list[int]:
-        """Return the indexes of `binds` that may hold at the end of the scope made at `made_at`."""
+        """Return the indexes of `binds` that may hold at the end of the scope."""
         chain = self._chain(self._statements[made_at])
         found, _ = self._before(binds, scope, len(self._statements), chain)
         return sorted(found) or list(range(len(binds)))
@@ -30,7 +30,7 @@ class ReachingDefinitions:
     def _before(
         self, binds: Sequence[Binding], scope: int, at: int, chain: dict[int, int]
     ) -> tuple[list[int], int]:
-        """Return the bindings visible backward from `at`, and the block that kills all others or -1."""
+        """Return the earlier bindings that reach `at`, and the block that hides the rest, or -1."""
         found: list[int] = []
         arms_seen: dict[int, set[int]] = {}
         for index in range(len(binds) - 1, -1, -1):
@@ -61,7 +61,7 @@ class ReachingDefinitions:
         while block not in chain:
             found = self._blocks[block]
             if found.flags & LEAVES_FUNCTION:
-                # an exception leaves a try's body before it returns
+                # an exception may leave the body of a `try` before it returns
                 return bool(found.flags & IN_TRY) and found.group in groups
             if found.group in groups and not found.flags & IN_TRY:
                 return False
@@ -69,7 +69,7 @@ class ReachingDefinitions:
         return True
 
     def _binds_in_all_arms(self, block: int, arms_seen: dict[int, set[int]]) -> bool:
-        """True if every arm of the branch that contains `block` has bound the name by now."""
+        """True if all arms of the branch that contains `block` bind the name or leave."""
         found = self._blocks[block]
         if not found.arms:
             return False

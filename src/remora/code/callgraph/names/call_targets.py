@@ -1,4 +1,4 @@
-"""Call targets: the nodes that a call, an attribute read or an attribute store runs."""
+"""Call targets: the nodes executed by a call, an attribute read or an attribute assignment."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from remora.code.ir.model import ATTRIBUTE, LAMBDA_SCOPE, Call, has_tag, unquali
 from remora.ids import node_key
 
 CALLER_LEVELS = 2
-"""Context depth of a question from outside: see `ProgramPoint.level`."""
+"""`ProgramPoint.level` of the questions that the linker asks."""
 _MAX_PARTIALS = 4  # nested `functools.partial`
 Targets = dict[str, int]
 _METHOD_BY_BUILTIN = {
@@ -55,7 +55,7 @@ CALLBACK_ARGUMENTS: dict[str, int | str] = {
 
 
 def call_targets(ctx: Context, path: str, number: int) -> Targets:
-    """Return the keys that a call runs, each with its tier."""
+    """Return the keys of the nodes that a call executes, each with its tier."""
     if (file := ctx.file(path)) is None:
         return {}
     call = file.lowered.calls[number]
@@ -87,19 +87,19 @@ def _is_polymorphic(file: IndexedFile, call: Call) -> bool:
 
 
 def _is_operator_call(call: Call) -> bool:
-    """True if the call is of a special method, by syntax or by name."""
+    """True if a special method is called, by syntax or by name."""
     term: Any = call.callee
     return has_tag(term, ATTRIBUTE) and is_operator_method(str(term[2]))
 
 
 def is_operator_method(name: str) -> bool:
-    """True if syntax calls methods of that name, except by calling a class."""
+    """True if syntax other than a call runs methods with this name."""
     special = name[:2] == name[-2:] == "__"
     return special and name not in {"__init__", "__new__", "__call__"}
 
 
 def _mentions_class(ctx: Context, file: IndexedFile | None, value: Value) -> bool:
-    """True if a file mentions the class of a special method: callers are searched only there."""
+    """True if a file mentions a special method's class; callers are searched only in such files."""
     owner = value[2] if value[0] == BOUND else value
     in_project = owner[0] in {INSTANCE, SELF, FUNCTION, CLASS, OWN_CLASS}
     home = ctx.definition_file(owner[1], owner[2]) if in_project else None
@@ -175,7 +175,7 @@ def _partial_targets(
 
 
 def _builtin_targets(ctx: Context, name: str, call: Call, site: tuple[str, int]) -> Targets:
-    """Return what an external function is known to call."""
+    """Return the nodes that an external function is known to call."""
     found: Targets = {}
     if (method := _METHOD_BY_BUILTIN.get(name)) is not None:
         for value, tier in ctx.solve(("argument", CALLER_LEVELS, *site, 0)):
@@ -207,19 +207,19 @@ def hashable_term(term: Any) -> Any:
 
 
 def _add_getters(ctx: Context, path: str, scope: int, at: int, term: Any, found: Targets) -> None:
-    """Add the property getters that run before the call of their value."""
+    """Add the property getters that run before their result is called."""
     if has_tag(term, ATTRIBUTE):
         for key, tier in read_targets(ctx, path, scope, at, term).items():
             _add(found, key, tier)
 
 
 def read_targets(ctx: Context, path: str, scope: int, at: int, term: Any) -> Targets:
-    """Return the property getters that reading an attribute runs."""
+    """Return the property getters that run when an attribute is read."""
     return _accessors(ctx, (path, scope, at), term[1], term[2], setting=False)
 
 
 def store_targets(ctx: Context, path: str, number: int) -> Targets:
-    """Return the property setters that storing an attribute runs."""
+    """Return the property setters that run when an attribute is assigned."""
     if (file := ctx.file(path)) is None:
         return {}
     store = file.lowered.stores[number]

@@ -1,4 +1,4 @@
-"""Dispatch limit: replace too many possible overrides by the method of their common base."""
+"""Dispatch limit: replaces too many possible overrides with the method of their common base."""
 
 from collections import Counter
 
@@ -18,7 +18,10 @@ _MAX_METHODS = 5
 
 
 def limit_dispatch(ctx: Context, values: Values, *, polymorphic: bool) -> Values:
-    """Limit the inferred methods; `polymorphic` calls may run any number of overrides of `self`."""
+    """Limit the number of inferred methods.
+
+    A `polymorphic` call may run any number of overrides in subclasses of `self`.
+    """
     kinds = {INSTANCE} if polymorphic else {INSTANCE, SELF}
     inferred = [v for v, tier in values if tier and v[0] == BOUND and v[2][0] in kinds]
     if len({value[1] for value in inferred}) <= _MAX_METHODS:
@@ -37,7 +40,7 @@ def _method_name(ctx: Context, value: Value) -> str:
 
 
 def _merge_overrides(ctx: Context, bound: list[Value], name: str, found: dict[Value, int]) -> None:
-    """Replace the methods below the most common base class, if there are too many."""
+    """If there are too many overrides, replace them with the method of their most common base."""
     orders = {value: [v for v, _ in ctx.solve(("mro", *value[2][1:]))] for value in bound}
     shared = Counter(v for order in orders.values() for v in order if v[0] == CLASS)
     ranked = sorted(shared, key=lambda v: (-shared[v], -len(ctx.solve(("mro", *v[1:]))), v))

@@ -1,4 +1,4 @@
-"""Imports of a file: the nodes behind its import statements."""
+"""Imports of a file: the nodes that its import statements refer to."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ def imports_of(ctx: Context, path: str) -> Iterator[str]:
 
 
 def imported_as(path: str, qualname: str) -> str:
-    """Return the name that every file mentions that imports the node."""
+    """Return the name that a file must mention to import the node."""
     if qualname != MODULE_NAME:
         return unqualified_name(qualname).partition("#")[0]
     parts = path.removesuffix(".py").split("/")
@@ -43,7 +43,7 @@ def _imported_values(
 
 
 def _node(ctx: Context, value: Value) -> tuple[str, str] | None:
-    """Return path and qualname of the node that a value is, or is an instance of."""
+    """Return the path and qualname of a value's node; for an instance, those of its class."""
     if value[0] == MODULE:
         return value[1], MODULE_NAME
     if value[0] not in {CLASS, FUNCTION, INSTANCE}:

@@ -19,7 +19,7 @@ _MAX_CLASS_FILES: Final = 64
 
 
 def candidate_calls(ctx: Context, file: IndexedFile, scope: int) -> list[tuple[str, int]]:
-    """Return (path, call) of the possible calls of a function; empty if there are too many."""
+    """Return (path, call) of the possible calls to a function; empty if there are too many."""
     found: list[tuple[str, int]] = []
     for name in _called_names(ctx, file, scope):
         paths = (file.path,) if file.is_local(scope) else _files_with_name(ctx, name)
@@ -36,7 +36,7 @@ def candidate_calls(ctx: Context, file: IndexedFile, scope: int) -> list[tuple[s
 
 
 def candidate_subclasses(ctx: Context, name: str) -> tuple[tuple[str, int], ...]:
-    """Return (path, class) of the classes with a base of that name or one of its aliases."""
+    """Return (path, class) of the classes with a base called `name` or one of its aliases."""
     return ctx.memoize(ctx.subclass_cache, name, lambda: tuple(_find_subclasses(ctx, name)))
 
 
@@ -56,7 +56,7 @@ def _find_subclasses(ctx: Context, name: str) -> Iterator[tuple[str, int]]:
 
 
 def _files_with_name(ctx: Context, name: str) -> Collection[str] | None:
-    """Return the files that may mention a flow name; None if there are too many."""
+    """Return the files that may mention a flow name, or None if there are too many."""
     if not (mentioned := mentioned_name(name)):
         return (lambda_file(name),)
     return None if ctx.is_common(mentioned, _MAX_FILES) else ctx.mentioning(mentioned)
@@ -74,7 +74,7 @@ def _called_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[str]:
         yield found.name
         yield from _factory_names(file, scope)
     else:
-        ctx.file(file.path)  # any part of the file may name a lambda
+        ctx.file(file.path)  # any part of the file may give a lambda a name
         yield lambda_name(file.path, scope)
         yield from sorted(
             {f.target for f in file.flows.by_name.get(lambda_name(file.path, scope), ())}
@@ -82,7 +82,7 @@ def _called_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[str]:
 
 
 def _factory_names(file: IndexedFile, scope: int) -> Iterator[str]:
-    """Yield `outer()` if `outer` returns the function it defines, and so on outward."""
+    """Yield `outer()` if `outer` returns the function it defines; also for enclosing functions."""
     suffix = ""
     for _ in range(MAX_RESULT_DEPTH):
         found = file.scopes[scope]

@@ -1,6 +1,7 @@
 """Search scope: the files in which callers of a node are searched by name.
 
-If too many files mention a name, only files near the node count. Callees obey the same limits.
+If too many files mention a name, only files near the node are searched. The search for callees uses
+the same limits.
 """
 
 from collections.abc import Collection, Iterator
@@ -14,17 +15,17 @@ from remora.code.callgraph.names.unique_method import EXTERNAL_METHOD_NAMES
 from remora.code.ir.model import CLASS_SCOPE
 
 MAX_CALLER_FILES: Final = 256
-"""Files that mention a name, above which only near files are searched for its calls."""
+"""If more files than this mention a name, only near files are searched for its calls."""
 MAX_BUILTIN_NAME_FILES: Final = 48
-"""The same for methods with the name of a builtin method: most calls are of the builtin."""
+"""The limit for methods named like a builtin method, because most calls are to the builtin."""
 MAX_CLASS_NAME_FILES: Final = 128
-"""Files that mention a related class, above which its name is too common (such as `TestCase`)."""
+"""If more files than this mention a related class, its name is too common (such as `TestCase`)."""
 MAX_ALIAS_FILES: Final = 32
-"""Files in which a value is followed from one name to another."""
+"""Maximum number of files in which a value is followed from one name to another."""
 
 
 class SearchScope:
-    """The files to search for one node; holds no file, since there may be one scope per node."""
+    """The files to search for one node. Keeps only their paths, as each node may have a scope."""
 
     def __init__(self, ctx: Context, file: IndexedFile, scope: int) -> None:
         self._ctx = ctx

@@ -1,4 +1,4 @@
-"""Unique method: the only method of a name in the project, for unknown receivers."""
+"""Unique method: the only method in the project with a given name, for unknown receivers."""
 
 from remora.code.callgraph.analysis_context import Context
 from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
@@ -95,11 +95,11 @@ EXTERNAL_METHOD_NAMES = frozenset(
         "resolve",
     ]
 )
-"""Method names of builtins and common libraries: an unknown receiver may be external."""
+"""Method names of builtins and common libraries. Their unknown receivers may be external."""
 
 
 def unique_method(ctx: Context, name: str) -> str | None:
-    """Return the key of the only method `name`; None if there are others or the name is common."""
+    """Return the key of the only method called `name`, or None if it is not unique."""
     if name in EXTERNAL_METHOD_NAMES or name.startswith("__"):
         return None
     paths = ctx.mentioning(f"def {name}")

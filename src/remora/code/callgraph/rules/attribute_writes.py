@@ -32,7 +32,7 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
             found.append(ctx.read(("field", level, file.path, number, name)))
         order.append((file, number))
         if stores := file.self_stores.get((number, name), ()):
-            ctx.file(file.path)  # the bodies of the methods matter
+            ctx.file(file.path)  # the answer depends on the method bodies
         for store in stores:
             if not _keeps_store(ctx, order, store):
                 continue
@@ -45,14 +45,14 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
 
 
 def _keeps_store(ctx: Context, order: list[tuple[IndexedFile, int]], store: AttributeWrite) -> bool:
-    """True if the classes before the last one in `order` keep what it stores."""
+    """True if no class before the last one in `order` overrides what the last one stores."""
     method = order[-1][0].enclosing_method(store.scope)
     name = "" if method is None else order[-1][0].scopes[method].name
     return all(delegates_to_base(ctx, file, n, name, store.name) for file, n in order[:-1])
 
 
 def outer_stores(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the values that other code stores as `name` in proven instances of the class."""
+    """Rule: the values that other code stores as `name` in known instances of the class."""
     owners = {(INSTANCE, path, scope), (SELF, path, scope), (CLASS, path, scope)}
     return _external_stores(ctx, level, owners, name)
 

@@ -64,7 +64,7 @@ def _of_bound(ctx: Context, level: int, value: Value, site: tuple[str, int]) -> 
 
 
 def _function_result(ctx: Context, level: int, value: Value, site: tuple[str, int, int]) -> Values:
-    """Return the result of a function, with the arguments of this call that it returns.
+    """Return the result of a function, including any arguments of this call that it returns.
 
     If the call passes a class, instances of its bases are dropped from the result.
     """
@@ -93,9 +93,9 @@ def _function_result(ctx: Context, level: int, value: Value, site: tuple[str, in
 
 
 def _argument_classes(ctx: Context, point: ProgramPoint, term: Any) -> set[Any]:
-    """Return (path, scope) of the classes that an argument names or instantiates.
+    """Return (path, scope) of each class that an argument refers to or instantiates.
 
-    Evaluated at level 0: values that grow during a cycle must not remove others.
+    Evaluates at level 0, because values that grow during a cycle must not remove others.
     """
     callees = ctx.read(("callee", 0, point.path, term)) if isinstance(term, int) else EMPTY
     return {v[1:] for v, _ in join((callees, evaluate(ctx, point, term))) if v[0] == CLASS}
@@ -127,7 +127,7 @@ _RESULTS: dict[str, Callable[[Context, int, Value, tuple[str, int]], Values]] = 
 
 
 def _bind_self_type(ctx: Context, values: Values, receiver: Value) -> Values:
-    """Replace `self` values, and instances of its bases, by the receiver in a method's result."""
+    """In a method's result, replace `self` and instances of its bases with the receiver."""
     order = mro_classes(ctx, receiver)
     if not any(value[0] == SELF and value[1:] in order for value, _ in values):
         return values
@@ -153,7 +153,7 @@ def result(ctx: Context, level: int, path: str, scope: int) -> Values:
 
 
 def returns(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: what the body of the function returns, without its own parameters."""
+    """Rule: the values that a function body returns, except the function's own parameters."""
     if (file := ctx.file(path)) is None:
         return EMPTY
     found = file.scopes[scope]
@@ -177,7 +177,7 @@ def returns(ctx: Context, level: int, path: str, scope: int) -> Values:
 
 
 def yields(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: the elements of a generator that the function returns."""
+    """Rule: the elements of the generator that a function returns."""
     if (file := ctx.file(path)) is None:
         return EMPTY
     found = file.scopes[scope]

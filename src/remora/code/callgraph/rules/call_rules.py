@@ -1,4 +1,4 @@
-"""Call rules: callees, arguments, parameter values and proven call sites."""
+"""Call rules: callees, arguments, parameter values and confirmed call sites."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def callee(ctx: Context, level: int, path: str, number: int) -> Values:
 
 
 def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the values of a parameter, from self, annotation, default, arguments or fixtures."""
+    """Rule: the values of a parameter from `self`, annotation, default, arguments or fixtures."""
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     found = file.scopes[scope]
@@ -74,7 +74,7 @@ def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Val
 
 
 def _more_specific(ctx: Context, declared: Values, passed: Values) -> Values:
-    """Return passed subclass instances and containers; all values if the type is unknown."""
+    """Return the passed subclass instances and containers; if the type is unknown, all values."""
     bases = {value[1:] for value, _ in declared if value[0] == INSTANCE}
     external = [value[1:] for value, _ in declared if value[0] == OPAQUE]
     if () in external:
@@ -119,7 +119,7 @@ def field(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
 def argument_at(
     ctx: Context, level: int, params: tuple[Parameter, ...], index: int, site: tuple[str, int, int]
 ) -> Values:
-    """Return what the call at `site` passes for the parameter with that index."""
+    """Return the values that the call at `site` passes for the parameter with this index."""
     path, number, offset = site
     if (call := ctx.call(path, number)) is None:
         return EMPTY
@@ -155,7 +155,7 @@ def argument(ctx: Context, level: int, path: str, number: int, index: int) -> Va
 
 
 def variadic_items(ctx: Context, level: int, value: Value, key: Any) -> Values:
-    """Return the items of `*args` or `**kwargs` of a function; all items if `key` is None."""
+    """Return the item `key` of a function's `*args` or `**kwargs`; all items if `key` is None."""
     _, path, scope, name = value
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
@@ -200,7 +200,7 @@ def _variadic_arguments(
 
 
 def call_sites(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: the proven calls of the function; empty if there are too many candidates."""
+    """Rule: the confirmed calls to a function; empty if there are too many candidates."""
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     kind = CLASS if file.scopes[scope].kind == CLASS_SCOPE else FUNCTION
@@ -214,7 +214,7 @@ def call_sites(ctx: Context, level: int, path: str, scope: int) -> Values:
 
 
 def _offset(ctx: Context, level: int, value: Value, target: Value) -> int | None:
-    """Return the offset from arguments to parameters of `target`; None if it is not called."""
+    """Return the offset from arguments to parameters of `target`, or None if it is not called."""
     if value == target:
         return 0
     if value[0] == BOUND:

@@ -29,12 +29,12 @@ from remora.code.ir.model import CLASS_SCOPE, FUNCTION_SCOPE
 
 GETTERS = frozenset(("property", "cached_property", "abstractproperty", "lazy_property", "getter"))
 CLASS_METHODS = frozenset(("__new__", "__init_subclass__", "__class_getitem__"))
-_MAX_INSTANCE_OVERRIDES = 4  # of an abstract method: more say nothing
+_MAX_INSTANCE_OVERRIDES = 4  # overrides of an abstract method; more are not informative
 _MAX_PARAMETER_OVERRIDES = 24  # leaves room for other values below the limit of `join`
 
 
 def class_attribute(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the bindings of `name` in the first class of the MRO that has it."""
+    """Rule: the bindings of `name` in the first class of the MRO that defines it."""
     for file, number in project_mro(ctx, (CLASS, path, scope)):
         if bindings := file.exported(number, name):
             return join([binding_values(ctx, level, file, each) for each in bindings])
@@ -57,7 +57,7 @@ def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> V
 
 
 def accessors(ctx: Context, value: Value, name: str, setting: bool) -> Values:
-    """Rule: the accessors of the property `name` of an instance; for `self` also in subclasses."""
+    """Rule: the accessors of the property `name` of an instance; for `self`, also of subclasses."""
     inherited = ctx.read(("accessor", value[1], value[2], name, setting))
     if value[0] != SELF or not inherited:
         return inherited
@@ -116,7 +116,7 @@ def _subclass_attributes(
 
 
 def _is_inherited(ctx: Context, subclass: Value, value: Value, method: str) -> bool:
-    """True if the method of the class runs for a subclass, as inherited or by delegation."""
+    """True if a subclass runs the method of the class, by inheritance or delegation."""
     between = itertools.takewhile(
         lambda o: (o[0].path, o[1]) != value[1:], project_mro(ctx, subclass)
     )
@@ -154,7 +154,7 @@ def attribute_of_class(
 
 
 def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Return an attribute from the classes after the given one in its MRO."""
+    """Return an attribute from the classes that follow the given class in its MRO."""
     _, path, scope, receiver = value
     order = [v for v, _ in ctx.read(("mro", path, scope))][1:]
     for found in order:

@@ -74,7 +74,7 @@ def _literal(ctx: Context, level: int, value: Value, key: Any) -> Values:
 
 
 def _matching_items(container: Container, key: Any) -> list[tuple[Any, Any]]:
-    """Return the items that `key` may select, each with its own key."""
+    """Return the items that `key` may select, each with its key."""
     if container.keys is not None:
         pairs = list(zip(container.items, container.keys, strict=True))
         return [p for p in pairs if key is None or p[1] is None or p[1] == key]
@@ -93,7 +93,7 @@ def _matching_items(container: Container, key: Any) -> list[tuple[Any, Any]]:
 def _later_items(
     ctx: Context, level: int, file: IndexedFile, site: tuple[bool, int], key: Any
 ) -> list[Values]:
-    """Return the values added later, through the variables the container is assigned to."""
+    """Return the values added later through variables that the container is assigned to."""
     found = []
     for variable in file.variables_by_container.get(site, ()):
         for fill in file.fills_by_variable.get(variable, ()):

@@ -61,7 +61,7 @@ _MAPPINGS = frozenset(
     ]
 )
 CONTAINERS = _COLLECTIONS | _MAPPINGS
-"""Last names of container types."""
+"""Unqualified names of container types."""
 _AWAITABLES = frozenset(("Awaitable", "Coroutine"))
 _CLASS_TYPES = frozenset(("type", "Type"))
 _UNINFORMATIVE = frozenset(

@@ -10,7 +10,7 @@ from remora.code.ir.model import DEFINITION, GENERATOR, TEXT, has_tag
 
 
 def fixture_values(ctx: Context, level: int, file: IndexedFile, scope: int, name: str) -> Values:
-    """Return the values of the parameter `name` of a test or fixture; else empty."""
+    """Return the values of parameter `name` of a test or fixture; empty for other functions."""
     function = file.scopes[scope]
     if not function.name.startswith("test") and not _is_fixture(file, scope):
         return EMPTY
@@ -29,7 +29,7 @@ def _is_fixture(file: IndexedFile, number: int) -> bool:
 def _fixtures(
     ctx: Context, file: IndexedFile, scope: int, name: str
 ) -> Iterator[tuple[IndexedFile, int]]:
-    """Yield the fixtures of that name, nearest first: class, file, then parent folders."""
+    """Yield the fixtures with this name, nearest first: class, file, then parent folders."""
     folder = file.path
     parent = file.scopes[scope].parent
     local = {parent: _fixture_in_scope(file, parent, name), 0: _fixture_in_scope(file, 0, name)}
@@ -55,7 +55,7 @@ def _fixture_in_scope(file: IndexedFile, parent: int, name: str) -> int | None:
 def _parametrized_values(
     ctx: Context, level: int, file: IndexedFile, scope: int, name: str
 ) -> Values:
-    """Return the values of a `@pytest.mark.parametrize` with this parameter only."""
+    """Return the values from `@pytest.mark.parametrize` decorators for only this parameter."""
     function = file.scopes[scope]
     point = ProgramPoint(level, file.path, function.parent, function.at)
     found: list[Values] = []

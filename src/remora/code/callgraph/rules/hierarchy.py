@@ -111,11 +111,14 @@ def is_dataclass(file: IndexedFile, number: int) -> bool:
 def delegates_to_base(
     ctx: Context, file: IndexedFile, number: int, method: str, attribute: str = ""
 ) -> bool:
-    """True if a class inherits `method` or calls its base, and does not store `attribute` then."""
+    """True if a class inherits `method`, or overrides it and calls the base method.
+
+    An override that stores `attribute` after that call does not count.
+    """
     binds = file.scopes[number].binds.get(method, ())
     if not (functions := {bind.term for bind in binds if bind.kind == DEFINITION}):
         return True
-    ctx.file(file.path)  # the bodies of the methods matter
+    ctx.file(file.path)  # the answer depends on the method bodies
     stores = [file.lowered.stores[n] for n in file.stores_by_name.get(attribute, ())]
     blocks = file.lowered.statements
     return any(
@@ -132,7 +135,10 @@ _MAX_CLASSES = 256  # maximum length of an MRO; a chain of subclasses may have t
 
 
 def linearize(own: Value, orders: Sequence[list[Value]], bases: list[Value]) -> list[Value]:
-    """Return `own` and the merged orders of its bases; depth first where Python would refuse."""
+    """Return `own` and the merged orders of its bases.
+
+    The result is depth first if the orders conflict, which Python would reject.
+    """
     if len(orders) == 1:
         return list(dict.fromkeys([own, *orders[0]]))[:_MAX_CLASSES]
     pending = [list(dict.fromkeys(order)) for order in (*orders, bases) if order]

@@ -47,7 +47,7 @@ def self_member(ctx: Context, level: int, value: Value, name: str, method: str) 
 
 
 def annotated_member(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Rule: `parameter.name` of an annotated parameter, which may be of any subclass."""
+    """Rule: `parameter.name`, where the annotated parameter may be an instance of a subclass."""
     found = ctx.read(("member", level, value, name))
     return found if value[0] != INSTANCE else join((found, overrides(ctx, level, value, name)))
 

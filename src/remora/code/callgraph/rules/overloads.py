@@ -1,4 +1,4 @@
-"""Overloads: the declared result of the signatures that a call matches."""
+"""Overloads: the declared results of the signatures that a call matches."""
 
 from typing import Any
 
@@ -31,11 +31,11 @@ _SUPERTYPES: dict[str, frozenset[str]] = {
     "str": frozenset(("Sequence", "Iterable", "Collection")),
     "bytes": frozenset(("Sequence", "Iterable", "Collection", "Buffer")),
     "list": _SEQUENCE_TYPES
-    | {"tuple", "set", "frozenset", "Set", "AbstractSet"},  # any literal but a dict
+    | {"tuple", "set", "frozenset", "Set", "AbstractSet"},  # any literal except a dict
     "dict": _MAPPING_TYPES,
     "datetime": frozenset(("date",)),
 }
-"""External types that accept a value of the type, besides the type itself."""
+"""External type → the other external types that accept its values."""
 _CONTAINER_TYPES = frozenset(("list", "tuple", "set", "frozenset", "dict"))
 _NO, _MAYBE, _YES = range(3)
 
@@ -43,7 +43,7 @@ _NO, _MAYBE, _YES = range(3)
 def overload_result(
     ctx: Context, value: Value, site: tuple[str, int], offset: int
 ) -> Values | None:
-    """Return the declared results of the matching overloads; None if there are none."""
+    """Return the declared results of the matching overloads, or None if there are none."""
     file, call = ctx.definition_file(value[1], value[2]), ctx.call(*site)
     numbers = _overloads(file, value[2]) if file is not None else []
     if file is None or call is None or not numbers:
@@ -83,7 +83,7 @@ def _overloads(file: IndexedFile, number: int) -> list[int]:
 def _parameter_types(
     ctx: Context, file: IndexedFile, number: int, call: Call, offset: int
 ) -> tuple[list[Values], list[Any]]:
-    """Return the declared types of the parameters that the call passes, and the passed terms."""
+    """Return the declared types of the parameters that the call sets, and the argument terms."""
     scope = file.scopes[number]
     outer_point = ProgramPoint(0, file.path, scope.parent, scope.at)
     positional = [param for param in scope.params if param.kind != KEYWORD][offset:]
@@ -102,7 +102,7 @@ def _accepts(ctx: Context, types: Values, values: Values) -> int:
 
 
 def _accepts_value(ctx: Context, types: Values, value: Value) -> int:
-    """Return _YES, _NO or _MAYBE: the value has one of the declared types."""
+    """Return _YES if the value has one of the declared types, else _NO or _MAYBE."""
     if value[0] in {INSTANCE, SELF}:
         order = {v for v, _ in ctx.read(("mro", value[1], value[2]))}
         classes = {(CLASS, *v[1:]) for v, _ in types if v[0] in {INSTANCE, SELF}}
@@ -122,7 +122,7 @@ def _accepts_value(ctx: Context, types: Values, value: Value) -> int:
 
 
 def _type_name(ctx: Context, value: Value) -> str:
-    """Return the last name of the type of a value; "" if unknown."""
+    """Return the unqualified name of a value's type, or "" if unknown."""
     if value[0] == CONTAINER:
         file = ctx.file(value[1])
         keys = file.lowered.containers[value[2]].keys if file is not None else None

@@ -83,7 +83,7 @@ def _visible_binding(
 
 
 def binding_values(ctx: Context, level: int, file: IndexedFile, binding: VisibleBinding) -> Values:
-    """Return the values of one binding, without a question if it depends on nothing else."""
+    """Return the values of one binding, reading another answer only if necessary."""
     found = file.scopes[binding.scope].binds[binding.name][binding.bind]
     if found.kind == DEFINITION and found.extra is None:
         is_class = file.scopes[found.term].kind == CLASS_SCOPE
@@ -184,7 +184,7 @@ def _attribute(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Valu
 
 
 def _enclosing_method(ctx: Context, point: ProgramPoint) -> tuple[str, int, str] | None:
-    """Return path, class and name of the method around a point: it bounds the types of `self`."""
+    """Return (path, class, name) of the enclosing method, which limits the types of `self`."""
     file = ctx.scope_file(point.path, point.scope)
     method = None if file is None else file.enclosing_method(point.scope)
     if file is None or method is None:
@@ -195,7 +195,7 @@ def _enclosing_method(ctx: Context, point: ProgramPoint) -> tuple[str, int, str]
 def member_values(
     ctx: Context, level: int, receivers: Values, name: str, *, annotated: bool = False
 ) -> Values:
-    """Return the attribute of each receiver; `annotated`: exact ones come from an annotation."""
+    """Return the attribute of each receiver. `annotated`: exact receivers come from annotations."""
     found = []
     for value, tier in receivers:
         rule = "annotated_member" if annotated and not tier else "member"

@@ -1,4 +1,4 @@
-"""Return flow: the parameters that a function returns, as they are or as instances of them."""
+"""Return flow: the parameters that a function returns, either unchanged or instantiated."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,8 @@ from remora.code.ir.model import ATTRIBUTE, EITHER, NARROWED, VALUE, Call, has_t
 
 RETURNED_PARAMETER = "passed"  # parameter, one of the two constants below
 ARGUMENT_ITSELF, INSTANCE_OF_ARGUMENT = range(2)
-"""The argument or another instance of its class; an instance of the argument."""
+"""ARGUMENT_ITSELF: the argument, or another instance of its class. INSTANCE_OF_ARGUMENT: an
+instance of the argument, which is a class."""
 _MAX_DEPTH = 4
 ReturnedParameter = tuple[str, int]
 
@@ -61,7 +62,7 @@ def _from_name(
 def _from_call(
     ctx: Context, file: IndexedFile, numbered: tuple[int, Call], depth: int
 ) -> Iterator[ReturnedParameter]:
-    """Yield parameters that a call returns: it calls one or its class, or passes one through."""
+    """Yield the parameters that a call returns, passed through or as instances."""
     number, call = numbered
     point = (call.scope, call.at)
     same_class = _object_of_class_term(file, call.callee)
@@ -93,7 +94,7 @@ def _object_of_class_term(file: IndexedFile, term: Any) -> str | None:
 
 
 def _callee_parameters(ctx: Context, function: Value) -> Iterator[tuple[str, int, int]]:
-    """Yield (name, how, index) of the parameters that another function returns."""
+    """Yield (name, how, index) of each parameter that another function returns."""
     file = ctx.definition_file(function[1], function[2]) if function[0] == FUNCTION else None
     if file is None:
         return
@@ -103,7 +104,7 @@ def _callee_parameters(ctx: Context, function: Value) -> Iterator[tuple[str, int
 
 
 def argument_term(call: Call, index: int, name: str) -> Any:
-    """Return the term that a call passes for a parameter; None if it is not explicit."""
+    """Return the term that a call explicitly passes for a parameter, or None."""
     for keyword, term in call.keywords:
         if keyword == name:
             return term

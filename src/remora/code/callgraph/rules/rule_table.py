@@ -1,4 +1,4 @@
-"""Rule table: all rules by the name of their question."""
+"""Rule table: maps the name of each question to its rule."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ from remora.code.callgraph.rules import (
 
 
 def _name(ctx: Context, path: str, scope: int, at: int, name: str) -> Values:
-    """Rule: the values of a name at level 0, without callers."""
+    """Rule: the values of a name at level 0, that is, without following callers."""
     return points_to.name_values(ctx, ProgramPoint(0, path, scope, at), name)
 
 

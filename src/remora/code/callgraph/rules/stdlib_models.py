@@ -1,4 +1,4 @@
-"""Standard library models: external functions that pass on, wrap or contain their arguments."""
+"""Standard library models: external functions that return, wrap or contain their arguments."""
 
 from collections.abc import Callable
 
@@ -107,12 +107,12 @@ def _function(ctx: Context, level: int, name: str, site: Site) -> Values:
 
 
 def _identity_result(ctx: Context, level: int, name: str, site: Site) -> Values:
-    """Return the argument; without arguments, a decorator that returns its argument later."""
+    """Return the argument of the call, or IDENTITY if it has none, as in `@lru_cache()`."""
     file = ctx.file(site[0])
     if file is None or not file.lowered.calls[site[1]].args:
         return exact_value(IDENTITY)
     if name == "builtins.staticmethod" and not has_tag(file.lowered.calls[site[1]].args[0], SCOPE):
-        return exact_value(PARTIAL, *site)  # keeps a function in a class attribute unbound
+        return exact_value(PARTIAL, *site)  # a class attribute with this function stays unbound
     return _argument(ctx, level, site, 1 if name == "typing.cast" else 0)
 
 
@@ -127,7 +127,7 @@ def _method(ctx: Context, level: int, value: Value, site: Site) -> Values:
 
 
 def _key(ctx: Context, site: Site) -> str | None:
-    """Return the constant string that is the first argument, or None."""
+    """Return the first argument if it is a constant string, or None."""
     file = ctx.file(site[0])
     args = file.lowered.calls[site[1]].args if file is not None else ()
     return args[0][1] if args and has_tag(args[0], TEXT) else None

@@ -42,7 +42,7 @@ def extend_exports_by_call(builder: IRBuilder, call: ast.Call) -> None:
 
 
 def _evaluate(builder: IRBuilder, node: ast.expr) -> list[Export] | None:
-    """Return names, and modules whose `__all__` is included; None if any part is unknown."""
+    """Return names, and modules whose `__all__` is included, or None if any part is unknown."""
     match node:
         case ast.List(elts) | ast.Tuple(elts) | ast.Set(elts):
             return _concatenate([_item(builder, item) for item in elts])
@@ -86,7 +86,7 @@ def _as_list(module: _Module | None) -> list[Export] | None:
 
 
 def _module(builder: IRBuilder, node: ast.expr) -> _Module | None:
-    """Return the module meant by `a.b`, as an import would name it."""
+    """Return the module that `a.b` refers to, in the form (level, dotted name) of an import."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
@@ -96,9 +96,12 @@ def _module(builder: IRBuilder, node: ast.expr) -> _Module | None:
 
 
 def _imported_module(builder: IRBuilder, name: str, *, of: str = "") -> _Module | None:
-    """Return the module imported as `name`, or the one that `of` was imported from."""
+    """Return the module imported as `name`.
+
+    If `of` is given, return the module in `from module import of as name`.
+    """
     binds = builder.scopes[0].binds.get(name)
-    if not binds:  # the modules of a package are its attributes
+    if not binds:  # submodules are attributes of their package
         return (1, name) if not of and builder.path.rpartition("/")[2] == "__init__.py" else None
     bind = binds[-1]
     if bind.kind == IMPORT and not of:

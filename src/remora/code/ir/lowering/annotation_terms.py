@@ -10,12 +10,12 @@ from remora.code.ir.model import ATTRIBUTE, EITHER, GENERIC
 _DEEPEST = 12
 _LONGEST = 300
 _MAX_PARTS = 8
-# characters of a type; none of them makes the parser warn
+# characters allowed in a quoted type; parsing them cannot cause a warning
 _PLAIN = re.compile(r"(?!.*\b\d+[A-Za-z_])[\w\s.,|\[\]\"']+", re.ASCII)
 
 
 def annotation_term(node: Any, names: set[str], depth: int = 0) -> Any:
-    """Return a name, attribute, union or generic; None for anything else."""
+    """Return the term of a name, attribute, union or generic, or None for any other annotation."""
     if node.__class__ is ast.Name:
         names.add(node.id)
         return node.id

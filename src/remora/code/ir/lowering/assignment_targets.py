@@ -40,7 +40,7 @@ def write_attribute(
 
 
 def constant_key(node: ast.expr) -> Any:
-    """Return a constant string or small integer key; None for any other."""
+    """Return the value of a constant key (a string or small integer), or None for other keys."""
     if node.__class__ is _CONSTANT:
         value = node.value
         if value.__class__ is str:
@@ -52,7 +52,7 @@ def constant_key(node: ast.expr) -> Any:
 
 
 def lower_named_expression(builder: IRBuilder, node: ast.NamedExpr) -> Any:
-    """Lower `a := b`, which binds in the function around a comprehension."""
+    """Lower `a := b`. In a comprehension, it binds the name in the enclosing function."""
     term = lower_expression(builder, node.value)
     inside = builder.scope
     builder.enter(inside.enclosing_function)

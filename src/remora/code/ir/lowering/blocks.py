@@ -26,7 +26,7 @@ _IF = ast.If
 
 
 def lower_body(builder: IRBuilder, statements: Sequence[ast.stmt], block: int) -> None:
-    """Lower statements that run together."""
+    """Lower the statements of one block."""
     outside, builder.block = builder.block, block
     blocks, steps = builder.statements, builder.statement_handlers
     for statement in statements:
@@ -105,7 +105,7 @@ def lower_try(builder: IRBuilder, node: ast.Try) -> None:
 
 
 def lower_try_star(builder: IRBuilder, node: Any) -> None:
-    """Lower `try` with `except*`, which does not count as branches."""
+    """Lower `try` with `except*`, whose handlers do not count as branches."""
     group = builder.new_group()
     arms = 1 + len(node.handlers)
     block = _open_block(builder, node.orelse or node.body, group, arms, IN_TRY)
@@ -194,7 +194,10 @@ def _bind_captures(builder: IRBuilder, pattern: ast.pattern, subject: ast.expr, 
 
 
 def _captures(pattern: ast.pattern) -> Iterator[tuple[str | None, ast.expr | None]]:
-    """Yield captured names and classes; None for the subject itself, or without a class."""
+    """Yield the name and class of each capture.
+
+    The name is None for the subject itself. The class is None if the pattern has no class.
+    """
     pending: list[tuple[ast.pattern, bool]] = [(pattern, True)]
     while pending:
         found, whole = pending.pop()

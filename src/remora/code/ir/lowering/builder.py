@@ -84,7 +84,7 @@ class OpenScope:
 
     @property
     def enclosing_function(self) -> "OpenScope":
-        """The scope itself, or the first around it that is not a comprehension."""
+        """The scope itself, or its nearest enclosing scope that is not a comprehension."""
         scope = self
         while scope.kind == COMPREHENSION_SCOPE and scope.parent is not None:
             scope = scope.parent
@@ -93,7 +93,7 @@ class OpenScope:
     def build(self) -> Scope:
         parent, yields = self.parent, self.yields
         if parent is not None and not self.qualname:
-            self.qualname = parent.qualname  # code of a lambda or comprehension belongs to its node
+            self.qualname = parent.qualname  # a lambda or comprehension belongs to the outer node
         return Scope(
             self.kind,
             self.name,
@@ -118,7 +118,7 @@ LoweringFunction = Callable[["IRBuilder", Any], Any]
 
 
 class IRBuilder:
-    """IR of one file under construction, with the current position of the pass."""
+    """The IR of one file under construction, and the current position in the file."""
 
     __slots__ = (
         "block",
@@ -176,7 +176,7 @@ class IRBuilder:
         self.scope = OpenScope(MODULE_SCOPE, MODULE, 0, None, 0, 0)
         self.scope.qualname = MODULE
         self.scope_index = 0
-        self.counted_scope = self.scope  # for complexity: not a lambda or comprehension
+        self.counted_scope = self.scope  # counts branches; never a lambda or comprehension
         self.scopes: list[OpenScope] = [self.scope]
 
     def open_scope(self, kind: int, name: str, line: int) -> OpenScope:

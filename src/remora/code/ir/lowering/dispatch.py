@@ -1,4 +1,4 @@
-"""Lowering of a whole file, by a table from syntax nodes to lowering functions."""
+"""Lowering of a whole file, using a table that maps syntax nodes to lowering functions."""
 
 import ast
 from operator import attrgetter
@@ -20,7 +20,7 @@ from remora.ids import MODULE, NodeKey, node_key
 
 
 class LoweringResult(NamedTuple):
-    """IR of a file, with its definitions and imports; `branches` are counted as radon does."""
+    """IR of a file, its definitions and imports, and the branches in each definition."""
 
     lowered: LoweredFile
     definitions: list[Definition]
@@ -29,7 +29,7 @@ class LoweringResult(NamedTuple):
 
 
 def lower_module(path: str, tree: ast.Module) -> LoweringResult:
-    """Lower one file; `path` is spelled as in node keys."""
+    """Lower one file; `path` is escaped as in node keys."""
     builder = IRBuilder(path, _EXPRESSIONS, _STATEMENTS)
     pending = builder.pending_bodies
     pending.append((builder.scope, tree.body, 0))
@@ -48,7 +48,7 @@ _position = attrgetter("lineno", "col_offset")
 
 
 def _name_definitions(builder: IRBuilder) -> list[Definition]:
-    """Name all definitions; a repeated name gets `#2`, `#3` in source order."""
+    """Assign qualnames to all definitions; repeated names get `#2`, `#3` in source order."""
     module = builder.scopes[0]
     module.key, prefix = node_key(builder.path), node_key(builder.path, "")
     # reserve the module's own key: a definition may also be called __module__
@@ -71,7 +71,7 @@ def _name_definitions(builder: IRBuilder) -> list[Definition]:
 
 
 def _ignore(_builder: IRBuilder, _node: ast.AST) -> None:
-    """Lower a node that is irrelevant for the call graph."""
+    """Ignore a node that is irrelevant to the call graph."""
 
 
 _EXPRESSIONS: dict[type[ast.AST], LoweringFunction] = {

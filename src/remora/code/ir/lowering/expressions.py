@@ -7,7 +7,7 @@ from typing import Any
 from remora.code.ir.lowering.builder import IRBuilder
 from remora.code.ir.model import ATTRIBUTE, CONSTANT, TEXT, Call
 
-DEEPEST = 120  # levels of expressions, because the stack is limited
+DEEPEST = 120  # maximum nesting of expressions, because the stack is limited
 LONGEST_NAME = 60
 _NAME, _CONSTANT = ast.Name, ast.Constant
 _CONSTANT_TAGS = frozenset((CONSTANT, TEXT))
@@ -17,9 +17,9 @@ CONSTANT_TERMS: dict[type[object], Any] = {
 
 
 def lower_expression(builder: IRBuilder, node: Any) -> Any:
-    """Record everything in `node` and return its term; None below DEEPEST levels."""
+    """Record everything in `node` and return its term, or None if it is nested too deeply."""
     kind = node.__class__
-    # three of four nodes are names and constants
+    # three out of four nodes are names or constants
     if kind is _NAME:
         name = node.id
         builder.names.add(name)
@@ -35,7 +35,7 @@ def lower_expression(builder: IRBuilder, node: Any) -> Any:
 
 
 def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
-    """Lower several expressions; inlines names and constants for speed."""
+    """Lower several expressions; names and constants are handled inline for speed."""
     terms = []
     for node in nodes:
         if node.__class__ is _NAME:
@@ -50,7 +50,7 @@ def lower_expressions(builder: IRBuilder, nodes: Sequence[Any]) -> list[Any]:
 
 
 def constant_term(value: Any) -> Any:
-    """Return the term of a constant; None for None and `...`."""
+    """Return the term of a constant; the values None and `...` have no term."""
     kind = value.__class__
     if kind is str and len(value) < LONGEST_NAME and value.isidentifier():
         return (TEXT, value)
@@ -60,7 +60,7 @@ def constant_term(value: Any) -> Any:
 def record_implicit_call(
     builder: IRBuilder, base: Any, name: str, line: int, args: Sequence[Any] = ()
 ) -> Any:
-    """Record the call of a special method by syntax; return the term of the result."""
+    """Record a special method call that syntax implies; return the term of the result."""
     if base is None or (base.__class__ is tuple and base[0] in _CONSTANT_TAGS):
         return None
     builder.names.add(name)
@@ -72,7 +72,7 @@ def record_implicit_call(
 
 
 def is_unknown_or_constant(term: Any) -> bool:
-    """True if an operator on the term runs no code of the project."""
+    """True if an operator on the term does not run any project code."""
     return term is None or (term.__class__ is tuple and term[0] in _CONSTANT_TAGS)
 
 

@@ -52,7 +52,7 @@ def lower_dict_comprehension(builder: IRBuilder, node: ast.DictComp) -> Any:
 
 
 def record_iteration(builder: IRBuilder, source: Any, line: int) -> None:
-    """Record the implicit calls of `__iter__` and `__next__`."""
+    """Record the implicit calls to `__iter__` and `__next__`."""
     if (iterator := record_implicit_call(builder, source, "__iter__", line)) is not None:
         record_implicit_call(builder, iterator, "__next__", line)
 
@@ -64,7 +64,7 @@ def _enter_comprehension(
     outside = builder.scope
     inside = builder.open_scope(COMPREHENSION_SCOPE, "", node.lineno)
     for generator in node.generators:
-        source = lower_expression(builder, generator.iter)  # the first belongs to the outer scope
+        source = lower_expression(builder, generator.iter)  # the first runs in the outer scope
         record_iteration(builder, source, generator.iter.lineno)
         builder.enter(inside)
         assign_target(builder, generator.target, None if source is None else (ELEMENT, source))

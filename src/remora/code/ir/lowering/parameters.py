@@ -13,7 +13,7 @@ _MAY_CALL = frozenset((ast.Subscript, ast.Call))
 
 
 def lower_parameters(builder: IRBuilder, args: ast.arguments) -> list[Parameter]:
-    """Return the parameters in order; defaults and annotations belong to the outer scope."""
+    """Return the parameters in order. Defaults and annotations are lowered in the outer scope."""
     positional_only, ordinary, defaults = args.posonlyargs, args.args, args.defaults
     params: list[Parameter] = []
     # defaults belong to the last parameters
@@ -35,7 +35,7 @@ def lower_parameters(builder: IRBuilder, args: ast.arguments) -> list[Parameter]
 
 
 def lower_annotation(builder: IRBuilder, node: ast.expr) -> Any:
-    """Return the term of an annotation; calls inside it are recorded."""
+    """Return the term of an annotation, and record the calls inside it."""
     term = annotation_term(node, builder.names)
     if node.__class__ in _MAY_CALL:
         _record_calls(builder, node)

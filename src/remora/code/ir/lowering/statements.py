@@ -145,12 +145,12 @@ def lower_assert(builder: IRBuilder, node: ast.Assert) -> None:
     lower_expression(builder, node.test)
     if node.msg is not None:
         lower_expression(builder, node.msg)
-    builder.counted_scope.branches = branches  # radon does not count branches inside it
+    builder.counted_scope.branches = branches  # radon does not count branches inside `assert`
     record_narrowing(builder, node.test, builder.block)
 
 
 def unqualified_name(node: Any) -> str:
-    """Return `c` for `a.b.c`, `c[…]` and `c(…)`; "" for anything else."""
+    """Return `c` for `a.b.c`, `c[…]` and `c(…)`, or "" for anything else."""
     kind = node.__class__
     while kind is ast.Call or kind is ast.Subscript:
         node = node.func if kind is ast.Call else node.value
