@@ -81,6 +81,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     phrase: Callable[[Mapping[str, int]], Phrase]
     worth_text: Callable[[Codes], str] = lambda _worth: ""
     """Returns a description of a job's `worth`, to follow `test added, `."""
+    counts_findings: bool = False
+    """The numbers are `fixed` lint findings `of` all that were met; reports show their sum."""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):

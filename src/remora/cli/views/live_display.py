@@ -39,7 +39,7 @@ class LiveDisplay(RunCounts):
     def __rich__(self) -> Group:
         counts = f"{count(self.turns, 'turn')} · {count(self.tokens, 'token')} sent · "
         counts += f"{count(self.fixed, 'finding')} fixed"
-        counts += f" · {self.written:,} docstrings and tests written" if self.written else ""
+        counts += f" · {count(self.written, 'other change')}" if self.written else ""
         names = [job.node_id.removeprefix("node:") for job in self.working.values()]
         nodes = [_one_line(f"  {escape_line(name)}", "dim") for name in names]
         return Group(self._bar, _one_line(counts), *nodes)

@@ -35,5 +35,5 @@ LINT = Operation(
     folder=Path(__file__).parent,
     by_default=True,
     load=_load,
-    totals=Totals(key="findings", measure=_measure, phrase=_phrase),
+    totals=Totals(key="findings", measure=_measure, phrase=_phrase, counts_findings=True),
 )

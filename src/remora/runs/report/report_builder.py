@@ -39,7 +39,8 @@ def _raw(project: Project, view: RunView) -> Report:
         _job(project, job, document) for job, document in zip(view.jobs, documents, strict=True)
     )
     sums = totals_by_operation(documents, plan.get("findings", 0), project.operations.totals)
-    linted = [found for one in sums if (found := one.measures.get("findings")) is not None]
+    keys = [each.key for each in project.operations.totals if each.counts_findings]
+    linted = [found for one in sums for key in keys if (found := one.measures[key]) is not None]
     return Report(
         run_id=view.run_id,
         project=project.root.name,
