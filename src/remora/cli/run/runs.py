@@ -1,7 +1,9 @@
 """`runs`, `show` and `diff`."""
 
+import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -76,11 +78,27 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
             click.echo("no verified changes in this run", err=True)
         for entry in document["diffs"]:
             _print_diff(entry)
+        for path, number in files_created_twice(document["diffs"]):
+            note(
+                options,
+                f"{number} change sets create {path}: `git apply` keeps only one of them, "
+                "`remora accept` merges them",
+            )
     asked = select_jobs(view, nodes) if nodes else view.jobs
     damaged = [job for job in asked if job.damaged]
     for job in damaged:
         note(options, f"{job.node_id.removeprefix('node:')}: {job.error}")
     return 1 if damaged else 0
+
+
+def files_created_twice(diffs: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Return each file that more than one diff creates, and how many do."""
+    created = Counter(
+        path
+        for entry in diffs
+        for path in re.findall(r"(?m)^--- /dev/null\n\+\+\+ b/(.+)$", entry["diff"])
+    )
+    return [(path, number) for path, number in created.items() if number > 1]
 
 
 def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Iterator[str]:
