@@ -23,7 +23,7 @@ def _is_password(value: bytes) -> bool:
 
 
 def _is_not_a_stand_in(value: bytes) -> bool:
-    """True unless the value is a word or template that documentation uses for a password."""
+    """Return False for words and templates that documentation uses in place of a password."""
     word = without_templates(value).lower()
     return len(word) > 2 and not _STAND_IN.fullmatch(word) and not _PORT.match(word)
 
