@@ -46,7 +46,7 @@ class RunAnchors:
 
 
 class StreamEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a stream that anchors are compared with: `hashes` by line number."""
+    """Parts of a stream that anchors are compared with. `hashes` maps line numbers to hashes."""
 
     head: Head
     hashes: dict[int, str]
@@ -54,7 +54,8 @@ class StreamEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_anchors(agent_id: str, end: StreamEnd, run: RunAnchors | None, found: Problems) -> bool:
-    """True if a `job_end` anchors the head; adds a problem for each anchor that does not match."""
+    """Return True if a `job_end` anchors the head. Add a problem for each anchor that does not
+    match."""
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
         _check_head(anchor, end, found)
