@@ -26,7 +26,7 @@ class EstimatedCounter:
         known = tokens > 0 and size > 0
         self.ratio = tokens / size if known else _GUESSED
         how = f"{tokens} tokens in {size} recorded bytes" if known else "a guess"
-        self.name = f"estimate of {of or 'an unknown counter'}: {self.ratio:.3f} a byte, {how}"
+        self.name = f"estimate of {of or 'an unknown counter'}: {self.ratio:.3f} per byte, {how}"
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()

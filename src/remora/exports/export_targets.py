@@ -62,7 +62,9 @@ def export_inspect_logs(
     """
     check_inspect()
     if not several and path.suffix != ".eval":
-        raise UsageError(f"{path.name} does not end in .eval", hint="Inspect logs need this ending")
+        raise UsageError(
+            f"{path.name} does not end in .eval", hint="choose a file name that ends in .eval"
+        )
     if several:
         with disk_errors(path):
             path.mkdir(mode=FOLDER_MODE, exist_ok=True)

@@ -37,7 +37,7 @@ def temporary_beside(path: Path) -> Iterator[Path]:
     Raises DiskError, and UsageError for a folder.
     """
     if path.is_dir():
-        raise UsageError(f"{path} is a folder", hint="name a file")
+        raise UsageError(f"{path} is a folder", hint="choose a file")
     target = Path(os.path.realpath(path))
     name = f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}"
     temporary = target.with_name(name)

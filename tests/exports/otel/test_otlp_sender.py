@@ -100,7 +100,7 @@ def test_what_is_not_an_address(endpoint: str) -> None:
 
 def test_a_password_is_not_part_of_an_address() -> None:
     """It would be told in messages, and stand in the shell's history."""
-    with pytest.raises(UsageError, match="contains a name or a password") as refused:
+    with pytest.raises(UsageError, match="contains a user name or password") as refused:
         traces_url("https://me:hunter22@host/v1/traces")
     assert "hunter22" not in refused.value.message + refused.value.hint
 

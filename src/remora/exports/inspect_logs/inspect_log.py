@@ -83,7 +83,7 @@ def write_log(log: Json, path: Path) -> None:
     except ValueError as error:
         first = str(error).split("\n")[1:3]
         raise StreamDamaged(
-            f"{log['eval']['run_id']} cannot be an Inspect log: {': '.join(map(str.strip, first))}",
+            f"{log['eval']['run_id']} cannot be exported as an Inspect log: {': '.join(map(str.strip, first))}",
             hint=HINT,
         ) from error
     write_eval_log(checked, path, format="eval")

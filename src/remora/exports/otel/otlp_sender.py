@@ -30,12 +30,12 @@ def traces_url(endpoint: str) -> str:
     if not usable:
         raise UsageError(
             # text before an @ may contain a password
-            f"{endpoint.rpartition('@')[2]!r} is not the address of a receiver",
-            hint="such as http://127.0.0.1:4318",
+            f"invalid OTLP endpoint {endpoint.rpartition('@')[2]!r}",
+            hint="use a URL such as http://127.0.0.1:4318",
         )
     if parts.username or parts.password:
         raise UsageError(
-            f"the address of {parts.hostname} contains a name or a password",
+            f"the OTLP endpoint at {parts.hostname} contains a user name or password",
             hint="put `authorization=…` into OTEL_EXPORTER_OTLP_HEADERS",
         )
     if not parts.path.endswith(_PATH):
@@ -73,7 +73,7 @@ def send_spans(
             if answer.status_code != httpx2.codes.OK:
                 raise OutsideError(
                     f"{url} answered {answer.status_code}: {answer.text[:200]!r}",
-                    hint="is it an OTLP/HTTP receiver? set its key in OTEL_EXPORTER_OTLP_HEADERS",
+                    hint="check that it is an OTLP/HTTP receiver; set its key in OTEL_EXPORTER_OTLP_HEADERS",
                 )
             _check_all_taken(url, answer, count)
             yield count
@@ -121,7 +121,9 @@ def _check_all_taken(url: str, answer: Any, count: int) -> None:
     except ValueError:
         return
     if refused:
-        raise OutsideError(f"{url} refused {refused} of {count} spans", hint="see its log")
+        raise OutsideError(
+            f"{url} rejected {refused} of {count} spans", hint="see the receiver's log"
+        )
 
 
 @contextmanager
@@ -132,5 +134,5 @@ def _outside_errors(url: str) -> Iterator[None]:
         yield
     except httpx2.HTTPError as error:
         raise OutsideError(
-            f"{url} cannot be reached: {error}", hint="is the receiver running?"
+            f"{url} cannot be reached: {error}", hint="check that the receiver is running"
         ) from error
