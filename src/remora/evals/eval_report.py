@@ -98,8 +98,11 @@ class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report. `tools` and `total` are those of the first requested setting, if there
-        is one."""
+        """Return the report as JSON values.
+
+        `tools` and `total` are those of the first requested setting, or of the recorded setting if
+        none was requested.
+        """
         chosen = self.arms[min(1, len(self.arms) - 1)]
         return {
             "tools": _by_tool(chosen),

@@ -28,8 +28,8 @@ _EMPTY = PacketDelta()
 
 
 def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
-    """Return the packet after `delta`. Accepts every delta; the cost is O(1) in the stream's
-    length."""
+    """Return the packet after `delta`. Accepts every delta; the cost does not depend on the
+    stream's length."""
     if delta is None or delta == _EMPTY:
         return packet
     changed = _replaced_fields(delta)

@@ -82,7 +82,8 @@ class DefaultSummarizer(Summarizer):
         return f"Executed {self.tool}"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return entries `X`, `X.2`, … of grouped facts; empty for an unstructured result."""
+        """Return entries `X`, `X.2`, … of grouped facts, or an empty dict for an unstructured
+        result."""
         if not isinstance(raw_result, (Mapping, list, tuple)):
             return {}
         groups: dict[str, dict[str, None]] = {}

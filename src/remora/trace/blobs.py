@@ -147,7 +147,8 @@ def may_contain_reference(data: bytes | msgspec.Raw) -> bool:
 
 
 def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
-    """Return the data of an event with references resolved. Raises StreamDamaged if not JSON."""
+    """Return the data of an event with references resolved. Raises StreamDamaged for invalid
+    data."""
     data = event_data(event)
     resolved: dict[str, Any] = resolve(data, store) if may_contain_reference(event.data) else data
     return resolved

@@ -62,7 +62,7 @@ def span_json(span: Span) -> dict[str, Any]:
 
 
 def nanoseconds(timestamp: str) -> str:
-    """Return nanoseconds since 1970 as text; 0 for an invalid time."""
+    """Return nanoseconds since 1970 as text, or `0` for an invalid time."""
     try:
         when = msgspec.convert(timestamp, datetime)
     except msgspec.ValidationError:

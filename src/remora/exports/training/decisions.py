@@ -60,7 +60,7 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def form(self) -> AnswerForm:
-        """The form of the answer."""
+        """The answer form of the decoding strategy."""
         return answer_form(self.strategy)
 
     def shown(self) -> DecisionPacket:

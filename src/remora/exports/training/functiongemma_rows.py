@@ -24,8 +24,8 @@ def functiongemma_rows(
 
     For a FunctionGemma request, these are the exact texts that were sent and received. For another
     renderer, `prompt` is rendered again from the packet, `completion` is the executed call, and
-    `rendered` is true; an answer without a call then has no row. `<bos>` is left to the tokenizer,
-    as the server does.
+    `rendered` is true; an answer without a call then has no row. `<bos>` is not included, because
+    tokenizers and servers add it.
     """
     for one in answered_decisions(folder, survey, tally):
         texts = _recorded_texts(one) or _rendered_texts(one, survey)

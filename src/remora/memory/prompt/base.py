@@ -44,7 +44,8 @@ def instructions(tools: Sequence[ToolSchema], form: AnswerForm) -> list[str]:
 
 
 def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
-    """Return the packet as JSON values without identifiers and timestamps, knowledge as `{key: value}`."""
+    """Return the packet as JSON values, without identifiers and timestamps; knowledge is `{key:
+    value}`."""
     built = packet_json(packet)
     shown = {key: value for key, value in built.items() if key not in _HIDDEN}
     shown["knowledge"] = {key: fact.value for key, fact in packet.knowledge.items()}

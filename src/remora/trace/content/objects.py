@@ -35,7 +35,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def is_sha256(text: object) -> bool:
-    """True if `text` is a SHA-256 in lower-case hex."""
+    """Return True if `text` is a SHA-256 in lower-case hex."""
     return isinstance(text, str) and _SHA256.fullmatch(text) is not None
 
 
@@ -59,9 +59,9 @@ class ObjectStore:
     def put(self, data: bytes) -> str:
         """Store `data` if it is missing and return its SHA-256.
 
-        The object survives a killed process at once, and a power cut after `sync`. If it is already
-        stored, its modification time is renewed, because unreferenced objects are deleted by age.
-        Raises DiskError, or StreamError if `data` is too large.
+        The object survives the end of the process; after `sync` it also survives a power cut. If it
+        is already stored, its modification time is renewed, because unreferenced objects are
+        deleted by age. Raises DiskError, or StreamError if `data` is too large.
         """
         if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
             raise StreamError(f"a text of {len(data)} bytes is too large to record")

@@ -201,7 +201,8 @@ class StreamReading(msgspec.Struct, kw_only=True):
         )
 
     def _enter(self, event: _Bare, offset: int) -> tuple[list[TurnRow], Snapshot | None]:
-        """Begin the event's turn."""
+        """Begin the event's turn. Return the rows of the turn before it, and a packet snapshot if
+        one is due."""
         closed = self.turn.rows(offset) if self.turn else []
         self.closed += len(closed)
         self.turn = _Turn(event.turn, offset, event.timestamp, event.timestamp)

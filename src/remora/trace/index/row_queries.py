@@ -28,7 +28,7 @@ class RowSource(Protocol):
         """Return all streams that have an event."""
 
     def turns(self, agent_id: str) -> list[TurnRow]:
-        """Return all rows of a stream, in order; none for a missing stream."""
+        """Return all rows of a stream in order, or an empty list for a missing stream."""
 
     def turn(self, agent_id: str, turn: int) -> list[TurnRow]:
         """Return the rows of one turn."""

@@ -49,7 +49,7 @@ class DecisionState(NamedTuple):
 
 
 def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
-    """Return the packet that turn `turn` decided on: as shown, or untrimmed with `shown=False`.
+    """Return the packet used for the decision of turn `turn`: as shown, or untrimmed.
 
     For a turn without a decision, this is the packet at the end of the turn; for turn 0, the packet
     at the start of the first turn. If a resumed turn decided twice, the later decision counts.
@@ -184,7 +184,7 @@ class _RunStarted(msgspec.Struct):
 
 
 def _decision(event: Event) -> tuple[int, str] | None:
-    """Return the trim steps and the hash of the packet that this event decided on, or None."""
+    """Return the trim steps and the hash of the packet used for a decision event, or None."""
     if event.type not in _DECISIONS:
         return None
     named = decode_part(event, _Shown)

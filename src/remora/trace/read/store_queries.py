@@ -10,9 +10,9 @@ from remora.trace.read.reader import StreamInfo
 class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions on streams and turns; None matches everything.
 
-    `run`, `operation`, `status`, `outcome`, `tool` and `decided_by` are exact; `node` is a name or
-    a glob (`path:qualname` or a qualname); `since` and `until` are RFC 3339 times, dates or ages
-    (`90s`, `15m`, `2h`, `3d`, `1w`); `text` is part of a recorded line or blob, ignoring case.
+    `run`, `operation`, `status`, `outcome`, `tool` and `decided_by` must match exactly. `node` is a
+    name or a glob (`path:qualname` or a qualname). `since` and `until` are RFC 3339 times, dates or
+    ages (`90s`, `15m`, `2h`, `3d`, `1w`). `text` is part of a recorded line or blob, ignoring case.
     """
 
     run: str | None = None
@@ -27,7 +27,7 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
 
     def of_turns(self) -> bool:
-        """True if a condition applies to turns."""
+        """Return True if a condition applies to turns."""
         asked = (self.outcome, self.tool, self.decided_by, self.since, self.until, self.text)
         return any(value is not None for value in asked)
 

@@ -132,7 +132,8 @@ def _quoted_value(data: bytes, head: Span, found: re.Match[bytes], *, listed: bo
 
 
 def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
-    """True if an unquoted value is a secret and not code: a call, an attribute, a comparison."""
+    """Return True if an unquoted value is a secret and not code: a call, an attribute, a
+    comparison."""
     value = found[1].rstrip(b".:!?")
     if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
         return False

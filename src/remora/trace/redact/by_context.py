@@ -18,7 +18,7 @@ _STAND_IN = re.compile(
 
 
 def _is_password(value: bytes) -> bool:
-    """True for a password in a place where code cannot occur."""
+    """Return True if a value looks like a password. For places where code cannot occur."""
     return looks_secret(value, password=True, quoted=True)
 
 
@@ -29,7 +29,7 @@ def _is_not_a_stand_in(value: bytes) -> bool:
 
 
 def _is_basic(value: bytes) -> bool:
-    """True if the value decodes to `user:password`."""
+    """Return True if the value decodes to `user:password`."""
     try:
         return b":" in base64.b64decode(value + b"==")
     except binascii.Error:

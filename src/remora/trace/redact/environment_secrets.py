@@ -51,7 +51,7 @@ def rule_name(variable: str) -> str:
 
 
 def is_ordinary(value: str) -> bool:
-    """True if a value is common text rather than a secret."""
+    """Return True if a value is common text rather than a secret."""
     if len(value) < MIN_LENGTH or _HEADER.fullmatch(value):
         return True
     if has_random_letters(value):

@@ -13,8 +13,8 @@ def has_digit(value: bytes) -> bool:
 
 
 def is_not_a_name(value: bytes) -> bool:
-    """Return True if the text after the prefix has an upper-case letter or a digit, as no plain
-    name has."""
+    """Return True if the text after the prefix has an upper-case letter or a digit, unlike a plain
+    name."""
     rest = value.lstrip(b"MNOSG.")
     return rest != rest.lower() or has_digit(rest)
 

@@ -64,7 +64,8 @@ def is_random_token(value: bytes) -> bool:
 
 
 def is_fixed_text(text: str) -> bool:
-    """True for paths, URLs without credentials, numbers, versions, dates, repeated characters."""
+    """Return True for paths, URLs without credentials, numbers, versions, dates, repeated
+    characters."""
     return (
         len(set(text)) < _MIN_DISTINCT
         or _URL_OR_NUMBER.fullmatch(text) is not None
@@ -73,15 +74,15 @@ def is_fixed_text(text: str) -> bool:
 
 
 def _is_readable_path(path: str) -> bool:
-    """True if no part of a path is as long and mixed as a random token."""
+    """Return True if no part of a path is as long and mixed as a random token."""
     return not any(
         len(part) >= _LONG_SEGMENT and has_mixed_characters(part) for part in _SLASH.split(path)
     )
 
 
 def looks_secret(value: bytes, *, password: bool, quoted: bool) -> bool:
-    """Return True if `value`, found after a name that indicates a secret, is not just code or
-    prose.
+    """Return True if `value`, found after a name that indicates a secret, does not look like code
+    or prose.
 
     `password` means that people choose such values themselves; `quoted` means that it is a literal.
     """

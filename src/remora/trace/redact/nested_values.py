@@ -28,7 +28,7 @@ class TextRedactor(Protocol):
         """Return bytes without secrets."""
 
     def may_contain_secret(self, text: str) -> bool:
-        """False if neither `text` nor any part of it contains a secret."""
+        """Return False if neither `text` nor any part of it contains a secret."""
 
 
 def redact_nested(value: _T, cleaner: TextRedactor) -> _T:

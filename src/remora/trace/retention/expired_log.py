@@ -20,7 +20,7 @@ EXPIRED_LOG = "expired.jsonl"
 
 
 class ExpiredStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream to remove, with its last anchor. It is not removed yet if it still exists.
+    """A removed stream, with its last anchor. If the stream still exists, it is yet to be removed.
 
     For a run's stream, `contents` lists all objects and blobs that its streams referred to.
     """

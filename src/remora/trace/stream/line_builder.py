@@ -111,7 +111,8 @@ def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
 
 
 def _encoded_directly(payload: Payload) -> bytes | None:
-    """Return the payload as JSON, or None if a value needs an encoded form. Three times as fast."""
+    """Encode a payload without conversion, three times as fast. Return None if a value needs an
+    encoded form."""
     if is_stored_unchanged(payload):
         with suppress(UnicodeEncodeError):  # lone surrogates
             return _JSON.encode(payload)

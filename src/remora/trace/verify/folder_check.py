@@ -169,7 +169,7 @@ class _FolderCheck:
 
 
 class _RunRead(NamedTuple):
-    """Checked stream of a run, at the time when it had `size` bytes."""
+    """Result of reading and checking a run's stream when it had `size` bytes."""
 
     size: int
     anchors: RunAnchors
