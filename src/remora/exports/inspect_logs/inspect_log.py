@@ -20,7 +20,7 @@ def check_inspect() -> None:
     if find_spec("inspect_ai") is None:
         raise UsageError(
             "`--format inspect` needs the package inspect-ai, which is not installed",
-            hint="install Remora with its extra `inspect`",
+            hint="install Remora with the extra `inspect`",
         )
 
 

@@ -191,5 +191,5 @@ def _check_identity(last: Event | None, identity: Identity, stream: str) -> None
         raise StreamError(
             f"{stream} belongs to {found.agent_id or found.run_id!r}, not to "
             f"{identity.agent_id or identity.run_id!r}",
-            hint="choose another id",
+            hint="choose another ID",
         )

@@ -93,9 +93,9 @@ def _check_head(anchor: Anchor, end: StreamEnd, found: Problems) -> None:
         detail = f"the stream ends after {lines} lines; {where} anchors {expected.count}"
         found.add(max(1, lines), "anchor", detail)
     elif end.hashes.get(expected.count) != expected.hash:
-        found.add(max(1, expected.count), "anchor", f"not the line that {where} anchors")
+        found.add(max(1, expected.count), "anchor", f"this is not the line that {where} anchors")
     elif anchor.ends_job and expected.count < lines:
-        detail = f"{lines - expected.count} lines after the end that {where} anchors"
+        detail = f"{lines - expected.count} lines follow the end that {where} anchors"
         found.add(expected.count + 1, "anchor", detail)
 
 

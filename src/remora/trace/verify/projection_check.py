@@ -67,7 +67,9 @@ class ProjectionCheck:
         trimmed, found = self._trim_packet(packet, steps)
         if found != digest:
             self._found.add(
-                line, "projection", f"the packet after {steps} trims is {found[:12]}…, not {digest}"
+                line,
+                "projection",
+                f"the packet's hash after {steps} trims is {found[:12]}…, not {digest}",
             )
         elif isinstance(payload, ModelRequest):
             self._compare_prompt(line, payload, trimmed)
