@@ -32,7 +32,9 @@ def test_a_tokenizer_is_estimated_from_what_it_counted() -> None:
     known.add_request("tokenizer/b", request(999))
     counter = known.counter(start("tokenizer/a"))
     assert not counter.exact
-    assert counter.name == "estimate of tokenizer/a: 0.250 per byte, 35 tokens in 140 recorded bytes"
+    assert (
+        counter.name == "estimate of tokenizer/a: 0.250 per byte, 35 tokens in 140 recorded bytes"
+    )
     assert counter.count_messages(MESSAGES) == 25
     assert counter.count_text("z" * 5) == 2
 
