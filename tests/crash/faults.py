@@ -245,7 +245,10 @@ class Work:
         try:
             event = writer.emit(ContextUpdate(source="hub", value=value), turn=number)
         except StreamWriteFailed as error:
-            if self.path.stat().st_size != size and "cutting back failed" not in error.message:
+            if (
+                self.path.stat().st_size != size
+                and "truncating the file failed" not in error.message
+            ):
                 self.wrong.append(f"turn {number}: the stream is not as it was before")
             raise
         self.appended.append(event.hash)

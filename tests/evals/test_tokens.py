@@ -32,7 +32,9 @@ def test_a_tokenizer_is_estimated_from_what_it_counted() -> None:
     known.add_request("tokenizer/b", request(999))
     counter = known.counter(start("tokenizer/a"))
     assert not counter.exact
-    assert counter.name == "estimate of tokenizer/a: 0.250 a byte, 35 tokens in 140 recorded bytes"
+    assert (
+        counter.name == "estimate of tokenizer/a: 0.250 per byte, 35 tokens in 140 recorded bytes"
+    )
     assert counter.count_messages(MESSAGES) == 25
     assert counter.count_text("z" * 5) == 2
 
@@ -49,4 +51,4 @@ def test_tools_that_were_declared_natively_count() -> None:
 def test_without_any_recorded_request_it_is_a_guess_and_says_so(counter: str) -> None:
     made = TokenRates().counter(start(counter))
     assert made.count_text("x" * 9) == 5
-    assert made.name.endswith("0.500 a byte, a guess")
+    assert made.name.endswith("0.500 per byte, a guess")

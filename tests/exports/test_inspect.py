@@ -171,7 +171,7 @@ def test_a_run_that_was_killed_before_it_began_is_reported(
 ) -> None:
     played.run_stream("run-0").touch()
     path = tmp_path / "run.eval"
-    with pytest.raises(StreamDamaged, match="run-0 cannot be an Inspect log"):
+    with pytest.raises(StreamDamaged, match="run-0 cannot be exported as an Inspect log"):
         log_of(played, path, only(bundle_of_run(played, "run-0")))
     assert list(tmp_path.glob("*.eval")) == []
     logs = tmp_path / "logs"

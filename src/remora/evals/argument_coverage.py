@@ -1,4 +1,4 @@
-"""Coverage of call arguments: which of their values the packet contained."""
+"""Coverage of call arguments: which of their values were in the packet."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,19 +27,19 @@ _APART = "\0"
 
 
 def argument_values(arguments: Any) -> list[str]:
-    """Return the texts and numbers in `arguments`, in order, with repeats.
+    """Return the strings and numbers in `arguments`, in order, with repeats.
 
-    White space in a text is folded. Booleans, nulls, texts of less than two characters and
-    integers closer to zero than `SMALL_INTEGER` are ignored: they could be in any packet.
+    White space in strings is collapsed. Booleans, nulls, strings with fewer than two characters and
+    integers closer to zero than `SMALL_INTEGER` are ignored, because they could be in any packet.
     """
     return [text for leaf in _leaves(arguments) if (text := _value(leaf))]
 
 
 class VisibleText:
-    """The text that a decision could see."""
+    """The text that was available for a decision."""
 
     def __init__(self, packet: DecisionPacket, history: Sequence[Event] | None = None) -> None:
-        """With `history`, the text of `history/1`: raw outputs and no memory."""
+        """With `history`, use the text of `history/1`: raw outputs and no memory."""
         shown = prompt_context(packet)
         remembered = _history_values(history) if history is not None else _packet_values(shown)
         self._places: dict[ValueOrigin, str] = {
@@ -49,9 +49,10 @@ class VisibleText:
         }
 
     def origin_of(self, value: str) -> ValueOrigin | None:
-        """Return where a value occurs as a whole word or number, or None.
+        """Return the first place where a value occurs as a whole word or number, or None.
 
-        The first of: the agent's start values, the memory of its packet, its candidate actions.
+        The places are, in order: the agent's start values, the memory of its packet, its candidate
+        actions.
         """
         pattern: re.Pattern[str] | None = None
         for place, text in self._places.items():
@@ -80,7 +81,8 @@ def _joined(parts: Iterator[Any]) -> str:
 
 
 def _leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
-    """Yield all values except lists and mappings, in order; with `keys` the keys of mappings too."""
+    """Yield all values except lists and mappings, in order. With `keys`, also yield mapping
+    keys."""
     left = [value]
     while left:
         item = left.pop()

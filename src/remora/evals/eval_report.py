@@ -49,7 +49,7 @@ class ToolCounts(msgspec.Struct):
             setattr(self, name, combine(getattr(self, name), getattr(other, name)))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tool's entry; the share of an empty total is 1."""
+        """Return the tool's entry. The share of an empty total is 1."""
         return {
             "coverage": _share(self.covered, self.values),
             "packet_tokens": round(self.tokens / self.calls, 1) if self.calls else 0,
@@ -85,9 +85,10 @@ class Arm(msgspec.Struct, frozen=True):
 
 
 class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All arms over the same streams; the first is the recorded setting.
+    """Results of all settings on the same streams. The first setting is the recorded one.
 
-    `counters`: how tokens were counted; `skipped`: streams that were left out, with the reason.
+    `counters` describes how tokens were counted. `skipped` lists the streams that were left out,
+    and why.
     """
 
     arms: tuple[Arm, ...]
@@ -97,7 +98,11 @@ class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the document; `tools` is of the first requested setting, else the recorded one."""
+        """Return the report as JSON values.
+
+        `tools` and `total` are those of the first requested setting, or of the recorded setting if
+        none was requested.
+        """
         chosen = self.arms[min(1, len(self.arms) - 1)]
         return {
             "tools": _by_tool(chosen),

@@ -13,7 +13,8 @@ RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS}
 
 
 class EvalSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """Changed settings; None means as recorded. `limit` is in tokens of the whole request."""
+    """Changed settings; None means as recorded. `limit` is the maximum tokens of the whole
+    request."""
 
     summarizers: str | None = None
     limit: int | None = None
@@ -35,7 +36,8 @@ RECORDED = EvalSetting()
 def setting_combinations(
     summarizers: Sequence[str], limits: Sequence[int], renderers: Sequence[str]
 ) -> tuple[EvalSetting, ...]:
-    """Return every combination of the given values, in order; none without values."""
+    """Return every combination of the given values, in order. Without values, return an empty
+    tuple."""
     every = product(summarizers or (None,), limits or (None,), renderers or (None,))
     made = [
         EvalSetting(summarizers=s, limit=n, renderer=r and RENDERER_NAMES[r]) for s, n, r in every

@@ -1,6 +1,6 @@
 """Evaluation of other summarizers, limits or renderers on recorded streams.
 
-No model or tool is called: the recorded calls stay, only their packets are computed again.
+Calls no model or tool: the recorded calls are kept, and only their packets are computed again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,10 +43,10 @@ def compare_settings(
     agents: Sequence[str],
     asked: Sequence[EvalSetting],
 ) -> EvalReport:
-    """Fold the agents' streams as recorded, and under each requested setting.
+    """Replay the agents' streams as recorded, and under each requested setting.
 
-    A stream that cannot be read, or whose packets differ from the recorded ones, is left out of
-    every arm. Raises ConfigError if an agent's own summarizer is invalid.
+    A stream that cannot be read, or whose packets differ from the recorded ones, is left out of all
+    results. Raises ConfigError if an agent defines an invalid summarizer.
     """
     evaluation = _Evaluation(folder, _SummarizerLookup(root, operations), (RECORDED, *asked))
     for agent in agents:
@@ -57,9 +57,9 @@ def compare_settings(
 
 
 def select_agents(folder: TraceFolder, names: Sequence[str]) -> list[str]:
-    """Return the named agents, all agents of named runs, or all agents without names.
+    """Return the named agents and all agents of named runs, or all agents if there are no names.
 
-    Raises like `stream_named`.
+    Raises whatever `stream_named` raises.
     """
     known = {stream.agent_id: stream.run_id for stream in list_streams(folder)}
     if not names:
@@ -97,7 +97,8 @@ class _Evaluation:
             self._skipped[agent] = error.message
 
     def evaluate(self, agent: str) -> None:
-        """Fold an agent's stream in every arm; only a completely readable stream counts."""
+        """Replay an agent's stream under every setting. A stream that cannot be read completely is
+        skipped."""
         if agent in self._skipped:
             return
         try:
@@ -152,7 +153,7 @@ class _Evaluation:
 
 
 class _StreamCount:
-    """Counts of one stream in one arm, by tool."""
+    """Counts of one stream under one setting, by tool."""
 
     def __init__(self, fold: PacketReplay) -> None:
         self.tools: dict[str, ToolCounts] = {}
@@ -177,7 +178,8 @@ class _StreamCount:
 
 
 class _SummarizerLookup:
-    """Summarizers of an agent's tools: of its current definition, else of the recorded one."""
+    """Summarizers of an agent's tools, from its current definition, else from the recorded
+    definition."""
 
     def __init__(self, root: Path, operations: Operations) -> None:
         self.notes: dict[str, None] = {}
@@ -218,7 +220,8 @@ class _SummarizerLookup:
 def _events_with_payloads(
     folder: TraceFolder, agent: str
 ) -> Iterator[tuple[Event, Payload | None]]:
-    """Yield the events, with payloads of the types that are read, blobs resolved."""
+    """Yield each event, with its payload (blobs resolved) if the evaluation reads its type, else
+    None."""
     for event in read_events(folder.existing_agent(agent)):
         yield event, resolved_payload(event, folder.blobs) if event.type in _READ_TYPES else None
 

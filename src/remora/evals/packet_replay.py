@@ -1,4 +1,4 @@
-"""Replay of a recorded stream under another setting: the packets that its calls would have seen."""
+"""Replay of a recorded stream under another setting, which gives the packet of each call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ _RESULT_KEYS = ("diagnostics", "candidate_actions", "state_summary", "excerpt", 
 
 
 class PacketReplay:
-    """Fold of one stream under one setting, with the packet of each decision."""
+    """Replays one stream under one setting, and gives the packet of each decision."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class PacketReplay:
         counter: TokenCounter,
         summarizers: Mapping[str, Summarizer] | None,
     ) -> None:
-        """`summarizers` by tool; None keeps the recorded summaries."""
+        """`summarizers` maps tools to summarizers; None keeps the recorded summaries."""
         self.packet = first_packet(first)
         self._history: list[Event] = []
         self._renderer = setting.renderer or start.renderer
@@ -59,10 +59,10 @@ class PacketReplay:
         return self._history if reads_history(self._renderer) else None
 
     def packet_for_call(self, call: ToolCalled) -> FittedPacket:
-        """Return the trimmed packet that a recorded call would have been decided on.
+        """Return the trimmed packet that a recorded call would have been based on.
 
-        A rule reads the whole packet, unless the setting has a limit. Raises StreamDamaged if
-        the recorded setting does not give the recorded packet.
+        A rule reads the whole packet, unless the setting has a limit. Raises StreamDamaged if the
+        recorded setting does not reproduce the recorded packet.
         """
         if self._as_recorded:
             shown = trim(self.packet, call.trim)
@@ -79,7 +79,8 @@ class PacketReplay:
         return fit(self.packet, self._limit if limited else _NO_LIMIT, self._measure)
 
     def apply_event(self, event: Event, payload: Payload | None) -> None:
-        """Apply an event's delta; that of a tool result is computed again if the setting needs it."""
+        """Apply an event's delta. The delta of a tool result is recomputed if the setting requires
+        it."""
         if event.type in HISTORY_TYPES and reads_history(self._renderer):
             self._history.append(event)
         delta = event.packet_delta
@@ -115,7 +116,7 @@ class PacketReplay:
 
 
 def recorded_result(result: ToolResulted) -> dict[str, Any]:
-    """Return a recorded tool result in the form that the ContextManager was given."""
+    """Return a recorded tool result in the form that was passed to the ContextManager."""
     raw = decode_value(result.raw_output)
     if result.tool in (RECALL, SUBMIT) and isinstance(raw, dict):
         return {"tool": result.tool, "args": result.args, **raw, "raw_output": raw.get("result")}
@@ -140,8 +141,10 @@ def _contract(result: ToolResulted, raw: Any) -> ToolResult:
 
 
 def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, Any]:
-    """Return the parts of a recomputed delta that a summarizer decides: summary, facts, and an
-    error that was the summary."""
+    """Return the parts of a recomputed delta that depend on a summarizer.
+
+    These are the summary, the facts, and the error if it was the summary.
+    """
     changes: dict[str, Any] = {"update_knowledge": made.update_knowledge}
     if recorded.add_action is not UNSET and made.add_action is not UNSET:
         words = made.add_action.summary

@@ -13,17 +13,20 @@ _GUESSED = 0.5
 
 
 class EstimatedCounter:
-    """Estimates UTF-8 bytes times a ratio, rounded up: the ratio of recorded requests that the same
-    tokenizer counted, else one half, like `ContextManager`."""
+    """Estimates tokens as UTF-8 bytes times a ratio, rounded up.
+
+    The ratio is that of recorded requests counted by the same tokenizer. Without such requests it
+    is one half, as in `ContextManager`.
+    """
 
     exact = False
 
     def __init__(self, of: str, tokens: int = 0, size: int = 0) -> None:
-        """`tokens`: of recorded requests of `size` bytes; zero if there are none."""
+        """`tokens` is the count of recorded requests of `size` bytes; zero if there are none."""
         known = tokens > 0 and size > 0
         self.ratio = tokens / size if known else _GUESSED
         how = f"{tokens} tokens in {size} recorded bytes" if known else "a guess"
-        self.name = f"estimate of {of or 'an unknown counter'}: {self.ratio:.3f} a byte, {how}"
+        self.name = f"estimate of {of or 'an unknown counter'}: {self.ratio:.3f} per byte, {how}"
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
@@ -38,12 +41,12 @@ class EstimatedCounter:
 
 
 def messages_size(messages: tuple[Message, ...]) -> int:
-    """Return the UTF-8 bytes of the messages' contents."""
+    """Return the size of the messages' contents in UTF-8 bytes."""
     return sum(len(message.content.encode()) for message in messages)
 
 
 def tools_size(tools: tuple[ToolSchema, ...]) -> int:
-    """Return the UTF-8 bytes of natively declared tools."""
+    """Return the size of natively declared tools in UTF-8 bytes."""
     return len(msgspec.json.encode(tools)) if tools else 0
 
 
@@ -58,7 +61,7 @@ class TokenRates:
         self._seen[counter] = tokens + request.prompt_tokens, size + _size(request)
 
     def counter(self, start: AgentStart) -> TokenCounter:
-        """Return an agent's own counter if it needs no server, else an estimate."""
+        """Return the agent's token counter if it needs no server, else an estimate."""
         if start.counter == UpperBound.name:
             return UpperBound()
         return EstimatedCounter(start.counter, *self._seen.get(start.counter, ()))

@@ -8,8 +8,8 @@ from remora.errors import RemoraError
 class ExportCounts(msgspec.Struct, kw_only=True):
     """Running counts of an export. `records` are rows, spans, samples or transcripts.
 
-    `plain`: the rows of this file are plain prompts, not conversations. `left_out` counts by reason;
-    `damaged` holds the errors of skipped streams.
+    `plain` is true if the rows of the file are plain prompts instead of conversations. `left_out`
+    counts records by reason; `damaged` holds the errors of skipped streams.
     """
 
     streams: int = 0

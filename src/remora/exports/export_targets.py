@@ -20,9 +20,9 @@ from remora.trace.trace_folder import TraceFolder
 def export_to_file(
     folder: TraceFolder, groups: Groups, options: ExportOptions, path: Path
 ) -> ExportCounts:
-    """Write an export to a file, mode 0600, which is replaced when the export is complete.
+    """Write an export to a file with mode 0600, which is replaced when the export is complete.
 
-    Raises as `export_chunks` does, DiskError, and UsageError for a folder.
+    Raises DiskError, UsageError for a folder, and whatever `export_chunks` raises.
     """
     with replace_when_done(path) as file:
         return export_to_stream(folder, groups, options, file)
@@ -31,7 +31,7 @@ def export_to_file(
 def export_to_stream(
     folder: TraceFolder, groups: Groups, options: ExportOptions, file: BinaryIO
 ) -> ExportCounts:
-    """Write an export to an open stream. Raises as `export_chunks` does."""
+    """Write an export to an open stream. Raises whatever `export_chunks` raises."""
     tally = ExportCounts()
     file.writelines(export_chunks(folder, groups, options, tally))
     return tally
@@ -44,7 +44,8 @@ def send_to_receiver(
     endpoint: str,
     headers: Mapping[str, str],
 ) -> ExportCounts:
-    """Send spans to an OTLP/HTTP receiver. Raises as `send_spans` and `export_chunks` do."""
+    """Send spans to an OTLP/HTTP receiver. Raises whatever `send_spans` and `export_chunks`
+    raise."""
     tally = ExportCounts()
     for _ in send_spans(span_requests(folder, groups, options, tally), endpoint, headers):
         pass
@@ -54,13 +55,16 @@ def send_to_receiver(
 def export_inspect_logs(
     folder: TraceFolder, groups: Groups, options: ExportOptions, path: Path, *, several: bool
 ) -> ExportCounts:
-    """Write Inspect logs: one `.eval` file, or with `several` one per run in a folder.
+    """Write Inspect logs: one `.eval` file, or with `several` a folder with one file per run.
 
-    Keeps one run in memory. Raises UsageError (no inspect-ai, wrong suffix) and as `export_chunks`.
+    Holds one run in memory at a time. Raises UsageError (inspect-ai is missing, wrong suffix), and
+    whatever `export_chunks` raises.
     """
     check_inspect()
     if not several and path.suffix != ".eval":
-        raise UsageError(f"{path.name} does not end in .eval", hint="Inspect logs need this ending")
+        raise UsageError(
+            f"{path.name} does not end in .eval", hint="choose a file name that ends in .eval"
+        )
     if several:
         with disk_errors(path):
             path.mkdir(mode=FOLDER_MODE, exist_ok=True)

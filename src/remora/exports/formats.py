@@ -25,7 +25,7 @@ from remora.trace.trace_folder import TraceFolder
 
 Format = Literal["transcript", "otel", "inspect", "sft", "functiongemma", "preference"]
 Groups = Callable[[], Iterable[RunBundle | StreamDamaged]]
-"""Returns an iterator over what to export; a damaged run is represented by its error."""
+"""Returns an iterator over the runs to export. A damaged run is represented by its error."""
 _Item = TypeVar("_Item")
 _PLAIN = "functiongemma"
 _WHOLE = frozenset({ModelRequest.type, ModelResponse.type})
@@ -43,10 +43,12 @@ class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
 def export_chunks(
     folder: TraceFolder, groups: Groups, options: ExportOptions, tally: ExportCounts
 ) -> Iterator[bytes]:
-    """Yield the file's bytes in memory bounded by one agent's stream (preferences: one node's).
+    """Yield the bytes of the exported file.
 
-    Of a run or of everything, unreadable agents are skipped and counted in `tally`; a single agent's
-    StreamDamaged or NotFound is raised. A stream with an invalid hash is not exported at all.
+    Memory use is bounded by one agent's stream (for preferences, by the streams of one node). If a
+    run or everything is exported, unreadable agents are skipped and counted in `tally`. For a
+    single agent, StreamDamaged or NotFound is raised. A stream with an invalid hash is not exported
+    at all.
     """
     if options.format in ("sft", "preference"):
         tally.plain = _all_plain(folder, groups)
@@ -76,7 +78,7 @@ def span_requests(
 def group_spans(
     folder: TraceFolder, group: RunBundle, options: ExportOptions, tally: ExportCounts
 ) -> Iterator[Span]:
-    """Yield the spans of each agent, then the run's own if the run was requested."""
+    """Yield the spans of each agent, then the run's span if the run was requested."""
     has_run = group.whole and group.path is not None
     spans_of = partial(
         agent_spans,
@@ -156,7 +158,7 @@ def _transcripts(
 
 
 def _with_blobs(event: Event, folder: TraceFolder) -> Event:
-    """Load blobs of requests and responses; outputs stay in their blobs."""
+    """Resolve the blobs of requests and responses. Tool outputs stay in their blobs."""
     if event.type not in _WHOLE or not may_contain_reference(event.data):
         return event
     data = msgspec.json.encode(resolved_data(event, folder.blobs))
@@ -182,7 +184,7 @@ class _Start(msgspec.Struct):
 
 
 def _all_plain(folder: TraceFolder, groups: Groups) -> bool:
-    """True if every agent used plain prompts: all rows of a file are of one kind."""
+    """Return True if every agent used plain prompts. All rows of a file must be of one kind."""
     found = False
     for group in _undamaged(groups, ExportCounts()):
         for agent_id in group.agents:

@@ -13,8 +13,8 @@ _FENCES = re.compile(r"`{3,}")
 
 
 def markdown(events: Iterable[Event]) -> Iterator[str]:
-    """Return lines without newlines: a heading per turn, remarks as paragraphs, quotations
-    fenced."""
+    """Yield lines without newlines: a heading per turn, remarks as paragraphs, fenced
+    quotations."""
     turn = 0
     for event in events:
         if event.turn != turn:
@@ -32,7 +32,7 @@ def escaped(text: str) -> str:
 
 
 def _fenced(quoted: Quotation) -> Iterator[str]:
-    """Return the text in a fence that is longer than any in it."""
+    """Yield the text in a fence that is longer than any fence in the text."""
     lines = [escape_line(line) for line in quoted.text.split("\n")]
     longest = max((len(run) for line in lines for run in _FENCES.findall(line)), default=2)
     fence = "`" * (longest + 1)

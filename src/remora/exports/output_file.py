@@ -15,8 +15,8 @@ from remora.trace.content.private_files import FILE_MODE, disk_errors
 def replace_when_done(path: Path) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` on success and is removed on failure.
 
-    A link is followed. A pipe or device is written to directly.
-    Raises DiskError, and UsageError for a folder.
+    Follows a link. Writes directly to a pipe or device. Raises DiskError, and UsageError for a
+    folder.
     """
     with disk_errors(path):
         if path.exists() and not (path.is_file() or path.is_dir()):
@@ -31,11 +31,13 @@ def replace_when_done(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """Yield a free name beside `path` with the same suffix; the file replaces `path` on success.
+    """Yield an unused path next to `path` with the same suffix. Its file replaces `path` on
+    success.
 
-    Raises as `replace_when_done` does."""
+    Raises DiskError, and UsageError for a folder.
+    """
     if path.is_dir():
-        raise UsageError(f"{path} is a folder", hint="name a file")
+        raise UsageError(f"{path} is a folder", hint="choose a file")
     target = Path(os.path.realpath(path))
     name = f".{target.stem[:32]}-{secrets.token_hex(4)}{target.suffix}"
     temporary = target.with_name(name)

@@ -13,7 +13,7 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt of a job in its run's stream; `verdict` is the last one, if any."""
+    """One attempt of a job in its run's stream. `verdict` is the last verdict on it, if any."""
 
     agent_id: str
     operation: str = ""
@@ -25,8 +25,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class RunBundle(msgspec.Struct, frozen=True, kw_only=True):
     """A run and the requested agents.
 
-    `path` is the run's own stream, None if it was deleted. `attempts` are all of the run by agent,
-    in start order. `whole` is True if the run itself was requested.
+    `path` is the run's stream, or None if it was deleted. `attempts` maps agents to all attempts of
+    the run, in start order. `whole` is True if the run itself was requested.
     """
 
     run_id: str
@@ -49,7 +49,7 @@ def bundle_of_agent(folder: TraceFolder, agent_id: str) -> RunBundle:
         raise NotFound(f"{agent_id} has an empty stream", hint="it was killed at its start")
     try:
         run = bundle_of_run(folder, first.run_id)
-    except NotFound:  # it expired, or the agent ran without one
+    except NotFound:  # the run expired, or the agent has no run
         return RunBundle(
             run_id=first.run_id, path=None, agents=(agent_id,), attempts={}, whole=False
         )
@@ -86,9 +86,10 @@ def bundle_of_run(folder: TraceFolder, run_id: str) -> RunBundle:
 
 
 def all_bundles(folder: TraceFolder) -> Iterator[RunBundle | StreamDamaged]:
-    """Yield every run by name, then agents without a run; for a damaged stream its error.
+    """Yield all runs in name order, then agents that have no run. A damaged stream yields its
+    error.
 
-    The agents of a damaged run are left out: their reviews are unknown.
+    The agents of a damaged run are left out, because their reviews are unknown.
     """
     seen: set[str] = set()
     damaged: set[str] = set()

@@ -29,7 +29,8 @@ HINT = "run `remora trace verify` for details"
 class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     """An agent's start, end and totals from its stream.
 
-    `verified` is None if nothing was submitted. Tokens are the servers' counts, summed.
+    `verified` is None if nothing was submitted. Token counts are the sums of what the servers
+    reported.
     """
 
     start: AgentStart
@@ -64,9 +65,9 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
-    """Check the stream's chain and read it once, in bounded memory.
+    """Verify a stream's hashes and summarize it, in one pass and bounded memory.
 
-    Raises NotFound, StreamDamaged (also if this is not an agent's stream).
+    Raises NotFound, or StreamDamaged if it is damaged or not an agent's stream.
     """
     # before `agent_start` a writer may have been killed within its very first line
     events = dropwhile(lambda event: event.type == Recovered.type, verified_events(path))
@@ -112,7 +113,7 @@ class _Answered(msgspec.Struct):
 
 
 class _SummaryBuilder:
-    """Collects facts event by event; later events of a resumed turn win."""
+    """Collects facts event by event. For a resumed turn, later events replace earlier ones."""
 
     def __init__(self, first: Event) -> None:
         self.last = first

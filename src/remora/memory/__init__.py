@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ContextManager", "DecisionPacket", "PacketDelta", "Summarizer", "apply", "replay"]
 
-# Loaded on first use: a command that reads a stream needs no prompt and no summarizer.
+# Loaded on first use: commands that only read streams need no prompts or summarizers.
 _MODULES = {
     "ContextManager": "remora.memory.context",
     "DecisionPacket": "remora.memory.packet",

@@ -15,7 +15,7 @@ KEEP_DIAGNOSTICS = 1
 
 
 class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
-    """A trimmed packet, the number of trim steps, and the tokens of its request."""
+    """A trimmed packet, the number of trim steps, and the number of tokens in its request."""
 
     packet: DecisionPacket
     trim: int
@@ -33,9 +33,10 @@ def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
 def fit(
     packet: DecisionPacket, limit: int, measure: Callable[[DecisionPacket], int]
 ) -> FittedPacket:
-    """Return the smallest trim whose request is within `limit` tokens.
+    """Return the packet after the fewest trim steps that bring its request within `limit` tokens.
 
-    `measure` counts the whole rendered request. If `fits` is false, it must not be sent.
+    `measure` counts the tokens of the whole rendered request. If `fits` is false, even the smallest
+    packet exceeds the limit, and the request must not be sent.
     """
     steps, tokens = 0, measure(packet)
     for step in trim_steps(packet):

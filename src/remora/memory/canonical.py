@@ -1,4 +1,4 @@
-"""Canonical JSON, the form that is hashed, and values as a packet may contain them."""
+"""Canonical JSON for hashing, and conversion of values to the form that packets may contain."""
 
 import json
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ CYCLE = "<contains itself>"
 
 
 def canonical(value: Any) -> bytes:
-    """Canonical JSON: keys sorted by code point, `,` and `:`, no ASCII escaping, UTF-8.
+    """Return canonical JSON: keys sorted by code point, `,` and `:`, no ASCII escaping, UTF-8.
 
-    For results of `to_packet_value` and `encode_value`, and for records of them.
+    Only for results of `to_packet_value` and `encode_value`, and for records that contain them.
     """
     # not msgspec, which writes 1e16 where the standard library writes 1e+16
     return json.dumps(
@@ -28,7 +28,7 @@ def canonical(value: Any) -> bytes:
 
 
 def canonical_size(value: Any) -> int:
-    """Return the size of the canonical JSON of a packet value, seven times as fast as making it."""
+    """Return the size of a value's canonical JSON in bytes. Seven times as fast as creating it."""
     return len(msgspec.json.encode(value))
 
 
@@ -38,23 +38,24 @@ def canonical_sha256(value: Any) -> str:
 
 
 def escape_surrogates(text: str) -> str:
-    r"""Return `text` with lone surrogates as the six characters `\udXXX`."""
+    r"""Return `text` with each lone surrogate replaced by the six characters `\udXXX`."""
     if text.isascii():
-        return str.__str__(text)  # of a subclass only the text
+        return str.__str__(text)  # for a subclass, only its text
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def to_packet_value(value: Any) -> Any:
-    """Convert `value` to the form that a packet may contain. Total: never raises.
+    """Convert `value` to the form that a packet may contain. Never raises.
 
-    Integers within ±2^53 are kept; any other number becomes its `repr`, lone surrogates text,
-    nesting beyond 64 levels `TOO_DEEP`, a container inside itself `CYCLE`, other objects `repr`.
+    Integers within ±2^53 are kept. Any other number becomes its `repr`, and so do other objects.
+    Lone surrogates are escaped. Nesting beyond 64 levels becomes `TOO_DEEP`, and a container inside
+    itself `CYCLE`.
     """
     return _to_plain(value, ())
 
 
 def _to_plain(value: Any, ancestors: tuple[int, ...]) -> Any:
-    """`ancestors`: ids of the containers around `value`, outermost first."""
+    """Convert `value`. `ancestors` are the ids of the containers around it, outermost first."""
     kind = type(value)
     if kind is str and value.isascii():
         return value
@@ -78,10 +79,11 @@ def to_packet_key(key: Any) -> str:
 
 
 def safe_repr(value: Any) -> str:
-    """Return the `repr` of an object; hexadecimal for integers too long for Python's limit."""
+    """Return the `repr` of an object, or hexadecimal for integers that exceed Python's digit
+    limit."""
     try:
         return float.__repr__(value) if isinstance(value, float) else repr(value)
-    except Exception:  # noqa: BLE001 - foreign code; its value must be recorded anyway
+    except Exception:  # noqa: BLE001 - user code; its value must still be recorded
         return hex(value) if isinstance(value, int) else f"<{type(value).__name__}>"
 
 

@@ -31,7 +31,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
-    """Return the first packet from plain values, with caps applied; unknown keys are ignored.
+    """Build the first packet from plain values. Applies caps and ignores unknown keys.
 
     `constraints` is `{max_turns, safety}`, `knowledge` is `{key: value}`.
     """
@@ -53,7 +53,7 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
 class ContextManager:
     """Projects events onto the packet of one agent.
 
-    `packet_size_limit` is in tokens of `token_counter` (text to tokens; default
+    `packet_size_limit` is a number of tokens, counted by `token_counter` (text to tokens; default
     `estimate_tokens`).
     """
 
@@ -70,15 +70,16 @@ class ContextManager:
         self._summarizers: dict[str, Summarizer] = {}
 
     def register_summarizer(self, tool: str, summarizer: Summarizer) -> None:
-        """Use `summarizer` for results of `tool` without a summary or knowledge of their own."""
+        """Use `summarizer` for results of `tool` that have no summary or no knowledge."""
         self._summarizers[tool] = summarizer
 
     def apply_event(self, event: Event | Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
-        """Apply a recorded event or one of the mission's plain dicts; return its delta.
+        """Apply a recorded event, or a plain dict in one of the mission's formats. Return its
+        delta.
 
         Raises InvalidEvent for an unknown event type or a tool result without a tool. With
-        `strict=False` such a recorded event counts by its delta alone, and an unknown plain dict
-        changes nothing.
+        `strict=False`, only the delta of such a recorded event is applied, and an unknown plain
+        dict changes nothing.
         """
         if isinstance(event, Event):
             if strict:
@@ -92,13 +93,14 @@ class ContextManager:
         return delta
 
     def delta_for(self, tool_result: Mapping[str, Any], *, strict: bool = True) -> PacketDelta:
-        """Return what a tool's result changes, without applying it.
+        """Return the delta of a tool's result, without applying it.
 
         Keys: `tool`, `args`, `raw_output`, `summary`, `knowledge_delta`, `outcome`, `error`, and
         the optional `diagnostics`, `candidate_actions`, `state_summary`, `excerpt`, `extensions`.
-        A missing summary or knowledge comes from the tool's summarizer, else the default. Values
-        of the wrong kind are ignored: every output of a tool has a delta. Raises InvalidEvent
-        where `tool` is missing, unless `strict` is false.
+
+        A missing summary or missing knowledge comes from the tool's summarizer, else from the
+        default summarizer. Values of the wrong type are ignored, so that every tool output has a
+        delta. Raises InvalidEvent if `tool` is missing, unless `strict` is false.
         """
         if strict:
             check_tool(tool_result, ("tool",))
@@ -118,15 +120,17 @@ class ContextManager:
         )
 
     def get_prompt_context(self) -> dict[str, Any]:
-        """Return the trimmed packet as JSON values, without identifiers; knowledge as `{key: value}`.
+        """Return the trimmed packet as JSON values, without identifiers; knowledge is `{key:
+        value}`.
 
-        Its canonical JSON counts towards the limit.
+        The packet is trimmed until its canonical JSON fits `packet_size_limit`.
         """
         fitted = fit(self.packet, self.packet_size_limit, self._context_tokens)
         return prompt_context(fitted.packet)
 
     def run_middleware(self, hooks: Iterable[Hook]) -> list[PacketDelta]:
-        """Call each hook and apply its delta; return the deltas, for the caller to record."""
+        """Call each hook and apply its delta. Return the deltas, so that the caller can record
+        them."""
         deltas = []
         for hook in hooks:
             if (proposed := hook(self.packet)) is not None:
@@ -199,7 +203,7 @@ class ContextManager:
 def _error_set(
     packet: DecisionPacket, action: NewAction, tool_result: Mapping[str, Any]
 ) -> str | UnsetType | None:
-    """Return the error of a failed result or a stated one; None clears the last error."""
+    """Return the error of a failed result, or a stated error. None clears the last error."""
     if action.outcome == "error" or tool_results.stated_error(tool_result):
         error = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
         return make.error_text(error)

@@ -14,12 +14,12 @@ _BAD_FORM = (ValueError, TypeError, KeyError)
 def decode_value(value: Any) -> Any:
     """Return a copy with marked forms decoded: the inverse of `encode_value`.
 
-    `{"$repr": …}` stays, and so does a form that `encode_value` does not write. Total for JSON
-    values of any depth. Resolve texts in blobs first (`remora.trace.blobs`).
+    `{"$repr": …}` is kept, and so is any form that `encode_value` does not write. Accepts JSON
+    values of any depth. Resolve blob references first (`remora.trace.blobs`).
     """
     top = [value]
     places: list[tuple[Any, Any]] = [(top, 0)]
-    for place, key in places:  # grows: a container before those that it holds
+    for place, key in places:  # grows: each container comes before the containers in it
         copy = place[key] = _copy_level(place[key])
         places += [(copy, k) for k, v in _members(copy) if isinstance(v, (dict, list))]
     for place, key in reversed(places):
@@ -46,7 +46,8 @@ def _copy_level(value: Any) -> Any:
 
 
 def _join_nodes(nodes: list[Any]) -> Any:
-    """Return the first node with the others in their places; None if they are not a tree."""
+    """Return the first node with the other nodes in their places, or None if they are not a
+    tree."""
     if not all(isinstance(node, (dict, list)) for node in nodes):
         return None
     copies = [node.copy() for node in nodes]
@@ -100,7 +101,7 @@ def _dict(stored: Any) -> dict[Any, Any]:
 
 
 def _key(stored: Any) -> Any:
-    """Return a key; a list was a tuple, the only hashable value stored as a list."""
+    """Decode a key. A list was a tuple, the only hashable value that is stored as a list."""
     return tuple(map(_key, stored)) if isinstance(stored, list) else stored
 
 

@@ -20,7 +20,7 @@ from remora.memory.packet import (
 )
 
 VALUE_LIMIT = 500
-"""Characters of a knowledge value in canonical JSON."""
+"""Maximum characters of a knowledge value in canonical JSON."""
 
 
 class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class PacketDelta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return `text` as a packet shows it: white space folded, lone surrogates escaped, cut."""
+    """Return `text` on one line: white space collapsed, lone surrogates escaped, cut to `limit`."""
     return clip(to_packet_value(" ".join(text.split())), limit)
 
 
@@ -57,7 +57,7 @@ def new_action(tool: str, args: dict[str, Any], summary: str, outcome: Outcome) 
 
 
 def candidate(tool: str, args: dict[str, Any], reason: str) -> Candidate:
-    """Return a candidate action; its arguments stay whole, since the call uses them."""
+    """Return a candidate action. Its arguments are not cut, because the call uses them."""
     return Candidate(
         tool=to_packet_value(tool),
         args=to_packet_value(args),
@@ -81,12 +81,12 @@ def knowledge(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def knowledge_value(value: Any) -> Any:
-    """Return the packet value, text or canonical JSON cut at the limit."""
+    """Return the packet value. Text and canonical JSON are cut at VALUE_LIMIT."""
     return _cut_value(to_packet_value(value), VALUE_LIMIT)
 
 
 def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
-    """Return an excerpt of `text`, whose first line is `first` (from 1)."""
+    """Return an excerpt of `text`. `first` is the number of its first line, counted from 1."""
     text = to_packet_value(text.removesuffix("\n"))
     return Excerpt(
         ref=to_packet_value(ref),
@@ -97,7 +97,7 @@ def excerpt(ref: str, path: str, first: int, text: str) -> Excerpt:
 
 
 def error_text(text: str | None) -> str | None:
-    """Return an error as `last_error` shows it: one line of at most 300 characters."""
+    """Return an error in the form of `last_error`: one line of at most 300 characters."""
     return None if text is None else one_line(text, GOAL_LIMIT)
 
 
@@ -137,7 +137,7 @@ _CAPS: dict[str, Callable[[Any], Any]] = {
     "diagnostics": diagnostics,
     "add_action": lambda new: new_action(new.tool, new.args, new.summary, new.outcome),
     "update_knowledge": knowledge,
-    "forget_knowledge": lambda keys: tuple(map(to_packet_key, keys)),  # as the keys to remove
+    "forget_knowledge": lambda keys: tuple(map(to_packet_key, keys)),  # in the form of stored keys
     "set_error": error_text,
     "hub_context": to_packet_value,
     "hub_freshness": to_packet_value,

@@ -1,4 +1,4 @@
-"""Encoding of values that JSON lacks, so that nothing recorded is silently changed."""
+"""Encoding of values that JSON cannot represent, so that nothing recorded is silently changed."""
 
 import base64
 import math
@@ -24,21 +24,22 @@ _INSPECTED_LEVELS = 40  # levels of a value that `is_stored_unchanged` inspects
 
 
 def encode_value(value: Any) -> Any:
-    """Return `value` as a stream stores it: JSON unchanged, the rest in a marked form. Text, bytes,
-    numbers, and lists and mappings of them are lossless; `decode_value` restores them.
+    """Return `value` as a stream stores it: JSON values unchanged, all others in a marked form.
+
+    Text, bytes, numbers, and lists and mappings of them are lossless; `decode_value` restores them.
 
     | value | form |
     |---|---|
     | NaN and infinities | `{"$float": "nan"}` |
-    | integers beyond 64 bits | `{"$int": "…"}`, hexadecimal above Python's limit of digits |
+    | integers beyond 64 bits | `{"$int": "…"}`, hexadecimal above Python's digit limit |
     | bytes | `{"$bytes": base64}` |
     | text with lone surrogates | `{"$text": base64 of UTF-8 with surrogates}` |
     | mappings with any other key than UTF-8 text | `{"$dict": [[key, value], …]}` |
     | a container at level 65 | `{"$deep": [container, …]}`, `{"$at": n}` in it for the n-th |
     | other objects | `{"$repr": "…"}`, for a container inside itself `CYCLE` |
 
-    A mapping whose only key looks like a mark gets one more `$` before it. Tuples become lists,
-    subclasses of text and numbers their base types. Total: never raises.
+    If the only key of a mapping looks like a mark, another `$` is put before it. Tuples become
+    lists. Subclasses of text and number types become their base types. Never raises.
     """
     return _encode(value, ())
 
@@ -49,7 +50,7 @@ def encoded_sha256(value: Any) -> str:
 
 
 def is_stored_unchanged(value: Any, depth: int = _INSPECTED_LEVELS) -> bool:
-    """True only if `encode_value` would change surrogates at most; False is inconclusive."""
+    """Return True if `encode_value` would at most change surrogates. False is inconclusive."""
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return True
@@ -82,7 +83,7 @@ def _all_stored_unchanged(values: Sequence[Any], depth: int) -> bool:
 
 
 def _encode(value: Any, ancestors: tuple[int, ...]) -> Any:
-    """`ancestors`: ids of the containers around `value`, outermost first."""
+    """Encode `value`. `ancestors` are the ids of the containers around it, outermost first."""
     kind = type(value)
     if kind is str and value.isascii():
         return value
@@ -120,7 +121,7 @@ def _encodable(text: str) -> bool:
 
 
 def _nodes(value: Any, ancestors: tuple[int, ...]) -> list[Any]:
-    """Return every container of `value`, outer ones first."""
+    """Return every container in `value`, outer containers first."""
     nodes: list[Any] = []
     path = set(ancestors)
     places: list[tuple[Any, Any]] = [([value], 0)]

@@ -1,4 +1,4 @@
-"""Strict checks of events from callers: the type is known, a tool result names its tool."""
+"""Strict checks of events from callers: a known type, and a tool name in each tool result."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from remora.memory.events import PAYLOADS, Event, ToolResulted
 from remora.memory.tool_results import to_text
 
 _KNOWN_TYPES = (*PAYLOADS, "hub_update")
-"""All types of recorded events, and the one that only the mission's plain dicts have."""
+"""All types of recorded events, and `hub_update`, which only the mission's plain dicts have."""
 _IGNORE = "pass strict=False to accept events that this version does not know"
 
 
@@ -20,7 +20,7 @@ class _ToolName(msgspec.Struct):
 
 
 def check_event(event: Event) -> None:
-    """Raise InvalidEvent where a recorded event has an unknown type, or names no tool."""
+    """Raise InvalidEvent if an event has an unknown type, or is a tool result without a tool."""
     check_type(event.type)
     if event.type == ToolResulted.type:
         try:
@@ -32,7 +32,7 @@ def check_event(event: Event) -> None:
 
 
 def check_type(kind: Any) -> None:
-    """Raise InvalidEvent where `kind` is not the type of an event."""
+    """Raise InvalidEvent if `kind` is not the type of an event."""
     if kind is None:
         raise InvalidEvent("the event has no type", hint=f"types: {', '.join(_KNOWN_TYPES)}")
     if kind not in _KNOWN_TYPES:
@@ -41,7 +41,7 @@ def check_type(kind: Any) -> None:
 
 
 def check_tool(tool_result: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    """Raise InvalidEvent where none of `keys` names the tool of a result."""
+    """Raise InvalidEvent if a result has no tool name under any of `keys`."""
     if any(to_text(tool_result.get(key)) for key in keys):
         return
     unused = [key for key in map(to_text, tool_result) if key not in keys]

@@ -13,18 +13,19 @@ from remora.memory.upcast import upcast_line
 
 VERSION = 1
 GENESIS = "0" * 64
-"""The previous hash of the first line."""
+"""The hash that precedes the first line."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """Number of lines of a stream and hash of the last one."""
+    """Number of lines in a stream, and the hash of the last line."""
 
     count: int = 0
     hash: str = GENESIS
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A file before and after, by SHA-256 of its bytes (null: absent), and its permission bits."""
+    """A changed file: SHA-256 of its content before and after (null if absent), and permission
+    bits."""
 
     path: str
     before: str | None
@@ -39,12 +40,14 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentStart(Payload, frozen=True, kw_only=True):
-    """All that a replay needs: the first packet, the agent, its tools, versions of the rules.
+    """Everything that a replay needs: the first packet, the agent, its tools, versions of the
+    rules.
 
-    The files are those of the run's base, with `rebased` (`{path: {sha256, mode}}`, null for
-    absent: files changed since the run began) and then `changes` (of a fork's parent) applied.
-    `first_turn` is the first turn, 0 with the context scripts; `decides` is true if the packet
-    already contains that turn's facts and candidates.
+    The agent's files are those of the run's base, with `rebased` and then `changes` applied.
+    `rebased` has the files that changed after the run began (`{path: {sha256, mode}}`, null for an
+    absent file). `changes` are those of a fork's parent. `first_turn` is the first turn; turn 0
+    includes the context scripts. `decides` is true if the packet already contains that turn's facts
+    and candidates.
     """
 
     type: ClassVar[str] = "agent_start"
@@ -73,11 +76,12 @@ class TurnStart(Payload, frozen=True, kw_only=True):
 
 
 class ContextUpdate(Payload, frozen=True, kw_only=True):
-    """A change of the packet by something other than a tool result.
+    """A change of the packet that does not come from a tool result.
 
-    `source` is `hub`, `candidates`, `context` or `middleware`; `value` is its value. If it came
-    from a script, the other fields repeat its run, as in `tool_result`; `output_sha256` is of the
-    canonical JSON of the script's whole output, of which `value` is a part.
+    `source` is `hub`, `candidates`, `context` or `middleware`; `value` is the value from that
+    source. If a script produced it, the other fields allow its run to be repeated, as in
+    `tool_result`. `output_sha256` is the hash of the canonical JSON of the script's whole output,
+    which includes `value`.
     """
 
     type: ClassVar[str] = "context_update"
@@ -106,7 +110,7 @@ class ModelRequest(Payload, frozen=True, kw_only=True):
 
 
 class ModelResponse(Payload, frozen=True, kw_only=True):
-    """A model's whole answer. `scores` are natural-log probabilities by candidate label."""
+    """A model's complete answer. `scores` maps candidate labels to natural-log probabilities."""
 
     type: ClassVar[str] = "model_response"
     text: str = ""
@@ -120,8 +124,8 @@ class ModelResponse(Payload, frozen=True, kw_only=True):
 class ToolCalled(Payload, frozen=True, kw_only=True):
     """The decision of a turn. `decided_by` is `rule`, `model`, `fallback` or `escalation`.
 
-    `scores` has one entry per candidate, in the candidates' order: a natural-log probability,
-    null if no model was asked. `choice` is the index of the chosen candidate.
+    `scores` has one entry per candidate, in the order of the candidates: a natural-log probability,
+    or null if no model was asked. `choice` is the index of the chosen candidate.
     """
 
     type: ClassVar[str] = "tool_call"
@@ -135,12 +139,12 @@ class ToolCalled(Payload, frozen=True, kw_only=True):
 
 
 class ToolResulted(Payload, frozen=True, kw_only=True):
-    """The whole result of a call; the mission's trace entry is this with its envelope.
+    """The complete result of a call. With its envelope, this is the mission's trace entry.
 
-    `inputs` are the script's inputs besides `args`, without the packet, which the stream itself
-    contains. With these, `host_calls`, `clock` and `seed` the script can be run again to the same
-    result on any machine. `summarized` is set if a script summarized the result:
-    `{script_sha256, output_sha256}`; its input is `raw_output`.
+    `inputs` are the script's inputs other than `args` and the packet, which the stream contains.
+    With these, `host_calls`, `clock` and `seed`, the script can be run again with the same result
+    on any machine. If a script summarized the result, `summarized` is `{script_sha256,
+    output_sha256}`; the input of that script is `raw_output`.
     """
 
     type: ClassVar[str] = "tool_result"
@@ -165,11 +169,11 @@ class ToolResulted(Payload, frozen=True, kw_only=True):
 class SubmitResult(Payload, frozen=True, kw_only=True):
     """The agent's submission: its summary and the results of the `verify` checks.
 
-    A check is `{name, ok, detail}`; for a script, `script` repeats its run:
-    `{script_sha256, inputs}`, contents of files by hash.
+    A check is `{name, ok, detail}`. If it was a script, `script` allows its run to be repeated:
+    `{script_sha256, inputs}`, with hashes instead of file contents.
 
-    `observed`: what the tests executed, `{files: {path: sha256}, tests: {id: [key]},
-    calls: [[caller, callee, line]]}`; empty if none ran.
+    `observed` is what the tests executed: `{files: {path: sha256}, tests: {id: [key]}, calls:
+    [[caller, callee, line]]}`. It is empty if no tests ran.
     """
 
     type: ClassVar[str] = "submit_result"
@@ -180,9 +184,9 @@ class SubmitResult(Payload, frozen=True, kw_only=True):
 
 
 class AgentError(Payload, frozen=True, kw_only=True):
-    """An error in a turn; `kind` is `bad_call`, `context_truncated`, `model_error`…
+    """An error in a turn. `kind` is `bad_call`, `context_truncated`, `model_error`…
 
-    `hint` says what to do about it, if a component failed.
+    If a component failed, `hint` is what the user can do about it.
     """
 
     type: ClassVar[str] = "agent_error"
@@ -201,7 +205,7 @@ class Escalation(Payload, frozen=True, kw_only=True):
 
 
 class Recovered(Payload, frozen=True, kw_only=True):
-    """A torn tail, moved to `quarantine`; no acknowledged event was lost."""
+    """A torn tail was moved to the file `quarantine`. No acknowledged event was lost."""
 
     type: ClassVar[str] = "recovered"
     quarantine: str = ""
@@ -223,7 +227,7 @@ class AgentEnd(Payload, frozen=True, kw_only=True):
 class RunStart(Payload, frozen=True, kw_only=True):
     """Plan, base files and configuration of a run.
 
-    `signing` names the key (`{"algorithm", "key"}`) if the run's anchors are signed.
+    If the run's anchors are signed, `signing` identifies the key (`{"algorithm", "key"}`).
     """
 
     type: ClassVar[str] = "run_start"
@@ -245,7 +249,10 @@ class JobStart(Payload, frozen=True, kw_only=True):
 
 
 class JobEnd(Payload, frozen=True, kw_only=True):
-    """End of an attempt; `head` anchors the agent's stream in the run's, `signature` signs it."""
+    """End of an attempt. `head` anchors the agent's stream in the run's stream.
+
+    `signature` is the signature of `head`.
+    """
 
     type: ClassVar[str] = "job_end"
     agent_id: str
@@ -258,9 +265,10 @@ class JobEnd(Payload, frozen=True, kw_only=True):
 
 
 class Review(Payload, frozen=True, kw_only=True):
-    """A user's verdict on a change set; a later one overrides. `signature` signs `head`.
+    """A user's verdict on a change set. A later verdict overrides it.
 
-    `branch`: an accepted change set was committed to it; the working tree is unchanged.
+    `signature` is the signature of `head`. If `branch` is set, the accepted change set was
+    committed to that branch, and the working tree is unchanged.
     """
 
     type: ClassVar[str] = "review"
@@ -276,8 +284,10 @@ class Review(Payload, frozen=True, kw_only=True):
 
 
 class RunEnd(Payload, frozen=True, kw_only=True):
-    """End of a run; `totals` counts its jobs by status. `signature` signs the run's head before
-    this event."""
+    """End of a run. `totals` counts its jobs by status.
+
+    `signature` is the signature of the run's head before this event.
+    """
 
     type: ClassVar[str] = "run_end"
     totals: dict[str, Any] = {}
@@ -309,8 +319,10 @@ PAYLOADS: dict[str, type[Payload]] = {
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a stream. `data` stays raw until `payload` decodes it, so that a fold does not
-    decode outputs that it does not read, and unknown keys survive a copy."""
+    """One line of a stream. `data` stays raw until `payload` decodes it.
+
+    This way a fold does not decode outputs that it does not read, and a copy keeps unknown keys.
+    """
 
     v: int
     seq: int
@@ -334,13 +346,13 @@ _ANY_FIELDS: dict[str, frozenset[str]] = {
     name: frozenset(f for f, hint in kind.__annotations__.items() if "Any" in str(hint))
     for name, kind in PAYLOADS.items()
 }
-"""Fields for values of any type, in marked forms if JSON lacks it."""
+"""Fields that accept any type. Values that JSON cannot represent have a marked form there."""
 
 
 def decode_event(line: bytes) -> Event:
-    """Decode the event of one line. Raises `msgspec.DecodeError` (or its `ValidationError`).
+    """Decode the event on one line. Raises `msgspec.DecodeError` (or its `ValidationError`).
 
-    A line of an older format version is upcast to this one; unknown keys and types of newer
+    A line of an older format version is upcast to this one. Unknown keys and types of newer
     versions are ignored.
     """
     try:
@@ -357,9 +369,9 @@ def decode_event(line: bytes) -> Event:
 def payload(event: Event) -> Payload | None:
     """Return the typed payload, or None for an unknown type.
 
-    Raises `msgspec.ValidationError` if the data does not fit its type. A string in a blob is
-    valid as `{"$blob": …}` only in fields of any type; resolve references first
-    (`remora.trace.blobs`) if the whole value matters.
+    Raises `msgspec.ValidationError` if the data does not match its type. A blob reference
+    (`{"$blob": …}`) is valid only in fields that accept any type. Resolve references first
+    (`remora.trace.blobs`) if you need whole values.
     """
     if (decoder := _DECODERS.get(event.type)) is None:
         return None
@@ -371,7 +383,8 @@ def payload(event: Event) -> Payload | None:
 
 
 def _payload_with_marks(event: Event) -> Payload:
-    """Return the payload with marks in typed fields decoded: surrogates, infinite scores."""
+    """Return the payload with marked values in typed fields decoded: surrogates, infinite
+    scores."""
     kind = PAYLOADS[event.type]
     data = msgspec.json.decode(event.data)
     if isinstance(data, dict):

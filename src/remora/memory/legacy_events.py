@@ -1,6 +1,6 @@
 """Deltas of the plain-dict events in the mission's documents.
 
-Three shapes of a tool result are read, besides `{type: "turn_start", turn}`:
+In addition to `{type: "turn_start", turn}`, three shapes of a tool result are read:
 
 1. `{type, tool, data: {raw_output, args?, summary?, knowledge_delta?, error?, outcome?}}`
 2. the same with `data.summary_delta {recent_actions | recent_history: [str], knowledge, …}`
@@ -22,7 +22,8 @@ _KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge"
 def delta_of_plain_event(
     event: Mapping[str, Any], delta_for: Callable[[Mapping[str, Any]], PacketDelta], *, strict: bool
 ) -> PacketDelta:
-    """Return an event's delta; `strict` raises InvalidEvent for an unknown type or no tool."""
+    """Return an event's delta. `strict` raises InvalidEvent for an unknown type or a missing
+    tool."""
     kind = event.get("type")
     if strict:
         check_type(kind)
@@ -37,7 +38,7 @@ def delta_of_plain_event(
 
 
 def raw_output_of(tool_result: Mapping[str, Any]) -> Any:
-    """Return the input of a summarizer: the raw output, else the whole result."""
+    """Return the input for a summarizer: the raw output if there is one, else the whole result."""
     return tool_result.get("raw_output", tool_result)
 
 

@@ -8,9 +8,9 @@ Outcome = Literal["success", "error", "partial"]
 PACKET_VERSION = "1.0"
 
 GOAL_LIMIT = 300
-"""Characters of `goal`, `node_summary` and `last_error`."""
+"""Maximum characters of `goal`, `node_summary` and `last_error`."""
 SUMMARY_LIMIT = 200
-"""Characters of an action's summary and of a list item."""
+"""Maximum characters of an action's summary, and of a list item."""
 MAX_ACTIONS = 10
 MAX_DIAGNOSTICS = 20
 MAX_KNOWLEDGE_KEYS = 64
@@ -38,7 +38,8 @@ class NewAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of `recent_actions`: `count` equal calls in a row; `turn` is that of the last."""
+    """An entry of `recent_actions`: `count` equal calls in a row. `turn` is the turn of the last
+    call."""
 
     turn: int
     tool: str
@@ -56,7 +57,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
-    """The only verbatim text in a packet. `lines` are the first and last line, from 1."""
+    """The only verbatim text in a packet. `lines` are its first and last line, counted from 1."""
 
     ref: str
     path: str
@@ -65,7 +66,7 @@ class Excerpt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Constraints(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of the agent: turns, and the names of its `verify` checks."""
+    """Limits of the agent: its maximum number of turns, and the names of its `verify` checks."""
 
     max_turns: int = 12
     safety: tuple[str, ...] = ()
@@ -100,7 +101,7 @@ class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def clip(text: str, limit: int) -> str:
-    """Return `text`, cut to `limit - 1` characters and `…` if it is longer."""
+    """Return `text`. If it is longer than `limit`, cut it and end it with `…`."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -28,7 +28,8 @@ _EMPTY = PacketDelta()
 
 
 def apply(packet: DecisionPacket, delta: PacketDelta | None) -> DecisionPacket:
-    """Return the packet after `delta`; total, and O(1) in the length of the stream."""
+    """Return the packet after `delta`. Accepts every delta; the cost does not depend on the
+    stream's length."""
     if delta is None or delta == _EMPTY:
         return packet
     changed = _replaced_fields(delta)
@@ -51,8 +52,9 @@ def replay(events: Iterable[Event], *, strict: bool = True) -> DecisionPacket:
     """Return the packet after the last event. Calls no summarizer, hub, model, tool or tokenizer.
 
     Only `recovered` events may precede `agent_start`. Raises `ValueError` if another event does, or
-    for unknown rules of the fold; `InvalidEvent` for an unknown event type or a tool result without
-    a tool, unless `strict` is false: then only their deltas count.
+    for an unknown version of the fold or trim rules. Raises `InvalidEvent` for an unknown event
+    type or a tool result without a tool; with `strict=False`, only the deltas of such events are
+    applied.
     """
     stream = dropwhile(lambda event: event.type == Recovered.type, events)
     packet = first_packet(next(stream, None))
@@ -64,7 +66,7 @@ def replay(events: Iterable[Event], *, strict: bool = True) -> DecisionPacket:
 
 
 def first_packet(event: Event | None) -> DecisionPacket:
-    """Return the packet of `agent_start`, after that event's own delta."""
+    """Return the packet of `agent_start` with the event's delta applied. Raises ValueError."""
     start = payload(event) if event is not None else None
     if not isinstance(start, AgentStart) or event is None:
         raise ValueError("a stream to replay must begin with agent_start")
@@ -102,7 +104,7 @@ def _is_same_action(action: Action, new: NewAction) -> bool:
         new.tool,
         new.summary,
         new.outcome,
-    ) and canonical(action.args) == canonical(new.args)  # by canonical JSON: 1 is not true
+    ) and canonical(action.args) == canonical(new.args)  # compare canonical JSON: 1 is not true
 
 
 def _with_knowledge(knowledge: dict[str, Fact], delta: PacketDelta, turn: int) -> dict[str, Fact]:
@@ -123,7 +125,7 @@ def _within_limits(facts: dict[str, Fact]) -> dict[str, Fact]:
         if (front := next((key for key in facts if key not in PINNED), None)) is None:
             break
         fact = facts.pop(front)
-        # without its own two braces, but with the comma that joined it to the rest
+        # without the two braces, but with the comma between entries
         size -= canonical_size({front: fact}) - 2 + 1
     return facts
 
@@ -164,7 +166,7 @@ TRIMS = frozenset({"trim/1"})
 
 
 def version_problem(fold: str, trim: str) -> str | None:
-    """Return why a stream cannot be replayed, or None if both versions are supported."""
+    """Return the reason why a stream cannot be replayed, or None if both versions are supported."""
     if fold not in FOLDS:
         return f"the stream needs {fold[:40]!r}, which is not supported"
     if trim not in TRIMS:

@@ -1,4 +1,4 @@
-"""Summarizers: summary and knowledge of a tool's output, for tools that return neither."""
+"""Summarizers: create a summary and knowledge from a tool's output if the tool returns neither."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,13 +11,13 @@ ENTRY_LIMIT = 490
 """Maximum characters of a grouped knowledge entry."""
 MAX_ENTRIES = 8
 MAX_FACTS = 400
-"""Maximum leaves of a result that are read; the rest is only in the Long Track."""
+"""Maximum number of leaves read from a result. The rest is only in the Long Track."""
 FACT_LIMIT = 120
 """Maximum characters of a fact (an identifier, a path, a short message)."""
 
 
 class Summarizer(ABC):
-    """Summarizes any tool result and extracts facts; both methods are pure and never raise."""
+    """Summarizes any tool result and extracts facts. Both methods are pure and never raise."""
 
     @abstractmethod
     def summarize(self, raw_result: Any) -> str:
@@ -29,21 +29,21 @@ class Summarizer(ABC):
 
 
 class ToolSidePassthrough(Summarizer):
-    """Uses the tool's own `summary` (or `_summary`) and `knowledge_delta`."""
+    """Uses the `summary` (or `_summary`) and `knowledge_delta` that the tool returned."""
 
     def summarize(self, raw_result: Any) -> str:
-        """Return the tool's own summary, else `Tool completed`."""
+        """Return the summary from the tool, else `Tool completed`."""
         summary = _first_value(raw_result, "summary", "_summary")
         return summary if isinstance(summary, str) and summary else "Tool completed"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return the tool's own facts."""
+        """Return the facts from the tool."""
         facts = _first_value(raw_result, "knowledge_delta")
         return dict(facts) if isinstance(facts, Mapping) else {}
 
 
 class LinterSummarizer(Summarizer):
-    """Counts `errors` (a list) and `fixed` (a number) of a linter's result."""
+    """Uses the `errors` (a list) and `fixed` (a number) of a linter's result."""
 
     def summarize(self, raw_result: Any) -> str:
         """Return `Fixed 3 lint errors, 2 remaining`, or `Found 2 lint errors`."""
@@ -65,24 +65,25 @@ class LinterSummarizer(Summarizer):
 
 
 class DefaultSummarizer(Summarizer):
-    """For tools without a summarizer: `Executed X`, and the short facts of a structured result.
+    """Default for tools without a summarizer: `Executed X`, and short facts of structured results.
 
-    Facts are grouped by their path without list indices and repeats, `path=v1,v2;path=…`, in
-    entries of at most 490 characters: of the measured shapes the one that keeps the most
-    arguments of later calls in the packet.
+    Facts are grouped by path, without list indices and repeats (`path=v1,v2;path=…`), in entries of
+    at most 490 characters. Of the formats that were measured, this one keeps the most arguments of
+    later calls in the packet.
     """
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
 
     def summarize(self, raw_result: Any) -> str:
-        """Return `Executed X`, with the number of items of a list."""
+        """Return `Executed X`, with the number of items if the result is a list."""
         if isinstance(raw_result, (list, tuple)):
             return f"Executed {self.tool}: {len(raw_result)} items"
         return f"Executed {self.tool}"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return entries `X`, `X.2`, … of grouped facts; empty for an unstructured result."""
+        """Return entries `X`, `X.2`, … of grouped facts, or an empty dict for an unstructured
+        result."""
         if not isinstance(raw_result, (Mapping, list, tuple)):
             return {}
         groups: dict[str, dict[str, None]] = {}
@@ -100,7 +101,7 @@ def _first_value(raw_result: Any, *keys: str) -> Any:
 
 
 def _facts(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield path and text of each short leaf, in order; at most `MAX_FACTS`."""
+    """Yield the path and text of each short leaf, in order, at most `MAX_FACTS`."""
     stack: list[tuple[str, Any]] = [("", value)]
     found = 0
     while stack and found < MAX_FACTS:
@@ -120,7 +121,7 @@ def _leaf(item: Any) -> str:
 
 
 def _entries(groups: Mapping[str, Iterable[str]]) -> list[str]:
-    """Join the groups by `;` into as few entries as their size allows, in order."""
+    """Join the groups with `;` into as few entries as possible, in order."""
     entries: list[str] = []
     for path, texts in groups.items():
         for piece in _pieces(path, texts):
@@ -132,7 +133,7 @@ def _entries(groups: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _pieces(path: str, texts: Iterable[str]) -> Iterator[str]:
-    """Yield `path=text,text`, split between texts if longer than an entry, each with its path."""
+    """Yield `path=text,text`. If this exceeds an entry, yield several parts, each with the path."""
     piece = ""
     for text in texts:
         longer = f"{piece},{text}" if piece else f"{path}={text}"

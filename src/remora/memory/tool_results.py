@@ -1,4 +1,4 @@
-"""Readers of tool results of any shape, for making a delta; they never raise."""
+"""Functions that read tool results of any shape to create a delta. They never raise."""
 
 from collections.abc import Mapping
 from typing import Any, cast, get_args
@@ -7,23 +7,25 @@ from remora.memory import delta as make
 from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import Candidate, Outcome
 
-_LAST_LINE = 2**52  # leaves room for the lines after it in a packet's numbers
+_LAST_LINE = 2**52  # the last line must also be an integer that a packet may contain
 
 
 def to_dict(value: Any) -> dict[str, Any]:
-    """Return a copy of a mapping; an empty dict for any other value."""
+    """Return a copy of a mapping, or an empty dict for any other value."""
     return dict(value) if isinstance(value, Mapping) else {}
 
 
 def to_list(value: Any) -> list[Any]:
-    """Return the items of a list or tuple; any other value alone, None as no item."""
+    """Return the items of a list or tuple. None gives an empty list, any other value a single
+    item."""
     if isinstance(value, (list, tuple)):
         return list(value)
     return [] if value is None else [value]
 
 
 def to_text(value: Any) -> str:
-    """Return a text, any other value as canonical JSON, None as empty text."""
+    """Return a value as text: a string as it is, None as an empty string, others as canonical
+    JSON."""
     if value is None:
         return ""
     value = to_packet_value(value)
@@ -37,7 +39,7 @@ def arguments(tool_result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stated_summary(tool_result: Mapping[str, Any]) -> str:
-    """Return the tool's own summary: `summary`, or `_summary` of a returned mapping."""
+    """Return the summary from the tool: `summary`, else `_summary` of the returned mapping."""
     for summary in (
         tool_result.get("summary"),
         to_dict(tool_result.get("raw_output")).get("_summary"),
@@ -48,12 +50,12 @@ def stated_summary(tool_result: Mapping[str, Any]) -> str:
 
 
 def stated_error(tool_result: Mapping[str, Any]) -> str:
-    """Return the result's own `error`, or empty text."""
+    """Return the result's `error`, or an empty string."""
     return to_text(tool_result.get("error") or None)
 
 
 def error_of(tool_result: Mapping[str, Any]) -> str:
-    """Return the result's `error`, else that of the returned mapping."""
+    """Return the result's `error`, else the `error` of the returned mapping."""
     inner = to_dict(tool_result.get("raw_output")).get("error")
     return stated_error(tool_result) or to_text(inner or None)
 
@@ -77,6 +79,6 @@ def candidates(value: Any) -> tuple[Candidate, ...]:
 
 
 def first_line(found: Mapping[str, Any]) -> int:
-    """Return the first of an excerpt's `lines`, from 1."""
+    """Return the number of an excerpt's first line, counted from 1."""
     first = next(iter(to_list(found.get("lines"))), 1)
     return first if isinstance(first, int) and 0 < first <= _LAST_LINE else 1

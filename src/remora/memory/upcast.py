@@ -6,12 +6,16 @@ from typing import Any
 import msgspec
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
-"""Pure function from a whole line of one version to the line of the next; the caller sets `v`.
-It keeps `seq` and `hash`, which belong to the line as recorded."""
+"""Pure function that converts a line of one version to the next version. The caller sets `v`.
+
+It keeps `seq` and `hash`, which belong to the line as recorded.
+"""
 
 UPCASTERS: dict[int, Upcaster] = {}
-"""Upcasters by source version. Version 1 is the first, so there is none yet; a released one is
-never removed."""
+"""Upcasters by source version.
+
+Version 1 is the first, so there are none yet. A released upcaster is never removed.
+"""
 
 
 class _Versioned(msgspec.Struct):
@@ -27,7 +31,10 @@ def version_of(line: bytes) -> int | None:
 
 
 def upcast_line(line: bytes, version: int) -> bytes | None:
-    """Return the line upcast to `version`, None if not older. Raises `msgspec.ValidationError`."""
+    """Return the line upcast to `version`, or None if it is not older.
+
+    Raises `msgspec.ValidationError`.
+    """
     if (found := msgspec.json.decode(line, type=_Versioned).v) >= version:
         return None
     record: dict[str, Any] = msgspec.json.decode(line)

@@ -12,14 +12,14 @@ from remora.trace.content.objects import ObjectStore, is_sha256
 from remora.trace.read.reader import event_data, invalid_event
 
 BLOB_LIMIT = 64 * 1024
-"""Bytes of UTF-8; a longer string is replaced by a reference."""
+"""Maximum UTF-8 bytes of an inline string. A longer string is replaced by a reference."""
 LINE_LIMIT = 64 * 1024
-"""Characters of a single line that is read; a line of a text outside a blob is never longer."""
+"""Maximum characters returned for one line. A line outside a blob is never longer."""
 MAX_RESOLVED = 256 * 1024 * 1024
 """Maximum bytes of blobs that are read for the data of one event."""
 REFERENCE_KEY = "$blob"
 MAX_LIGHT_DATA = 4 * 1024 * 1024
-"""Maximum bytes of event data from which `payload_without_values` drops nothing."""
+"""Above this many bytes of event data, `payload_without_values` drops fields."""
 _LINES, _LINE_LENGTH = 10, 200
 _MARK = re.compile(rb'blob"')
 _ESCAPED = re.compile(r"\$+blob")
@@ -33,14 +33,18 @@ class BlobSink(Protocol):
 
 
 class NullBlobSink:
-    """Blob sink that hashes strings and stores none, for events without a file."""
+    """Blob sink that hashes strings without storing them, for events that are not written to a
+    file."""
 
     def put(self, data: bytes) -> str:
         return sha256(data).hexdigest()
 
 
 def externalise(data: Any, store: BlobSink) -> Any:
-    """Return JSON with strings over 64 KiB as references; `$` escapes a user's look-alike."""
+    """Replace strings over 64 KiB in JSON data by references.
+
+    User data that looks like a reference is escaped with `$`.
+    """
     if isinstance(data, str):
         encoded = data.encode() if len(data) > BLOB_LIMIT // 4 else b""
         return _reference(data, encoded, store) if len(encoded) > BLOB_LIMIT else data
@@ -57,12 +61,19 @@ def externalise(data: Any, store: BlobSink) -> Any:
 
 
 def resolve(data: Any, store: ObjectStore) -> Any:
-    """Replace references by strings, at most MAX_RESOLVED bytes. Raises as `ObjectStore.get`."""
+    """Replace references by their strings.
+
+    Raises StreamDamaged for an invalid reference, StreamError beyond MAX_RESOLVED bytes, and
+    whatever `ObjectStore.get` raises.
+    """
     return _Resolver(store).value(data)
 
 
 class _Resolver:
-    """Resolves the data of one event. A foreign stream may name one blob in a thousand places."""
+    """Resolves the data of one event, up to a total size.
+
+    The limit is needed because an untrusted stream may refer to one blob many times.
+    """
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -97,10 +108,10 @@ class _Resolver:
 def read_text_lines(
     store: ObjectStore, digest: str, first: int, last: int
 ) -> tuple[list[str], int]:
-    r"""Return lines `first` to `last` (from 1) of a stored text, and its number of lines.
+    r"""Return lines `first` to `last` (counted from 1) of a stored text, and its total line count.
 
-    Lines end at `\n`; each is cut to LINE_LIMIT characters. Bounded memory, checked hash. Raises as
-    `ObjectStore.get`.
+    Lines end at `\n`. Each returned line is cut to LINE_LIMIT characters. Memory use is bounded,
+    and the hash is checked. Raises whatever `ObjectStore.get` raises.
     """
     found: dict[int, bytearray] = {number: bytearray() for number in range(first, last + 1)}
     number = 1
@@ -127,19 +138,25 @@ def blob_references(data: Any) -> list[Any]:
 
 
 def may_contain_reference(data: bytes | msgspec.Raw) -> bool:
-    """True if JSON may contain a (possibly escaped) reference; never false with one. Cheap."""
+    """Return True if JSON may contain a (possibly escaped) reference.
+
+    This is a cheap byte search. It never misses a reference, but may report one where there is
+    none.
+    """
     return _MARK.search(data) is not None
 
 
 def resolved_data(event: Event, store: ObjectStore) -> dict[str, Any]:
-    """Return the data of an event with references resolved. Raises StreamDamaged if not JSON."""
+    """Return the data of an event with references resolved. Raises StreamDamaged for invalid
+    data."""
     data = event_data(event)
     resolved: dict[str, Any] = resolve(data, store) if may_contain_reference(event.data) else data
     return resolved
 
 
 def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
-    """Return the payload with references resolved, None if unknown. Raises StreamDamaged."""
+    """Return the payload with references resolved, or None for an unknown event type. Raises
+    StreamDamaged."""
     try:
         return payload(_resolve_event(event, store))
     except (ValueError, RecursionError) as error:
@@ -147,10 +164,11 @@ def resolved_payload(event: Event, store: ObjectStore) -> Payload | None:
 
 
 def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
-    """Return the payload as `resolved_payload` does, in bounded memory.
+    """Return the payload with references resolved, in bounded memory.
 
-    Beyond MAX_LIGHT_DATA, or with references, fields of any JSON type (tool output, host calls) are
-    checked and dropped: 60 MB of JSON take many times that as objects.
+    If the data is larger than MAX_LIGHT_DATA or contains references, fields that may hold any JSON
+    (tool output, host calls) are checked and dropped. Decoded to objects, 60 MB of JSON would take
+    many times that memory.
     """
     if len(memoryview(event.data)) > MAX_LIGHT_DATA or may_contain_reference(event.data):
         event = _without_values(event)

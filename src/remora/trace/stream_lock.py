@@ -1,4 +1,4 @@
-"""Writer lock of a stream: an advisory lock on its file, released when the owner dies."""
+"""Writer lock of a stream: an advisory lock on its file, released when its process ends."""
 
 import fcntl
 import os
@@ -12,7 +12,10 @@ _TRIES, _PAUSE_S = 5, 0.01
 
 
 def lock_stream(file: int, path: Path) -> None:
-    """Lock the open stream, with retries: `is_locked` holds it briefly. Raises StreamLocked."""
+    """Lock the open stream. Raises StreamLocked.
+
+    Retries a few times, because `is_locked` holds the lock briefly.
+    """
     for attempt in range(_TRIES):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -29,7 +32,7 @@ def lock_stream(file: int, path: Path) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """True if a live writer has locked the stream; false for a file that cannot be opened."""
+    """Return True if a live writer has locked the stream. False if the file cannot be opened."""
     try:
         file = open_read_only(path)
     except OSError:

@@ -21,14 +21,14 @@ FOLDER = ".agentfs"
 _PARTS = ("traces", "runs", "blobs", "objects")
 STREAM_SUFFIX = ".jsonl"
 COMPRESSED_SUFFIX = f"{STREAM_SUFFIX}.zst"
-"""File name suffixes of plain and compressed streams; the plain one wins."""
+"""File name suffixes of plain and compressed streams. If both files exist, the plain one counts."""
 
 
 _LISTED_BY = {"run": "remora runs", "agent": "remora trace list"}
 
 
 class TraceFolder:
-    """Paths beneath `root/.agentfs`; `create` makes the folders."""
+    """Paths in `root/.agentfs`. `create` creates the folders."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -39,7 +39,8 @@ class TraceFolder:
         self.objects = ObjectStore(self.path / "objects")
 
     def create(self) -> None:
-        """Create missing private folders and a `.gitignore`. Raises DiskError, also for links."""
+        """Create missing private folders and a `.gitignore`. Raises DiskError, for links as
+        well."""
         with ExitStack() as stack:
             with disk_errors(self.root):
                 root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -54,7 +55,7 @@ class TraceFolder:
                 _write_gitignore(top)
 
     def check(self) -> None:
-        """Raise DiskError if `.agentfs` or a folder in it is a link; missing ones are fine."""
+        """Raise DiskError if `.agentfs` or a folder in it is a link. The folders may be missing."""
         for path in (self.path, *(self.path / name for name in _PARTS)):
             with disk_errors(path), suppress(FileNotFoundError):
                 os.close(open_folder(path))
@@ -66,7 +67,7 @@ class TraceFolder:
         return self.runs / _file_name(run_id)
 
     def find_agent(self, agent_id: str) -> Path | None:
-        """Return an agent's existing stream, plain or compressed; None for an invalid ID."""
+        """Return the path of an agent's existing stream, plain or compressed, or None."""
         return _existing_path(self.traces, agent_id)
 
     def find_run(self, run_id: str) -> Path | None:
@@ -88,11 +89,11 @@ class TraceFolder:
         return self.find_run(run_id) or self._missing(self.runs, "run", run_id)
 
     def agent_streams(self) -> Iterator[Path]:
-        """Yield the paths of all agents' streams by ID, one path for each ID."""
+        """Yield the paths of all agents' streams, sorted by ID, one path per ID."""
         return stream_paths(self.traces)
 
     def run_streams(self) -> Iterator[Path]:
-        """Yield the paths of all runs' streams by ID, one path for each ID."""
+        """Yield the paths of all runs' streams, sorted by ID, one path per ID."""
         return stream_paths(self.runs)
 
     def _missing(self, folder: Path, kind: str, name: str) -> NoReturn:
@@ -120,12 +121,12 @@ def compressed_path(path: Path) -> Path:
 
 def _file_name(name: str) -> str:
     if not is_id(name):
-        raise UsageError(f"{name!r} is not an id", hint="ids are a-z, 0-9, '.', '_' and '-'")
+        raise UsageError(f"{name!r} is not a valid ID", hint="use a-z, 0-9, '.', '_' and '-'")
     return f"{name}{STREAM_SUFFIX}"
 
 
 def stream_paths(folder: Path) -> Iterator[Path]:
-    """Yield the paths of all streams in a folder by ID, one path for each ID."""
+    """Yield the paths of all streams in a folder, sorted by ID, one path per ID."""
     found: dict[str, Path] = {}
     with disk_errors(folder), suppress(FileNotFoundError):
         for path in folder.iterdir():
@@ -152,7 +153,9 @@ def _nearest_ids(folder: Path, kind: str, name: str) -> str:
     if nearest := difflib.get_close_matches(name, known, n=3, cutoff=0.4):
         return f"nearest: {', '.join(nearest)}"
     return (
-        f"`{_LISTED_BY[kind]}` lists the recorded ones" if known else f"no {kind} is recorded here"
+        f"`{_LISTED_BY[kind]}` lists all recorded {kind}s"
+        if known
+        else f"no {kind} is recorded here"
     )
 
 

@@ -129,7 +129,7 @@ def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
         (("read", "--format", "otel", "--markdown"), "--markdown requires --format transcript"),
         (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint requires"),
         (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
-        (("read", "--format", "otel", "--endpoint", "h:4318"), "is not the address of a receiver"),
+        (("read", "--format", "otel", "--endpoint", "h:4318"), "invalid OTLP endpoint"),
         (("read", "--format", "inspect"), "name a file with -o"),
         (("read", "--format", "inspect", "-o", "log.json"), "does not end in .eval"),
         (("read", "--format", "sft", "-o", "."), "is a folder"),

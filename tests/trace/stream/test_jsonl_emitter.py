@@ -374,7 +374,7 @@ class TestDisk:
             with pytest.raises(StreamWriteFailed, match="sync failed"):
                 writer.end_turn()
             for act in (writer.sync, lambda: writer.emit(TurnStart(), turn=2)):
-                with pytest.raises(StreamError, match="takes no more"):
+                with pytest.raises(StreamError, match="accepts no more"):
                     act()
             writer.close()
         assert len(tries) == 1

@@ -1,4 +1,4 @@
-"""A run as an Inspect log (`.eval`), written by the optional dependency `inspect_ai`."""
+"""A run as an Inspect log (`.eval`), written with the optional dependency `inspect_ai`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,18 +14,18 @@ _TASK = "remora"
 
 
 def check_inspect() -> None:
-    """Raise UsageError, which says what to install, if `inspect_ai` is missing."""
+    """Raise UsageError, with a hint on what to install, if `inspect_ai` is missing."""
     from importlib.util import find_spec
 
     if find_spec("inspect_ai") is None:
         raise UsageError(
             "`--format inspect` needs the package inspect-ai, which is not installed",
-            hint="install Remora with its extra `inspect`",
+            hint="install Remora with the extra `inspect`",
         )
 
 
 def log_name(group: RunBundle) -> str:
-    """Return the file name of a run's log in a folder of several."""
+    """Return the file name of a run's log in a folder of logs."""
     name = group.run_id if group.whole and group.path else group.agents[0]
     return f"{name}{SUFFIX}"
 
@@ -71,8 +71,11 @@ def eval_log(
 
 
 def write_log(log: Json, path: Path) -> None:
-    """Write a log to a new file, which must end in `.eval`. Raises StreamDamaged for values that Inspect
-    rejects: a run killed at its start has no time, a foreign one may have any."""
+    """Write a log to a new file, which must end in `.eval`.
+
+    Raises StreamDamaged for values that Inspect rejects. For example, a run killed at its start has
+    no start time.
+    """
     from inspect_ai.log import EvalLog, write_eval_log
 
     try:
@@ -80,7 +83,7 @@ def write_log(log: Json, path: Path) -> None:
     except ValueError as error:
         first = str(error).split("\n")[1:3]
         raise StreamDamaged(
-            f"{log['eval']['run_id']} cannot be an Inspect log: {': '.join(map(str.strip, first))}",
+            f"{log['eval']['run_id']} cannot be exported as an Inspect log: {': '.join(map(str.strip, first))}",
             hint=HINT,
         ) from error
     write_eval_log(checked, path, format="eval")

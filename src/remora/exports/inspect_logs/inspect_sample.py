@@ -1,4 +1,4 @@
-"""An agent's stream as the JSON of an Inspect log's sample."""
+"""An agent's stream as a sample of an Inspect log, in JSON."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -68,7 +68,7 @@ def inspect_sample(folder: TraceFolder, survey: AgentSummary, attempt: Attempt) 
 
 
 def model_name(survey: AgentSummary) -> str:
-    """Return `PROVIDER/MODEL`, as Inspect names models."""
+    """Return `PROVIDER/MODEL`, the format of model names in Inspect."""
     return f"{survey.start.model.get('provider') or 'remora'}/{survey.model}"
 
 
@@ -81,7 +81,7 @@ def usage(input_tokens: int, output_tokens: int) -> Json:
 
 
 class _SampleBuilder:
-    """Makes messages and events of a stream, one after another."""
+    """Builds the messages and events of a sample from the events of a stream."""
 
     def __init__(self, folder: TraceFolder, survey: AgentSummary) -> None:
         self._blobs = folder.blobs
@@ -155,7 +155,7 @@ class _SampleBuilder:
         self.events[-1]["metadata"] |= _pick(request, "renderer", "packet_sha256", "decoding")
 
     def _calling(self, event: Event, call: Mapping[str, Any]) -> Json:
-        """Return the decision and who made it, a rule or the model."""
+        """Return the decision as a message, and whether a rule or the model made it."""
         decided = {
             "id": f"{event.agent_id}.{event.seq}",
             "function": str(call.get("tool")),

@@ -41,10 +41,10 @@ from remora.trace.trace_folder import TraceFolder
 def agent_spans(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, *, content: bool, parent: str = ""
 ) -> Iterator[Span]:
-    """Yield the spans of an agent's requests and calls in order, then its own.
+    """Yield the spans of an agent's requests and calls in order, then the agent's span.
 
-    With `content` they include prompts, answers, arguments and outputs, which the conventions make
-    opt-in. `parent` is the run's span.
+    With `content`, they include prompts, answers, arguments and outputs, which are opt-in in the
+    conventions. `parent` is the run's span.
     """
     reader = _SpanBuilder(folder.blobs, survey, content=content)
     for event in read_events(folder.existing_agent(survey.agent_id)):
@@ -66,7 +66,7 @@ def agent_spans(
 
 
 def run_span(group: RunBundle, ended: str) -> Span:
-    """Return the run's own span, from its first event to `ended`."""
+    """Return the run's span, from its first event to `ended`."""
     return Span(
         run_id=group.run_id,
         span_id=run_span_id(group.run_id),
@@ -102,7 +102,7 @@ class _SpanBuilder:
         self.errors: list[dict[str, Any]] = []
 
     def take(self, event: Event) -> Iterator[Span]:
-        """Return the span that this event ends, if any."""
+        """Yield the spans that this event ends."""
         if event.type == ModelRequest.type:
             yield from self.unfinished()
             self._request = event
@@ -119,7 +119,7 @@ class _SpanBuilder:
             self._fail(event)
 
     def unfinished(self) -> Iterator[Span]:
-        """Give unfinished spans zero duration."""
+        """Yield unfinished spans with zero duration."""
         if self._request is not None:
             yield self._chat(self._request, None)
         if self._call is not None:

@@ -1,7 +1,8 @@
-"""Span attributes by the OpenTelemetry conventions for generative AI.
+"""Span attributes of the OpenTelemetry conventions for generative AI.
 
-The conventions are those of `open-telemetry/semantic-conventions-genai` in 2026, all with the status
-"development". Attributes that they lack begin with `remora.`. Null values are left out.
+Based on `open-telemetry/semantic-conventions-genai` as of 2026, where everything has the status
+"development". Attributes that are not in the conventions begin with `remora.`. Null values are left
+out.
 """
 
 from collections.abc import Mapping
@@ -13,11 +14,11 @@ from remora.exports.training.sft_rows import declaration, json_text
 
 Attributes = dict[str, Any]
 PROVIDER = "remora"
-"""`gen_ai.provider.name` of the embedded model, and of a model of no known provider."""
+"""`gen_ai.provider.name` of the embedded model, and of models whose provider is unknown."""
 
 
 def provider(survey: AgentSummary) -> str:
-    """Return `openai` for a server with its protocol, `remora` for the embedded model."""
+    """Return `openai` for a server with the OpenAI protocol, else `remora`."""
     return "openai" if survey.start.model.get("provider") == "openai" else PROVIDER
 
 
@@ -82,7 +83,7 @@ def usage_attributes(answer: Mapping[str, Any]) -> Attributes:
 
 
 def message_attributes(request: Mapping[str, Any], answer: Mapping[str, Any] | None) -> Attributes:
-    """Return prompts and answers as the conventions' JSON, which is text in a span."""
+    """Return prompts and answers as JSON text in the format of the conventions."""
     messages = request.get("messages")
     if messages is None:
         messages = [{"role": "user", "content": request.get("prompt")}]

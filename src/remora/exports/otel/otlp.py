@@ -8,8 +8,10 @@ from remora.exports.otel.span import Span, otlp_attributes, span_json
 
 _MOST = 512
 _LARGEST = 2**21
-"""Maximum spans of a request, and characters of their texts, which receivers limit too; a single span
-is sent whatever its size."""
+"""Maximum number of spans in a request, and of characters in their strings.
+
+Receivers limit the size of a request. A single span is sent whatever its size.
+"""
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
 # JSON field name → field number and kind, as opentelemetry-proto 1.x declares them;
@@ -54,8 +56,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, str]]] = {
 
 
 def request_documents(spans: Iterable[Span], version: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield `ExportTraceServiceRequest`s as JSON, with at most 512 spans each, and their span
-    counts."""
+    """Yield each `ExportTraceServiceRequest` as JSON, with its number of spans (at most 512)."""
     for batch in _batches(spans):
         resource = {"service.name": "remora", "service.version": version}
         scope = {"name": "remora.trace", "version": version}
@@ -89,9 +90,10 @@ def protobuf(document: dict[str, Any]) -> bytes:
 
 
 def rejected_spans(answer: bytes) -> int:
-    """Return how many spans a receiver refused (`partial_success`), from its protobuf answer.
+    """Return the number of spans that a receiver rejected (`partial_success` in its protobuf
+    response).
 
-    Raises ValueError for an invalid answer.
+    Raises ValueError for an invalid response.
     """
     for number, value in _fields(answer):
         if number == 1 and isinstance(value, bytes):
@@ -153,7 +155,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
             yield tag >> 3, data[place : place + size]
             place += size
         else:
-            raise ValueError("not an answer of an OTLP receiver")
+            raise ValueError("not a response of an OTLP receiver")
 
 
 def _read_varint(data: bytes, place: int) -> tuple[int, int]:
@@ -164,4 +166,4 @@ def _read_varint(data: bytes, place: int) -> tuple[int, int]:
         if data[place - 1] < 0x80:
             return value, place
         shift += 7
-    raise ValueError("not an answer of an OTLP receiver")
+    raise ValueError("not a response of an OTLP receiver")

@@ -1,4 +1,4 @@
-"""OTLP sender: spans to an OpenTelemetry receiver over HTTP, as protobuf."""
+"""OTLP sender: sends spans to an OpenTelemetry receiver over HTTP, as protobuf."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,9 +18,9 @@ _TIMEOUT_S = 30.0
 
 
 def traces_url(endpoint: str) -> str:
-    """Return the address for spans; `/v1/traces` is added if it is missing.
+    """Return the URL for spans. Add `/v1/traces` if it is missing.
 
-    Raises UsageError if it is not an http(s) address or contains a password.
+    Raises UsageError if `endpoint` is not an http(s) URL or contains a password.
     """
     try:
         parts = urlsplit(endpoint)
@@ -30,12 +30,12 @@ def traces_url(endpoint: str) -> str:
     if not usable:
         raise UsageError(
             # text before an @ may contain a password
-            f"{endpoint.rpartition('@')[2]!r} is not the address of a receiver",
-            hint="such as http://127.0.0.1:4318",
+            f"invalid OTLP endpoint {endpoint.rpartition('@')[2]!r}",
+            hint="use a URL such as http://127.0.0.1:4318",
         )
     if parts.username or parts.password:
         raise UsageError(
-            f"the address of {parts.hostname} contains a name or a password",
+            f"the OTLP endpoint at {parts.hostname} contains a user name or password",
             hint="put `authorization=…` into OTEL_EXPORTER_OTLP_HEADERS",
         )
     if not parts.path.endswith(_PATH):
@@ -44,7 +44,10 @@ def traces_url(endpoint: str) -> str:
 
 
 def headers_from(text: str) -> dict[str, str]:
-    """Parse headers as in `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, `%XX` decoded."""
+    """Parse headers in the format of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`.
+
+    Decodes `%XX`.
+    """
     pairs = (each.partition("=") for each in text.split(",") if "=" in each)
     return {unquote(name.strip()): unquote(value.strip()) for name, _, value in pairs}
 
@@ -52,15 +55,15 @@ def headers_from(text: str) -> dict[str, str]:
 def send_spans(
     documents: Iterable[tuple[dict[str, Any], int]], endpoint: str, headers: Mapping[str, str]
 ) -> Iterator[int]:
-    """Post each request; yield how many of its spans the receiver accepted.
+    """Post each request, and yield the number of its spans, all of which the receiver accepted.
 
     Tries up to four times if the receiver is busy (429, 502, 503, 504) or unreachable. Raises
-    OutsideError if it refuses any spans.
+    OutsideError if it stays unreachable or rejects any spans.
     """
     import httpx2
 
     url = traces_url(endpoint)
-    near = _is_loopback(url)  # this machine needs no proxy to itself
+    near = _is_loopback(url)  # no proxy for a receiver on this machine
     with (
         _outside_errors(url),
         httpx2.Client(timeout=_TIMEOUT_S, headers=dict(headers), trust_env=not near) as client,
@@ -70,7 +73,7 @@ def send_spans(
             if answer.status_code != httpx2.codes.OK:
                 raise OutsideError(
                     f"{url} answered {answer.status_code}: {answer.text[:200]!r}",
-                    hint="is it an OTLP/HTTP receiver? set its key in OTEL_EXPORTER_OTLP_HEADERS",
+                    hint="check that it is an OTLP/HTTP receiver; set its key in OTEL_EXPORTER_OTLP_HEADERS",
                 )
             _check_all_taken(url, answer, count)
             yield count
@@ -110,7 +113,7 @@ def _wait_s(retry_after: str | None, attempt: int) -> float:
 
 
 def _check_all_taken(url: str, answer: Any, count: int) -> None:
-    """Raise OutsideError if the response reports refused spans."""
+    """Raise OutsideError if the response reports rejected spans."""
     if "protobuf" not in answer.headers.get("Content-Type", ""):
         return
     try:
@@ -118,7 +121,9 @@ def _check_all_taken(url: str, answer: Any, count: int) -> None:
     except ValueError:
         return
     if refused:
-        raise OutsideError(f"{url} refused {refused} of {count} spans", hint="see its log")
+        raise OutsideError(
+            f"{url} rejected {refused} of {count} spans", hint="see the receiver's log"
+        )
 
 
 @contextmanager
@@ -129,5 +134,5 @@ def _outside_errors(url: str) -> Iterator[None]:
         yield
     except httpx2.HTTPError as error:
         raise OutsideError(
-            f"{url} cannot be reached: {error}", hint="is the receiver running?"
+            f"{url} cannot be reached: {error}", hint="check that the receiver is running"
         ) from error

@@ -1,4 +1,4 @@
-"""Spans: IDs derived from names and numbers in the stream, and OTLP's JSON."""
+"""Spans, with IDs derived from names and numbers in the stream, and their JSON for OTLP."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ _ERROR = 2
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """A span of a run's trace; times are RFC 3339, as in streams.
+    """A span of a run's trace, with times as in streams (RFC 3339).
 
     `error` is an error class and message; `events` are in OTLP's JSON.
     """
@@ -31,12 +31,12 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trace_id(run_id: str) -> str:
-    """Return 32 hex digits: the trace of a run."""
+    """Return the trace ID of a run: 32 hex digits."""
     return sha256(f"remora trace {run_id}".encode()).hexdigest()[:32]
 
 
 def span_id(run_id: str, agent_id: str, place: str | int) -> str:
-    """Return 16 hex digits: the span of an event (its `seq`), an `agent` or the `run`."""
+    """Return the span ID of an event (its `seq`), an `agent` or the `run`: 16 hex digits."""
     return sha256(f"remora span {run_id} {agent_id} {place}".encode()).hexdigest()[:16]
 
 
@@ -62,7 +62,7 @@ def span_json(span: Span) -> dict[str, Any]:
 
 
 def nanoseconds(timestamp: str) -> str:
-    """Return nanoseconds since 1970 as text; 0 for an invalid time."""
+    """Return nanoseconds since 1970 as text, or `0` for an invalid time."""
     try:
         when = msgspec.convert(timestamp, datetime)
     except msgspec.ValidationError:
@@ -80,7 +80,7 @@ def otlp_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def any_value(value: Any) -> dict[str, Any]:
-    """Return a string, boolean, number or list of these; anything else as its `str`."""
+    """Return a value in OTLP's JSON. Values of other types become their `str`."""
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and -_INT64 <= value < _INT64:

@@ -40,9 +40,9 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A request with its event and the packet at that point.
+    """A model request, its event, and the packet at that point.
 
-    Absent parts are None: the model did not answer, or the answer was not a call.
+    The other fields are None if the model did not answer, or if its answer did not lead to a call.
     """
 
     event: Event
@@ -55,16 +55,16 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def strategy(self) -> str:
-        """How the answer was made: `rank`, `grammar`, `tool_call` or `completion`."""
+        """The decoding strategy: `rank`, `grammar`, `tool_call` or `completion`."""
         return str(self.request.decoding.get("strategy", ""))
 
     @property
     def form(self) -> AnswerForm:
-        """The form of the answer."""
+        """The answer form of the decoding strategy."""
         return answer_form(self.strategy)
 
     def shown(self) -> DecisionPacket:
-        """Return the packet as the request shows it.
+        """Return the packet that the request shows.
 
         Raises StreamDamaged if its hash differs from the recorded one.
         """
@@ -80,7 +80,8 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
 def model_decisions(events: Iterable[Event], blobs: ObjectStore) -> Iterator[ModelDecision]:
     """Yield the decisions of a stream in order, each when its result is known.
 
-    An interrupted and repeated turn yields two. Holds one turn at a time. Raises StreamDamaged.
+    A turn that was interrupted and repeated yields two decisions. Holds one turn in memory. Raises
+    StreamDamaged.
     """
     packet = DecisionPacket()
     current: ModelDecision | None = None

@@ -1,4 +1,4 @@
-"""Rows for FunctionGemma: plain prompts and calls in its own format."""
+"""Rows for FunctionGemma: plain prompts and calls in the model's format."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,11 +20,12 @@ RENDERER = "functiongemma/1"
 def functiongemma_rows(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
 ) -> Iterator[Row]:
-    """Yield one row for each answered request: `prompt` and `completion` are strings.
+    """Yield one row for each answered request, with the strings `prompt` and `completion`.
 
-    For a FunctionGemma request, both are the bytes sent and received. For another renderer the prompt
-    is rendered again from its packet, `completion` is the executed call, and `rendered` is true; an
-    answer without a call has no such row. `<bos>` is left to the tokenizer, as it is to the server.
+    For a FunctionGemma request, these are the exact texts that were sent and received. For another
+    renderer, `prompt` is rendered again from the packet, `completion` is the executed call, and
+    `rendered` is true; an answer without a call then has no row. `<bos>` is not included, because
+    tokenizers and servers add it.
     """
     for one in answered_decisions(folder, survey, tally):
         texts = _recorded_texts(one) or _rendered_texts(one, survey)
@@ -38,7 +39,7 @@ def functiongemma_rows(
 
 
 def written_call(tool: str, args: dict[str, Any]) -> str:
-    """Return a call as FunctionGemma writes it, without control tokens in its strings."""
+    """Return a call in FunctionGemma's format, without control tokens in its strings."""
     inner = ",".join(f"{name}:{_value(args[name])}" for name in sorted(args, key=str.lower))
     return f"<start_function_call>call:{tool}{{{inner}}}<end_function_call>"
 

@@ -1,13 +1,13 @@
-"""Preference pairs: two answers to one packet of which a person or the model preferred one.
+"""Preference pairs: two answers to one packet, one of which a person or the model preferred.
 
-Each row names one of three sources:
+Each row has one of three sources:
 
-- `verdict`: attempts of one node answered the same prompt differently; a person accepted the result
-  of one and rejected that of the other.
-- `retry`: the same, but the accepted attempt also had the person's feedback; `prompt` is what both
-  saw without it, `chosen_prompt` what the accepted one saw.
-- `scores`: the model ranked candidates and its choice counted; best against second best, `margin`
-  nat apart. This is the model's preference: no person rejected the second.
+- `verdict`: two attempts on one node gave different answers to the same prompt. A person accepted
+  the result of one attempt and rejected the other.
+- `retry`: the same, but the accepted attempt also had the person's feedback. `prompt` is the prompt
+  without the feedback, `chosen_prompt` that of the accepted attempt.
+- `scores`: the model ranked candidates, and its choice was used. The pair is its best and second
+  best candidate, `margin` nats apart. This is the model's preference: no person rejected the second.
 
 An answer that failed is not a preference.
 """
@@ -49,7 +49,7 @@ class _AnswerSide(msgspec.Struct, frozen=True, kw_only=True):
 def score_rows(
     folder: TraceFolder, survey: AgentSummary, attempt: Attempt, tally: ExportCounts
 ) -> Iterator[Row]:
-    """Yield a pair for each ranked decision in which the model's choice counted."""
+    """Yield a pair for each ranked decision in which the model's choice was used."""
     if attempt.verdict in REFUSED_VERDICTS:
         return
     for one in answered_decisions(folder, survey, tally):
@@ -75,8 +75,8 @@ def score_rows(
 def verdict_rows(folder: TraceFolder, group: RunBundle, tally: ExportCounts) -> Iterator[Row]:
     """Yield pairs of answers from an accepted and a rejected attempt of one node of a run.
 
-    Keeps the requests of one node in memory. If a single agent was requested, only its own pairs. An
-    unreadable attempt is counted as damaged.
+    Holds the requests of one node in memory. If a single agent was requested, yields only the pairs
+    that include it. An unreadable attempt is counted as damaged.
     """
     jobs: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in group.attempts.values():
@@ -128,7 +128,7 @@ def _pairs(
 
 
 def _situation_hash(shown: DecisionPacket) -> str:
-    """Hash what was decided on, without names of agents and without feedback."""
+    """Hash the packet that was decided on, without agent names and feedback."""
     knowledge = {key: fact for key, fact in shown.knowledge.items() if key not in PINNED}
     bare = msgspec.structs.replace(
         shown, agent_id="", run_id="", hub_freshness={}, knowledge=knowledge
@@ -162,7 +162,8 @@ def _prompt(one: ModelDecision) -> Any:
 
 
 def _answer(one: ModelDecision) -> Any:
-    """Return the answer that led to the call; of ranked candidates, the label of the chosen one."""
+    """Return the answer that led to the call; for ranked candidates, the chosen candidate's
+    label."""
     label = taken_label(one)
     message = answer_message(one) if label is None else _message(label)
     return message["content"] if one.request.messages is None else [message]
@@ -173,7 +174,7 @@ def _message(text: str) -> Row:
 
 
 def _ranked(one: ModelDecision) -> tuple[Row, Row] | None:
-    """Return the model's choice and its second best, if the choice counted."""
+    """Return the model's best and second-best candidate, or None if its choice was not used."""
     if one.call is None or one.call.decided_by != "model":
         return None
     scored = [each for each in candidates(one) if each["score"] is not None]
@@ -188,7 +189,7 @@ def _candidate_side(
 ) -> Row:
     taken = one.call is not None and json_text(one.call.args) == candidate["args"]
     facts = provenance(one, survey, attempt)
-    if not taken or facts["tool"] != candidate["tool"]:  # what did not happen has no outcome
+    if not taken or facts["tool"] != candidate["tool"]:  # a call that was not made has no outcome
         facts = {**facts, "outcome": None, "error": None, "decided_by": None}
     return {
         **facts,

@@ -46,8 +46,10 @@ def answered_decisions(
 
 
 def conversation(one: ModelDecision) -> Row:
-    """Return `prompt` and `completion` as trainers read them: lists of messages, or strings of a plain
-    prompt."""
+    """Return `prompt` and `completion` in the form that trainers expect.
+
+    These are lists of messages, or strings for a plain prompt.
+    """
     message = answer_message(one)
     if one.request.messages is None:
         return {"prompt": one.request.prompt or "", "completion": message["content"]}
@@ -66,8 +68,8 @@ def answer_message(one: ModelDecision) -> Row:
 def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
     """Return the origin and result of a row.
 
-    Each column has one type; values of varying type are JSON text. No column has a name with a meaning
-    to trainers, such as `messages` (beside `prompt` TRL refuses it) or `label`.
+    Each column has one type; values of varying type are JSON text. No column has a name that is
+    special for trainers, such as `label`, or `messages`, which TRL rejects next to `prompt`.
     """
     call, result = one.call, one.result
     return {
@@ -101,7 +103,8 @@ def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Ro
 
 
 def candidates(one: ModelDecision) -> list[Row]:
-    """Return label, tool, arguments and score (nat) of each candidate of a ranked decision."""
+    """Return the label, tool, arguments and score (in nats) of each candidate of a ranked
+    decision."""
     if not one.form.ranks or one.answer is None:
         return []
     scores: Mapping[str, float] = one.answer.scores or {}
@@ -118,7 +121,7 @@ def candidates(one: ModelDecision) -> list[Row]:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON text, its keys in their recorded order."""
+    """Return a value as JSON text, with its keys in their recorded order."""
     return msgspec.json.encode(value).decode()
 
 
@@ -145,7 +148,7 @@ def _tool_call(call: ToolCall) -> Row:
 
 
 def taken_label(one: ModelDecision) -> str | None:
-    """Return the letter of the chosen candidate, which need not be the one that was answered."""
+    """Return the label of the chosen candidate, which may differ from the model's answer."""
     call: ToolCalled | None = one.call
     if call is None or call.choice is None or not one.form.ranks:
         return None

@@ -13,7 +13,8 @@ LABELS = tuple("ABCDEFGHIJKLMNOPQRST")
 """Single-token labels of candidates; more candidates cannot be ranked."""
 
 _HIDDEN = frozenset({"agent_id", "run_id", "hub_freshness"})
-"""Never shown: they break determinism and the prefix cache, and are irrelevant to decisions."""
+"""Fields that are never shown: they break determinism and the prefix cache, and do not help
+decisions."""
 
 ROLE = "You maintain Python code, one small step at a time. Choose the best next action."
 
@@ -26,7 +27,7 @@ class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
-    """Return two messages, stable part first, with control tokens in data neutralized."""
+    """Return a request of two messages, the stable part first. Control tokens are neutralized."""
     return RenderedRequest(
         messages=(
             Message(role="system", content=neutralize_control_tokens("\n".join(system))),
@@ -36,13 +37,15 @@ def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
 
 
 def instructions(tools: Sequence[ToolSchema], form: AnswerForm) -> list[str]:
-    """Return the lines of the system text: role, answer format, and tools unless declared."""
+    """Return the lines of the system text: role, answer format, and tools that are not declared
+    natively."""
     listed = [] if form.declares_tools else ["Tools:", *map(_signature, tools)]
     return [ROLE, form.instruction, *listed]
 
 
 def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
-    """Return the packet as JSON values without identifiers and timestamps, knowledge as `{key: value}`."""
+    """Return the packet as JSON values, without identifiers and timestamps; knowledge is `{key:
+    value}`."""
     built = packet_json(packet)
     shown = {key: value for key, value in built.items() if key not in _HIDDEN}
     shown["knowledge"] = {key: fact.value for key, fact in packet.knowledge.items()}

@@ -6,7 +6,7 @@ _GEMMA = """
 <bos> <eos> <pad> <unk> <mask>
 """
 CONTROL_TOKENS = (*_GEMMA.split(), "<|")
-"""FunctionGemma's tokens, and the start of those of ChatML, Llama and most others."""
+"""FunctionGemma's control tokens, and how those of ChatML, Llama and most other models start."""
 
 
 def neutralize_control_tokens(text: str) -> str:

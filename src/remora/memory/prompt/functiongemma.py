@@ -40,7 +40,8 @@ def render_functiongemma(
 
 
 def function_declaration(tool: ToolSchema) -> str:
-    """Return a function declaration; properties in alphabetical order, types in upper case."""
+    """Return a function declaration, with properties in alphabetical order and types in upper
+    case."""
     return (
         f"<start_function_declaration>declaration:{tool.name}"
         f"{{description:{_escaped(tool.description)},parameters:{_object(tool.parameters)}}}"
@@ -56,7 +57,7 @@ def _object(schema: dict[str, Any]) -> str:
     properties: dict[str, Any] = schema.get("properties", {})
     parts = []
     if properties:
-        names = sorted(properties, key=str.lower)  # the order of the model's own template
+        names = sorted(properties, key=str.lower)  # the order in the model's template
         inner = ",".join(f"{name}:{_property(properties[name])}" for name in names)
         parts.append(f"properties:{{{inner}}}")
     if required := schema.get("required"):

@@ -1,7 +1,7 @@
 """The `history/1` renderer: the raw output of all tool calls.
 
-Only for comparisons (`runner.memory.enabled: false`): it grows with every turn until it no longer
-fits. It renders the stream's own events, so it is reproducible like any other request.
+Only for comparisons (`runner.memory.enabled: false`): the prompt grows with every turn until it no
+longer fits. It is rendered from the stream's events, so it is as reproducible as any other request.
 """
 
 from collections.abc import Iterator, Sequence

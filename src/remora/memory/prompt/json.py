@@ -23,7 +23,7 @@ def render_json(
     form: AnswerForm,
     _history: Sequence[Event],
 ) -> RenderedRequest:
-    """Render the system text with the tools unless declared, then the packet."""
+    """Render the system text, with the tools unless they are declared natively, then the packet."""
     shown = without_empty_fields(prompt_context(packet))
     if form.ranks and "candidate_actions" in shown:
         shown["candidate_actions"] = dict(zip(LABELS, shown["candidate_actions"], strict=False))

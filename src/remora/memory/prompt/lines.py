@@ -22,7 +22,7 @@ def render_lines(
 
 
 def packet_lines(packet: DecisionPacket, *, labels: bool) -> str:
-    """Return the packet as lines; with `labels` each candidate begins with its letter."""
+    """Return the packet as lines. With `labels`, each candidate begins with its letter."""
     return "\n".join(
         [
             *target_lines(packet),
@@ -102,7 +102,7 @@ def _state(packet: DecisionPacket) -> Iterator[str]:
 
 
 def candidate_lines(packet: DecisionPacket, *, labels: bool) -> Iterator[str]:
-    """Yield the valid next actions, with their letters if `labels`."""
+    """Yield the candidate actions, with their letters if `labels` is true."""
     yield from _section("Actions", _candidates(packet, labels=labels))
 
 

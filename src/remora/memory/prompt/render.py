@@ -1,4 +1,4 @@
-"""Rendering by the recorded name of the renderer, so that every request is reproducible."""
+"""Rendering with the recorded renderer, so that every request is reproducible."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -16,9 +16,11 @@ from remora.memory.prompt.lines import render_lines
 
 
 class Renderer(msgspec.Struct, frozen=True, kw_only=True):
-    """A renderer of packets. `strategy` is the only one that it is for; None: all but those.
+    """A renderer of packets.
 
-    `reads_history`: it shows the recorded events instead of the packet.
+    If `strategy` is set, the renderer supports only this strategy; else it supports all strategies
+    that have no special renderer. `reads_history` means that it shows the recorded events instead
+    of the packet.
     """
 
     render: Callable[
@@ -38,11 +40,11 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
 )
 """All renderers by their recorded names."""
 RENDERER_STRATEGIES = frozenset(filter(None, (found.strategy for found in RENDERERS.values())))
-"""Strategies that only one renderer is for."""
+"""Strategies that only one renderer supports."""
 
 
 def reads_history(renderer: str) -> bool:
-    """True if the renderer shows the recorded events."""
+    """Return True if the renderer shows the recorded events."""
     found = RENDERERS.get(renderer)
     return found is not None and found.reads_history
 
@@ -54,7 +56,7 @@ def render(
     strategy: str,
     history: Sequence[Event] = (),
 ) -> RenderedRequest:
-    """Render `shown` (a trimmed packet) by the renderer of that name and version.
+    """Render `shown` (a trimmed packet) with the renderer of this name and version.
 
     `strategy` is how the model answers: `rank`, `grammar`, `tool_call` or `completion`. Only
     `history/1` reads `history`. Raises `KeyError` for an unknown renderer or strategy.

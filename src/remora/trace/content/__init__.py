@@ -1,1 +1,1 @@
-"""Bytes on disk: lines, compressed frames, contents stored by hash, private files."""
+"""Bytes on disk: lines, compressed frames, objects stored by hash, private files."""

@@ -15,7 +15,8 @@ class ByteSource(Protocol):
         """Return the current number of bytes."""
 
     def pread(self, count: int, offset: int) -> bytes:
-        """Return `count` bytes; fewer at the end, or if the disk gives fewer. Raises OSError."""
+        """Return up to `count` bytes from `offset`. A read may be short even before the end. Raises
+        OSError."""
 
 
 class FileSource:

@@ -1,4 +1,4 @@
-"""Files of stored contents: opened without following links, read in pieces, written atomically."""
+"""Files of the object store: opened without following links, read in pieces, written atomically."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -12,13 +12,13 @@ from remora.trace.content.private_files import open_file, open_folder, open_subf
 from remora.trace.content.zstd_frames import MAGIC, FramesSource, compressed_frames
 
 MAX_COMPRESSED_CONTENT = MAX_LINE
-"""Maximum bytes of a compressed content: a small file may claim to decompress to any size."""
+"""Maximum decompressed bytes of a stored object. A small file can declare any size."""
 _CHUNK = 1 << 20
 
 
 @contextmanager
 def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
-    """Open the folder `ab` of a hash without following links below `top`. Raises OSError."""
+    """Open the folder of a hash (its first two digits), following no links. Raises OSError."""
     with ExitStack() as stack:
         store = open_folder(top)
         stack.callback(os.close, store)
@@ -29,7 +29,7 @@ def open_digest_folder(top: Path, digest: str) -> Iterator[int]:
 
 @contextmanager
 def open_content(folder: int, digest: str, *, packs: bool) -> Iterator[ByteSource]:
-    """Open a stored content, decompressed if needed. Raises OSError, StreamDamaged."""
+    """Open a stored object, and decompress it if needed. Raises OSError, StreamDamaged."""
     file = open_file(digest, os.O_RDONLY, folder=folder)
     try:
         source = FileSource(file)
@@ -43,14 +43,14 @@ def _decompressed(source: ByteSource, digest: str) -> ByteSource:
     content = FramesSource(source, digest)
     if content.size() > MAX_COMPRESSED_CONTENT:
         raise StreamDamaged(
-            f"{digest} claims to decompress to {content.size()} bytes, more than a store accepts",
+            f"{digest} declares {content.size()} decompressed bytes, more than the store accepts",
             hint="`remora trace verify` shows which streams refer to it",
         )
     return content
 
 
 def write_content(folder: int, digest: str, data: bytes, *, packs: bool) -> None:
-    """Store `data` atomically: the file is whole or absent at every moment. Raises OSError."""
+    """Store `data` atomically: the file is either complete or absent. Raises OSError."""
     temporary = f".{digest[:16]}-{os.urandom(4).hex()}"
     file = open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
     try:

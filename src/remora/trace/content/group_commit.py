@@ -1,11 +1,14 @@
-"""Group commit: threads that wait for the same action share one call of it."""
+"""Group commit: threads waiting for the same action share one call."""
 
 import threading
 from collections.abc import Callable
 
 
 class GroupCommit:
-    """Calls `act` once for all threads that wait, never twice at once, without a delay."""
+    """Calls `act` once for all waiting threads.
+
+    Calls never overlap, and no call is delayed to collect more threads.
+    """
 
     def __init__(self, act: Callable[[], None]) -> None:
         self._act = act
@@ -14,7 +17,8 @@ class GroupCommit:
         self._running = False
 
     def run(self) -> None:
-        """Return when a call that began after this one has ended. Raises what it raised."""
+        """Wait for a call of `act` that starts after this method was called. Raises whatever that
+        call raises."""
         with self._change:
             mine = self._next
             while self._running and not mine.ended:
@@ -39,7 +43,7 @@ class GroupCommit:
 
 
 class _Round:
-    """One call: its end, and the exception it raised."""
+    """One call of `act`: its completion, and the exception it raised."""
 
     def __init__(self) -> None:
         self.ended = False

@@ -15,13 +15,17 @@ _HEX = frozenset(b"0123456789abcdef")
 HASH_SUFFIX_SIZE = len(_FRAME) + 64 + len(_END)
 """Bytes at the end of a line that its hash does not cover."""
 MAX_LINE = 64 * 1024 * 1024
-"""Maximum bytes of a line; a longer one is damage."""
+"""Maximum bytes of a line. A longer line counts as damaged."""
 _CHUNK = 1 << 20
 _TAIL_BLOCK = 1 << 16
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line without its newline; `raw` has at most MAX_LINE bytes, `size` counts all."""
+    """A line of a stream, without its newline.
+
+    `raw` is cut to MAX_LINE bytes; `size` is the full length. `ended` is False if there is no
+    newline.
+    """
 
     number: int
     offset: int
@@ -31,7 +35,11 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def line_hash(previous: str, body: bytes | memoryview) -> str:
-    """Return the hash of a line whose bytes before the last `,"hash":"` are `body`."""
+    """Return the hash of a line.
+
+    `body` is the part of the line before its last `,"hash":"`; `previous` is the hash of the line
+    before it.
+    """
     if len(body) <= _CHUNK:
         return sha256(previous.encode() + body).hexdigest()
     digest = sha256(previous.encode())
@@ -40,7 +48,8 @@ def line_hash(previous: str, body: bytes | memoryview) -> str:
 
 
 def hashed_part(raw: bytes) -> bytes | memoryview:
-    """Return the part of a line that its hash covers; a view for long lines, a copy for short."""
+    """Return the part of a line covered by its hash: a view of a long line, a copy of a short
+    one."""
     return raw[:-HASH_SUFFIX_SIZE] if len(raw) <= _CHUNK else memoryview(raw)[:-HASH_SUFFIX_SIZE]
 
 
@@ -66,9 +75,10 @@ def valid_hash(raw: bytes, previous: str) -> str | None:
 def iter_lines(
     source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    r"""Yield the lines of a stream from byte `start`, before which there are `before` lines.
+    r"""Yield the lines of a stream from byte `start` on.
 
-    Splits at `\n` only, in bounded memory, reading `piece` bytes at a time.
+    `before` is the number of lines before `start`. Splits only at `\n`, in bounded memory, reading
+    `piece` bytes at a time.
     """
     number, offset, buffer, size = before + 1, start, BytesIO(), 0
     position = start
@@ -90,12 +100,13 @@ def iter_lines(
 def complete_lines(
     source: ByteSource, start: int = 0, before: int = 0, *, piece: int | None = None
 ) -> Iterator[Line]:
-    """Yield lines without the bytes after the last newline: unfinished, or a torn tail."""
+    """Yield the lines that end with a newline. Skips an unfinished or torn last line."""
     return (line for line in iter_lines(source, start, before, piece=piece) if line.ended)
 
 
 def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
-    """Yield each line with its hash; None from the first line on whose hash is not correct."""
+    """Yield each line with its verified hash. From the first incorrect hash on, the hash is
+    None."""
     previous: str | None = GENESIS
     for line in iter_lines(source):
         if previous is not None:
@@ -104,16 +115,17 @@ def hashed_lines(source: ByteSource) -> Iterator[tuple[Line, str | None]]:
 
 
 def last_line(source: ByteSource) -> bytes | None:
-    """Return the last complete line, read from the end; None if there is none within MAX_LINE."""
+    """Return the last complete line, or None if there is none within MAX_LINE. Reads from the
+    end."""
     if (end := _newline_before(source, source.size())) < 0:
         return None
     before = _newline_before(source, end)
-    # a line that is too long, or begins too far away, is not read
+    # a line that is too long is not read
     return source.pread(end - before - 1, before + 1) if end - before <= MAX_LINE + 1 else None
 
 
 def _join_pieces(buffer: BytesIO, piece: bytes) -> bytes:
-    """Return a line from beginning and end, without a copy of up to 64 MiB."""
+    """Join the buffered beginning of a line and its last piece, without copying up to 64 MiB."""
     if not buffer.tell():
         return piece[:MAX_LINE]
     buffer.write(piece[: MAX_LINE - buffer.tell()])
@@ -121,7 +133,8 @@ def _join_pieces(buffer: BytesIO, piece: bytes) -> bytes:
 
 
 def _newline_before(source: ByteSource, end: int) -> int:
-    """Return the offset of the last newline before `end`; -1 if there is none near enough."""
+    """Return the offset of the last newline before `end`, or -1 if there is none within
+    MAX_LINE."""
     start, least = end, max(0, end - MAX_LINE - 1)
     while start > least:
         block = min(_TAIL_BLOCK, start)
@@ -132,5 +145,8 @@ def _newline_before(source: ByteSource, end: int) -> int:
 
 
 def is_torn(line: Line) -> bool:
-    """True if the last line of a stream is what a cut write leaves: unfinished or with holes."""
+    """Return True if the last line of a stream looks like an interrupted write.
+
+    Such a line has no newline, contains null bytes, or does not end with a hash.
+    """
     return not line.ended or b"\0" in line.raw or stated_hash(line.raw) is None

@@ -1,4 +1,4 @@
-"""Content store: contents by SHA-256, which streams refer to."""
+"""Object store: content that streams refer to by SHA-256."""
 
 import fcntl
 import os
@@ -35,15 +35,18 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def is_sha256(text: object) -> bool:
-    """True if `text` is a SHA-256 in lower-case hex."""
+    """Return True if `text` is a SHA-256 in lower-case hex."""
     return isinstance(text, str) and _SHA256.fullmatch(text) is not None
 
 
 class ObjectStore:
-    """Folder of files `ab/{sha256}`, 0600, whole or absent; threads and processes share it."""
+    """Folder of files `ab/{sha256}` with mode 0600, each either complete or absent.
+
+    Threads and processes may share it.
+    """
 
     def __init__(self, folder: Path, *, packs: bool = False) -> None:
-        """With `packs`, compress. For texts only: other contents could look compressed."""
+        """Use `packs` to compress objects. Only for text: binary data could look compressed."""
         self.folder = folder
         self._packs = packs
         self._unsynced: set[str] = set()
@@ -56,9 +59,9 @@ class ObjectStore:
     def put(self, data: bytes) -> str:
         """Store `data` if it is missing and return its SHA-256.
 
-        The content survives a kill; a power cut only after `sync`. An existing content gets a new
-        modification time, because unreferenced contents are collected by age. Raises DiskError,
-        StreamError (too large).
+        The object survives the end of the process; after `sync` it also survives a power cut. If it
+        is already stored, its modification time is renewed, because unreferenced objects are
+        deleted by age. Raises DiskError, or StreamError if `data` is too large.
         """
         if self._packs and len(data) > MAX_COMPRESSED_CONTENT:
             raise StreamError(f"a text of {len(data)} bytes is too large to record")
@@ -66,13 +69,13 @@ class ObjectStore:
         with disk_errors(self.folder / digest[:2] / digest), ExitStack() as stack:
             top = open_folder(self.folder)
             stack.callback(os.close, top)
-            fcntl.flock(top, fcntl.LOCK_SH)  # the collector takes it exclusively
+            fcntl.flock(top, fcntl.LOCK_SH)  # garbage collection locks it exclusively
             folder = open_subfolder(top, digest[:2], make=True, sync=False)
             stack.callback(os.close, folder)
             missing = not self._refresh(folder, digest)
             if missing:
                 write_content(folder, digest, data, packs=self._packs)
-            with self._lock:  # another process may not have synced what it put
+            with self._lock:  # another process may have stored it without syncing it
                 if missing or digest not in self._safe:
                     self._unsynced.add(digest)
         return digest
@@ -85,7 +88,8 @@ class ObjectStore:
         return whole.getvalue()
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        """Yield the content in pieces; a wrong hash may be known only after the last one."""
+        """Yield the content in pieces. Raises whatever `get` raises; a wrong hash only after the
+        last piece."""
         if not is_sha256(digest):
             raise NotFound(f"{digest!r} is not a SHA-256")
         path = self.folder / digest[:2] / digest
@@ -107,7 +111,7 @@ class ObjectStore:
             )
 
     def problem(self, digest: object) -> str | None:
-        """Return what is wrong with the stored bytes, or None; reads them in pieces."""
+        """Return a description of the damage to a stored object, or None. Reads it in pieces."""
         if not isinstance(digest, str) or not is_sha256(digest):
             return "is not a SHA-256"
         try:
@@ -131,7 +135,7 @@ class ObjectStore:
             yield source
 
     def _refresh(self, folder: int, digest: str) -> bool:
-        """True if the content is there and undamaged; its modification time is then new."""
+        """Renew the object's modification time. Return False if it is missing or damaged."""
         with suppress(FileNotFoundError, StreamDamaged):
             file = open_file(digest, os.O_RDONLY, folder=folder)
             try:
@@ -145,7 +149,8 @@ class ObjectStore:
         return False
 
     def sync(self) -> None:
-        """Make all contents safe against a power cut. Raises DiskError, then always."""
+        """Make all objects safe against a power cut. Raises DiskError; after that, every call
+        raises it."""
         self._commit.run()
 
     def _sync_waiting(self) -> None:
@@ -195,7 +200,7 @@ class SyncPool:
         self._threads: ThreadPoolExecutor | None = None
 
     def run(self, acts: Sequence[Callable[[], None]]) -> None:
-        """Return when all actions have ended. Raises what the first failed one raised."""
+        """Run all actions and wait for them. Raises the exception of the first one that failed."""
         if len(acts) < 2:
             for act in acts:
                 act()

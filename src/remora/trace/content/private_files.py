@@ -17,7 +17,7 @@ _LINKED = {errno.ELOOP, errno.ENOTDIR}
 
 @contextmanager
 def disk_errors(path: Path | str) -> Iterator[None]:
-    """Convert OSError in the block to DiskError that names `path`."""
+    """Convert an OSError in the block to a DiskError whose message starts with `path`."""
     try:
         yield
     except OSError as error:
@@ -34,7 +34,11 @@ def open_folder(path: Path) -> int:
 
 
 def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
-    """Open the folder `name`; `make` creates it or makes it private, `sync` syncs `parent` then."""
+    """Open the folder `name`.
+
+    `make` creates the folder if it is missing, and makes it private. `sync` syncs `parent` after
+    the folder was created.
+    """
     if not make:
         return os.open(name, _FOLDER, dir_fd=parent)
     with suppress(FileExistsError):
@@ -48,7 +52,10 @@ def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = T
 
 
 def open_file(name: str, flags: int, *, folder: int) -> int:
-    """Open a regular file, made private if opened for writing. Raises OSError, ELOOP for others."""
+    """Open a regular file, and make it private if it is opened for writing.
+
+    Raises OSError, with ELOOP for anything that is not a regular file.
+    """
     file = os.open(name, flags | _FILE, FILE_MODE, dir_fd=folder)
     return _check_file(file, private=bool(flags & (os.O_WRONLY | os.O_RDWR)))
 
@@ -65,12 +72,13 @@ def write_all(file: int, data: bytes) -> None:
 
 
 def sync_data(file: int) -> None:
-    """Make a file's content safe against a power cut, without its times if the system can."""
+    """Make a file's content safe against a power cut. Timestamps are not synced if the system
+    allows it."""
     getattr(os, "fdatasync", os.fsync)(file)
 
 
 def sync_folder(path: Path) -> None:
-    """Make the names in a folder safe against a power cut. Raises OSError."""
+    """Make the entries of a folder safe against a power cut. Raises OSError."""
     folder = open_folder(path)
     try:
         os.fsync(folder)
@@ -79,7 +87,8 @@ def sync_folder(path: Path) -> None:
 
 
 def drop_page_cache(file: int) -> None:
-    """Drop a file from the page cache: after a failed sync it shows data that are not on disk."""
+    """Drop a file from the page cache. After a failed sync, the cache may hold data that is not on
+    disk."""
     if hasattr(os, "posix_fadvise"):
         with suppress(OSError):
             os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)

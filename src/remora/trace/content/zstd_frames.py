@@ -1,7 +1,8 @@
-"""Seekable zstd: independent frames and a table of them, so any part can be read alone.
+"""Seekable zstd: independent frames and a frame table, so that any part can be read by itself.
 
-This is zstd's own "seekable format": the table is a skippable frame at the end, and `zstd -d` gives
-the exact content. See https://github.com/facebook/zstd, `contrib/seekable_format`.
+This is the seekable format of the zstd project: the table is a skippable frame at the end, and
+`zstd -d` restores the exact content. See https://github.com/facebook/zstd,
+`contrib/seekable_format`.
 """
 
 import struct
@@ -16,16 +17,17 @@ from remora.errors import StreamDamaged
 from remora.trace.content.byte_source import ByteSource
 
 MAX_FRAME_CONTENT = 1 << 20
-"""Maximum bytes of content in one frame: what a random read has to decompress."""
+"""Maximum uncompressed bytes in one frame. A random read decompresses whole frames."""
 MAGIC = b"\x28\xb5\x2f\xfd"
-"""First bytes of every non-empty compressed content; no UTF-8 text begins with them."""
+"""First bytes of all non-empty compressed data. No UTF-8 text begins with them."""
 _LEVEL = 3
 _SKIPPABLE, _SEEKABLE = 0x184D2A5E, 0x8F92EAB1
 _ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.Struct("<IBI")
 
 
 def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed form in bounded memory; it is the same however the pieces are cut."""
+    """Yield the compressed data in bounded memory. It does not depend on how the input was
+    split."""
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     entries = bytearray()
     for content in _cut_frames(pieces):
@@ -38,10 +40,11 @@ def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class FramesSource:
-    """A compressed content as a ByteSource; errors include `name`.
+    """A compressed file, read as a ByteSource of its content.
 
-    Decompresses only the frames that a read touches and caches the last one. Raises StreamDamaged
-    for anything that `compressed_frames` did not produce.
+    Decompresses only the frames that a read touches, and caches the last frame. Raises
+    StreamDamaged for anything that `compressed_frames` did not produce; the message starts with
+    `name`.
     """
 
     def __init__(self, file: ByteSource, name: str) -> None:
@@ -59,7 +62,7 @@ class FramesSource:
         end = min(offset + count, self.size())
         if offset >= end:
             return b""
-        whole = BytesIO()  # gives its buffer away without a copy: a read may be 60 MB
+        whole = BytesIO()  # returns its buffer without a copy: a read may be 60 MB
         while offset < end:
             number = bisect_right(self._starts, offset) - 1
             start = self._starts[number]
@@ -76,7 +79,7 @@ class FramesSource:
         start, after = self._starts[number : number + 2]
         raw = self._file.pread(end - place, place)
         try:
-            # checked first: zstd trusts the frame's own header
+            # checked first: zstd trusts the frame header
             if zstandard.frame_content_size(raw) != after - start:
                 raise self._damage_error(f"frame {number + 1} does not have the size in the table")
             content = zstandard.ZstdDecompressor().decompress(raw, allow_extra_data=False)
@@ -112,7 +115,11 @@ class FramesSource:
 
 
 def _cut_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield contents of frames, cut after a newline in the second half: few lines span two."""
+    """Yield the content of each frame.
+
+    A frame ends after a newline in its second half if there is one, so that few lines span two
+    frames.
+    """
     buffer = bytearray()
     for piece in pieces:
         buffer += piece

@@ -1,4 +1,4 @@
-"""Index database `index.db`: private, disposable, every row with a checksum."""
+"""Index database `index.db`: private, disposable, with a checksum in every row."""
 
 import fcntl
 import os
@@ -35,7 +35,7 @@ _TABLES = (
     "PRIMARY KEY (stream, turn, call)) WITHOUT ROWID",
     'CREATE TABLE packets (stream INTEGER, turn INTEGER, "offset" INTEGER, '
     "hash TEXT, packet BLOB, mark BLOB, PRIMARY KEY (stream, turn))",
-    # for a SQLite shell: the keys that `trace get` takes
+    # for use in a SQLite shell: shows the keys that `trace get` accepts
     "CREATE VIEW trace AS SELECT 'trace:' || run_id || ':' || operation || ':' || node_id || ':' "
     "|| turn || iif(call > 1, '#' || call, '') || '@' || agent_id AS key, tool, outcome, "
     'decided_by, prompt_tokens, ms, began, ended, "offset", size, seq, hash '
@@ -43,12 +43,12 @@ _TABLES = (
 )
 _PRAGMAS = (
     *DEFENSIVE,
-    # Nothing is synced: a kill loses nothing, and after a power cut the marks and SQLite's own
-    # checks find what is missing.
+    # No syncing: a killed process loses nothing. After a power cut, the row checksums and SQLite's
+    # checks detect missing data.
     "PRAGMA synchronous=OFF",
-    # Not WAL: that leaves two more files about, and one at a time has the database anyway.
+    # Not WAL: it creates two more files, and only one process at a time uses the database.
     "PRAGMA journal_mode=DELETE",
-    # What is deleted is overwritten: expired streams leave nothing.
+    # Overwrite deleted rows, so that nothing of an expired stream remains on disk.
     "PRAGMA secure_delete=ON",
 )
 Value = str | int | bytes | None
@@ -59,20 +59,20 @@ class IndexUnusable(Exception):
 
 
 class IndexCorrupted(Exception):
-    """The index is not what was written; delete it and build it again."""
+    """The index is damaged or has another version. Delete it and build it again."""
 
 
 def row_checksum(*values: Value) -> bytes:
-    """Return a checksum of a row's values, which detects edits by hand."""
+    """Return a checksum of a row's values. It detects damage and manual edits."""
     return blake2b(msgspec.json.encode(values), digest_size=8).digest()
 
 
 @contextmanager
 def database(folder: Path, *, fresh: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open the index in `folder`; create it if it is missing. `fresh` deletes it first.
+    """Open the index in `folder`. Create it if it is missing; `fresh` deletes it first.
 
-    A lock file admits one process: deleting an open database would damage the next one. Raises
-    IndexUnusable, IndexCorrupted.
+    A lock file admits one process at a time: if one process deleted a database that another has
+    open, the new database would be damaged. Raises IndexUnusable, IndexCorrupted.
     """
     with ExitStack() as stack:
         with _os_errors():
@@ -103,7 +103,7 @@ def _lock(parent: int, stack: ExitStack) -> None:
 
 
 def _remove(parent: int) -> None:
-    # the journal first: SQLite would apply an old one to the new database
+    # the journal first: SQLite would apply an old journal to the new database
     for name in (f"{INDEX_FILE}-journal", f"{INDEX_FILE}-wal", f"{INDEX_FILE}-shm", INDEX_FILE):
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=parent)
@@ -129,7 +129,8 @@ def _os_errors() -> Iterator[None]:
 
 @contextmanager
 def _sqlite_errors() -> Iterator[None]:
-    """Convert errors of SQLite; a refusal of the system does not mean that the file is damaged."""
+    """Convert SQLite errors. An operation refused by the system does not mean that the file is
+    damaged."""
     try:
         yield
     except sqlite3.Error as error:

@@ -26,12 +26,13 @@ from remora.trace.index.rows import Snapshot, StreamRow, TurnRow
 from remora.trace.read.reader import open_stream
 from remora.trace.trace_folder import TraceFolder, stream_id
 
-_COMMIT = 64 * 1024 * 1024  # bytes of a stream after which the rows so far are committed
+_COMMIT = 64 * 1024 * 1024  # bytes of a stream between two commits
 _STALE = FileStamp(0, 0, 0)
 
 
 def update_all(db: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStream]:
-    """Index every stream and delete the rows of missing ones. Raises IndexCorrupted."""
+    """Index every stream, and delete the rows of streams that no longer exist. Raises
+    IndexCorrupted."""
     paths = agent_stream_paths(folder)
     known = {each.stream.agent_id: each for each in forget_missing_streams(db, paths)}
     changed = False
@@ -41,13 +42,16 @@ def update_all(db: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStrea
 
 
 def agent_stream_paths(folder: TraceFolder) -> dict[str, Path]:
-    """Return stream paths by agent; ignores files that are not named by an ID."""
+    """Return the stream paths by agent ID. Ignores files whose name is not an ID."""
     named = ((stream_id(path), path) for path in folder.agent_streams())
     return {name: path for name, path in named if is_id(name)}
 
 
 def forget_missing_streams(db: sqlite3.Connection, there: Collection[str]) -> list[IndexedStream]:
-    """Delete the rows of agents not in `there` and return the others. Raises IndexCorrupted."""
+    """Delete the rows of all agents that are not in `there`. Return the remaining streams.
+
+    Raises IndexCorrupted.
+    """
     known = indexed_streams(db)
     if missing := [each for each in known if each.stream.agent_id not in there]:
         with transaction(db):
@@ -57,7 +61,7 @@ def forget_missing_streams(db: sqlite3.Connection, there: Collection[str]) -> li
 
 
 def update_stream(db: sqlite3.Connection, path: Path, until: int) -> IndexedStream | None:
-    """Index a stream to the end of turn `until` at least; None if it cannot be read."""
+    """Index a stream at least to the end of turn `until`. Return None if it cannot be read."""
     known = indexed_streams(db, stream_id(path))
     if _update(db, path, known[0] if known else None, until):
         known = indexed_streams(db, stream_id(path))
@@ -65,7 +69,7 @@ def update_stream(db: sqlite3.Connection, path: Path, until: int) -> IndexedStre
 
 
 def read_rows(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
-    """Return all rows of a stream, read without the index as far as possible. Folds no packets."""
+    """Return all rows that can be read from a stream. Uses no index and folds no packets."""
     reading, rows = StreamReading(agent_id=stream_id(path), folds=False), list[TurnRow]()
     with suppress(RemoraError), open_stream(path) as source:
         for line in complete_lines(source):
@@ -81,7 +85,7 @@ def _update(
     """Return True if anything was written."""
     try:
         stamp = FileStamp.of(path)
-        # an empty file may lie beside the compressed stream
+        # an empty plain file may exist next to the compressed stream
         if known is not None and known.stamp == stamp and stamp.size:
             return False
         with open_stream(path) as source:
@@ -107,7 +111,7 @@ def _read(
     batch = _Batch(
         db, known, stamp, reading or StreamReading(agent_id=agent_id), rebuild=reading is None
     )
-    # a damaged compressed file: rows before the damage stay
+    # in a damaged compressed file, the rows before the damage are kept
     with suppress(RemoraError):
         batch.read(complete_lines(source, batch.reading.size, batch.reading.count), until)
     batch.write()
@@ -117,7 +121,7 @@ def _read(
 def _stored_reading(
     db: sqlite3.Connection, source: ByteSource, known: IndexedStream, stamp: FileStamp
 ) -> StreamReading | None:
-    """Return the state to continue from, if the hash of its last line is still there."""
+    """Return the state to continue from, or None if the stream was rewritten."""
     reading = load_state(db, known)
     rewritten = (stamp.inode, stamp.size) == (known.stamp.inode, known.stamp.size)
     reading.fault = 0
@@ -128,7 +132,7 @@ def _stored_reading(
 
 
 class _Batch:
-    """Rows that were read and not written yet."""
+    """Rows that were read but not yet written."""
 
     def __init__(
         self,
@@ -149,7 +153,8 @@ class _Batch:
         self._snapshots: list[Snapshot] = []
 
     def read(self, lines: Iterable[Line], until: int | None) -> None:
-        """Read to the end, to an invalid line, or past a turn; commits every 64 MB."""
+        """Read to the end, to the first invalid line, or past turn `until`. Commits every 64
+        MiB."""
         written = self.reading.size
         for line in lines:
             rows, snapshot = self.reading.take(line)
@@ -167,7 +172,11 @@ class _Batch:
         self._partly = False
 
     def write(self) -> None:
-        """Write in one transaction. A partly read stream does not get its file's stamp."""
+        """Write the rows in one transaction.
+
+        A partly read stream is stored without its file's stamp, so that the next update continues
+        it.
+        """
         with transaction(self._connection):
             if self._rebuild and self._number is not None:
                 delete_stream_rows(self._connection, self._number)

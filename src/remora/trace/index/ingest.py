@@ -27,7 +27,8 @@ from remora.trace.read.state_at import start_packet
 SPACING = 128 * 1024
 """Minimum bytes of a stream between two snapshots."""
 _SHARE = 8
-"""Growth of the stream before the next snapshot, in multiples of the last snapshot's size."""
+"""Minimum growth of the stream before the next snapshot, in multiples of the last snapshot's
+size."""
 
 
 _Hash = Annotated[str, msgspec.Meta(min_length=64, max_length=64)]
@@ -35,7 +36,7 @@ _Turns = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 class _Data(msgspec.Struct, gc=False):
-    """The fields of any event's data that rows need; a long text may be a reference to a blob."""
+    """Fields of event data that rows need. A long string may be a blob reference."""
 
     tool: Any = None
     outcome: Any = None
@@ -46,7 +47,7 @@ class _Data(msgspec.Struct, gc=False):
 
 
 class _Bare(msgspec.Struct, gc=False):
-    """An event without its data, which is most of a stream's bytes and is skipped."""
+    """An event without its data. Data is most of a stream, so it is skipped."""
 
     v: int
     seq: int
@@ -126,10 +127,10 @@ _ROW_EVENTS = frozenset(
 
 
 class StreamReading(msgspec.Struct, kw_only=True):
-    """A stream read up to byte `size`; can be stored and continued.
+    """State of reading a stream up to byte `size`. It can be stored and continued later.
 
-    `fault` is the number of the first invalid line, else 0; later lines are not read. `closed`
-    counts rows of finished turns. Without `folds`, no packets are kept.
+    `fault` is the number of the first invalid line, or 0; later lines are not read. `closed` is the
+    number of rows of finished turns. If `folds` is False, no packets are kept.
     """
 
     agent_id: str
@@ -146,7 +147,11 @@ class StreamReading(msgspec.Struct, kw_only=True):
     spacing: int = 0
 
     def take(self, line: Line) -> tuple[list[TurnRow], Snapshot | None]:
-        """Read the next line; return the rows of the turn that it ends, and a packet snapshot."""
+        """Read the next line.
+
+        If it begins a turn, return the rows of the turn before it, and a packet snapshot if one is
+        due.
+        """
         if (event := self._event(line)) is None:
             self.fault = line.number
             return _NOTHING
@@ -167,11 +172,11 @@ class StreamReading(msgspec.Struct, kw_only=True):
         return self.turn.rows(None) if self.turn else []
 
     def is_behind(self, turn: int | None) -> bool:
-        """True if all of a turn was read; never for None."""
+        """Return True if all of `turn` was read. False if it is None."""
         return turn is not None and self.turn is not None and self.turn.turn > turn
 
     def stop_folding(self) -> None:
-        """Keep no more packets of this stream."""
+        """Stop keeping packets of this stream."""
         self.folds, self.packet = False, None
 
     def _event(self, line: Line) -> _Bare | None:
@@ -196,7 +201,8 @@ class StreamReading(msgspec.Struct, kw_only=True):
         )
 
     def _enter(self, event: _Bare, offset: int) -> tuple[list[TurnRow], Snapshot | None]:
-        """Begin the event's turn."""
+        """Begin the event's turn. Return the rows of the turn before it, and a packet snapshot if
+        one is due."""
         closed = self.turn.rows(offset) if self.turn else []
         self.closed += len(closed)
         self.turn = _Turn(event.turn, offset, event.timestamp, event.timestamp)
@@ -242,7 +248,8 @@ class StreamReading(msgspec.Struct, kw_only=True):
 
 
 def _decode_line(raw: bytes) -> tuple[_Bare, bytes]:
-    """Return the event and its upcast line. Raises ValueError, RecursionError (no event)."""
+    """Return the event and its upcast line. Raises ValueError or RecursionError if it is not an
+    event."""
     try:
         event = _current(raw)
     except (ValueError, RecursionError):
@@ -274,7 +281,7 @@ def _result(now: _Turn, data: _Data, line: Line, digest: str) -> _Result:
 
 
 def _word(value: object) -> str:
-    """Return a name; empty if the stream has another type there."""
+    """Return `value` if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 

@@ -14,7 +14,10 @@ _TRACE = re.compile(
 
 
 class TraceKey(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of one turn. Without `agent_id` it is the newest agent's that has it."""
+    """Key of one call in one turn.
+
+    Without `agent_id`, the key refers to the newest agent that has this entry.
+    """
 
     run_id: str
     operation: str
@@ -30,7 +33,7 @@ class TraceKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IndexKey(msgspec.Struct, frozen=True, kw_only=True):
-    """All entries of a node, a run or an operation."""
+    """Key of all entries of a node, a run or an operation."""
 
     kind: str
     value: str
@@ -40,12 +43,12 @@ class IndexKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def job_key(run_id: str, operation: str, node_id: str) -> str:
-    """Return the common prefix of the keys of one job's turns."""
+    """Return the prefix shared by the keys of all turns of a job."""
     return f"trace:{run_id}:{operation}:{node_id}"
 
 
 def parse_key(text: str) -> TraceKey | IndexKey:
-    """Parse a key. Raises UsageError for an invalid one."""
+    """Parse a key. Raises UsageError if it is invalid."""
     if found := _TRACE.fullmatch(text):
         run_id, operation, node_id, turn, call, agent_id = found.groups()
         return TraceKey(

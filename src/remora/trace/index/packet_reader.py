@@ -36,7 +36,7 @@ from remora.trace.read.state_at import (
 )
 from remora.trace.trace_folder import TraceFolder
 
-_PIECE = 1 << 16  # bytes to read at a time if few are wanted
+_PIECE = 1 << 16  # bytes per read if only a few lines are needed
 _Answer = TypeVar("_Answer")
 
 
@@ -48,14 +48,20 @@ _TURN = msgspec.json.Decoder(_InTurn)
 
 
 class PacketReader:
-    """State before an agent's decisions; index results count only if the stream confirms them."""
+    """Reads the state before an agent's decisions.
+
+    Index results are used only if the stream confirms them.
+    """
 
     def __init__(self, folder: TraceFolder, *, indexed: bool = True) -> None:
         self._folder = folder
         self._indexed = indexed
 
     def packet_at(self, agent_id: str, turn: int, *, shown: bool = True) -> DecisionPacket:
-        """Return the packet as `state_at.packet_at` does. Raises NotFound for an unknown agent."""
+        """Return the packet of a turn's decision, as `state_at.packet_at` defines it.
+
+        Raises NotFound for an unknown agent, and whatever `state_at.packet_at` raises.
+        """
         path = self._folder.existing_agent(agent_id)
         near = self._snapshot_near(path, turn)
         with open_stream(path) as source:
@@ -73,7 +79,8 @@ class PacketReader:
         return [*_events(self._turn_lines(agent_id, turn), path)]
 
     def turn_lines(self, agent_id: str, turn: int) -> list[bytes]:
-        """Return the recorded lines of one turn, without newlines. Raises as `turn_events` does."""
+        """Return the recorded lines of one turn, without newlines. Raises NotFound,
+        StreamDamaged."""
         return [line.raw for line in self._turn_lines(agent_id, turn)]
 
     def last_turn(self, agent_id: str) -> int:
@@ -85,7 +92,7 @@ class PacketReader:
         return last.turn
 
     def files_at(self, agent_id: str, turn: int) -> dict[str, FileState]:
-        """Return the files as `state_at.files_at` does from the run's and the agent's events."""
+        """Load the run's and the agent's events and return `state_at.files_at` for them."""
         path = self._folder.existing_agent(agent_id)
         last = last_event(path)
         run_id = "" if last is None else last.run_id
@@ -93,7 +100,8 @@ class PacketReader:
         return files_at(run, read_events(path), turn)
 
     def _snapshot_near(self, path: Path, turn: int) -> tuple[Snapshot, DecisionPacket] | None:
-        """Return a packet snapshot before a turn; None without one or without an index."""
+        """Return the last packet snapshot before a turn, or None if there is no snapshot or usable
+        index."""
         return self._ask(path, turn, lambda index, known: snapshot_before(index, known, turn))
 
     def _turn_lines(self, agent_id: str, turn: int) -> list[Line]:
@@ -111,7 +119,7 @@ class PacketReader:
     def _ask(
         self, path: Path, turn: int, question: Callable[[Connection, IndexedStream], _Answer | None]
     ) -> _Answer | None:
-        """Return the index's answer about a stream; None without an index."""
+        """Query the index about a stream. Return None if the index cannot be used."""
         for fresh in (False, True) if self._indexed else ():
             try:
                 with database(self._folder.path, fresh=fresh) as index:
@@ -124,7 +132,8 @@ class PacketReader:
         return None
 
     def _forget(self, path: Path) -> None:
-        """Delete the stream's rows, which led to a wrong packet; they are built again."""
+        """Delete the stream's rows after they led to a wrong packet. The next query rebuilds
+        them."""
 
         def drop(index: Connection, known: IndexedStream) -> None:
             with transaction(index):
@@ -136,7 +145,8 @@ class PacketReader:
 def _decision_from_snapshot(
     source: ByteSource, turn: int, snapshot: Snapshot, packet: DecisionPacket, path: Path
 ) -> DecisionState | None:
-    """Return the decision of a turn from a snapshot; None if the stream has changed."""
+    """Return the decision of a turn, starting at a snapshot, or None if the stream does not match
+    it."""
     with suppress(RemoraError):  # reading from the beginning reports the error
         if ends_with_hash(source, snapshot.offset, snapshot.hash):
             lines = complete_lines(source, snapshot.offset, piece=_PIECE)
@@ -145,10 +155,11 @@ def _decision_from_snapshot(
 
 
 def _is_confirmed(state: DecisionState, *, shown: bool) -> bool:
-    """True if the decision's hash confirms this packet; it does not cover what was trimmed away."""
+    """Return True if the decision's hash confirms this packet. The hash does not cover trimmed
+    parts."""
     if state.sha256 is None or (state.trim and not shown):
         return False
-    with suppress(RecursionError):  # a foreign packet may be nested too deeply
+    with suppress(RecursionError):  # an untrusted packet may be nested too deeply
         return canonical_sha256(state.shown()) == state.sha256
     return False
 

@@ -25,7 +25,8 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class Reindexed(msgspec.Struct, frozen=True, kw_only=True):
-    """Size of a rebuilt index: streams, rows, bytes of their files, and seconds."""
+    """Statistics of a rebuilt index: streams, rows, total bytes of the stream files, and seconds
+    taken."""
 
     streams: int
     turns: int
@@ -36,7 +37,8 @@ class Reindexed(msgspec.Struct, frozen=True, kw_only=True):
 def trace_queries(
     folder: TraceFolder, store: str = "kv", indexing: Sequence[str] = KINDS, clock: Clock = utc_now
 ) -> TraceQueries:
-    """Return the query object for `runner.memory.trace_store` and `.trace_indexing`."""
+    """Return the query object for the settings `trace_store` and `trace_indexing` of
+    `runner.memory`."""
     backend = IndexBackend(folder) if store == "kv" else ScanBackend(folder)
     return IndexQueries(folder, backend, indexing, clock)
 
@@ -58,7 +60,7 @@ def reindex(folder: TraceFolder) -> Reindexed:
 
 
 class IndexQueries:
-    """Answers queries with rows of a backend and lines of the streams."""
+    """Answers queries from a backend's rows and the lines of the streams."""
 
     def __init__(
         self, folder: TraceFolder, backend: RowBackend, indexing: Sequence[str], clock: Clock
@@ -83,7 +85,7 @@ class IndexQueries:
     def line(self, key: str) -> bytes:
         parsed = parse_key(key)
         if isinstance(parsed, IndexKey):
-            raise UsageError(f"{key} names many entries", hint="give the key of one entry")
+            raise UsageError(f"{key} matches many entries", hint="use the key of one entry")
         return self._line(parsed)
 
     def find(self, query: StreamQuery) -> list[StreamMatch]:

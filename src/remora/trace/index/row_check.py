@@ -13,7 +13,8 @@ from remora.trace.index.rows import LinePlace
 
 
 def ends_with_hash(source: ByteSource, offset: int, digest: str) -> bool:
-    """True if the line ending at byte `offset` has this hash; at 0, if the hash is GENESIS."""
+    """Return True if the line ending at byte `offset` has this hash. At offset 0, it must be
+    GENESIS."""
     if offset == 0:
         return digest == GENESIS
     tail = line_with_hash(b"", digest)
@@ -21,7 +22,10 @@ def ends_with_hash(source: ByteSource, offset: int, digest: str) -> bool:
 
 
 def line_at(source: ByteSource, place: LinePlace) -> bytes | None:
-    """Return the line at a place, None if another is there. Raises StreamDamaged."""
+    """Return the line at a place, or None if a different line is there.
+
+    Raises StreamDamaged if the line does not match its hash.
+    """
     before = min(place.offset, HASH_SUFFIX_SIZE + 1)
     block = _read(source, before + place.size + 1, place.offset - before)
     raw = block[before : before + place.size]

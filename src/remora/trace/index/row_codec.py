@@ -15,7 +15,7 @@ from remora.trace.index.rows import LinePlace, Snapshot, StreamRow, TurnRow, unp
 
 _STATE = msgspec.json.Decoder(StreamReading)
 _MAX_STATE = 64 * 1024 * 1024
-# The schema is compared before anything is read, so `*` has the columns known here.
+# The schema is checked when the index is opened, so `*` selects exactly the known columns.
 _FORGET = (
     "DELETE FROM turns WHERE stream = ?",
     "DELETE FROM packets WHERE stream = ?",
@@ -25,7 +25,7 @@ _FORGET = (
 
 
 class FileStamp(msgspec.Struct, frozen=True):
-    """Inode, size and time of a file: a cheap check that it has not changed."""
+    """Inode, size and modification time of a file, for a cheap check that it has not changed."""
 
     inode: int
     size: int
@@ -38,7 +38,7 @@ class FileStamp(msgspec.Struct, frozen=True):
 
 
 class IndexedStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream in the index: the stamp of its file then, and its number of rows."""
+    """An indexed stream, the stamp of its file when it was indexed, and its number of rows."""
 
     id: int
     stream: StreamRow
@@ -47,7 +47,7 @@ class IndexedStream(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def indexed_streams(db: sqlite3.Connection, agent_id: str | None = None) -> list[IndexedStream]:
-    """Return all streams, or the one of an agent. Raises IndexCorrupted."""
+    """Return all indexed streams, or only that of `agent_id`. Raises IndexCorrupted."""
     if agent_id is None:
         rows = db.execute("SELECT * FROM streams")
     else:
@@ -58,7 +58,8 @@ def indexed_streams(db: sqlite3.Connection, agent_id: str | None = None) -> list
 def store_stream(
     db: sqlite3.Connection, reading: StreamReading, stamp: FileStamp, number: int | None
 ) -> int:
-    """Write a stream and its reading state; return its ID, which is `number` if that exists."""
+    """Write a stream and its reading state. Return its ID, which is `number` unless that is
+    None."""
     stream = reading.stream or StreamRow(
         agent_id=reading.agent_id, run_id="", operation="", node_id="", attempt=0, started=""
     )
@@ -77,7 +78,7 @@ def store_stream(
 
 
 def load_state(db: sqlite3.Connection, known: IndexedStream) -> StreamReading:
-    """Return the stored state of reading a stream. Raises IndexCorrupted."""
+    """Return a stream's stored reading state. Raises IndexCorrupted."""
     row = db.execute(
         "SELECT stream, state, mark FROM states WHERE stream = ?", (known.id,)
     ).fetchone()
@@ -109,7 +110,8 @@ def load_turns(db: sqlite3.Connection, known: IndexedStream) -> list[TurnRow]:
 
 
 def load_turn(db: sqlite3.Connection, known: IndexedStream, turn: int) -> list[TurnRow]:
-    """Return one turn's rows. Raises IndexCorrupted, also if any row of the stream is missing."""
+    """Return the rows of one turn. Raises IndexCorrupted, even if only rows of other turns are
+    missing."""
     (count,) = db.execute("SELECT count(*) FROM turns WHERE stream = ?", (known.id,)).fetchone()
     if count != known.turns:
         raise IndexCorrupted("rows are missing")
@@ -131,7 +133,7 @@ def store_snapshots(db: sqlite3.Connection, number: int, snapshots: Iterable[Sna
 def snapshot_before(
     db: sqlite3.Connection, known: IndexedStream, turn: int
 ) -> tuple[Snapshot, DecisionPacket] | None:
-    """Return the newest packet snapshot at the beginning of `turn` or before."""
+    """Return the newest packet snapshot at or before the beginning of `turn`, or None."""
     row = db.execute(
         "SELECT * FROM packets WHERE stream = ? AND turn <= ? ORDER BY turn DESC LIMIT 1",
         (known.id, turn),
@@ -165,7 +167,7 @@ def _verify_row(kind: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
 def _encoded(reading: StreamReading) -> bytes:
     try:
         return msgspec.json.encode(reading)
-    except RecursionError:  # a foreign packet may be nested too deeply
+    except RecursionError:  # an untrusted packet may be nested too deeply
         reading.stop_folding()
         return msgspec.json.encode(reading)
 

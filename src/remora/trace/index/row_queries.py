@@ -22,20 +22,21 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class RowSource(Protocol):
-    """Rows of all streams, from the index or scanned."""
+    """Rows of all streams, from the index or from a scan."""
 
     def streams(self) -> list[StreamRow]:
         """Return all streams that have an event."""
 
     def turns(self, agent_id: str) -> list[TurnRow]:
-        """Return all rows of a stream, in order; none for a missing stream."""
+        """Return all rows of a stream in order, or an empty list for a missing stream."""
 
     def turn(self, agent_id: str, turn: int) -> list[TurnRow]:
         """Return the rows of one turn."""
 
 
 def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
-    """Return the line of a key. Raises NotFound, StreamDamaged, DiskError, IndexCorrupted."""
+    """Return the recorded line of a key. Raises NotFound, StreamDamaged, DiskError,
+    IndexCorrupted."""
     for stream in _newest_first(rows.streams(), key):
         for row in rows.turn(stream.agent_id, key.turn):
             if row.call == key.call and row.place is not None:
@@ -48,7 +49,10 @@ def entry_line(folder: TraceFolder, rows: RowSource, key: TraceKey) -> bytes:
 
 
 def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
-    """Return a node's, run's or operation's keys; a key with a newer namesake names its agent."""
+    """Return the keys of a node, run or operation.
+
+    If a newer agent has the same key, the older agent's key includes its agent ID.
+    """
     found = [stream for stream in rows.streams() if _value(stream, key.kind) == key.value]
     keys, used = list[tuple[str, str, int, int, str]](), set[str]()
     for stream in sorted(found, key=_age, reverse=True):
@@ -73,7 +77,10 @@ def entry_keys(rows: RowSource, key: IndexKey) -> list[str]:
 def matching_turns(
     rows: RowSource, infos: list[StreamInfo], query: StreamQuery, now: datetime
 ) -> list[tuple[StreamInfo, list[TurnRow]]]:
-    """Return streams and turns that match, text aside. Raises UsageError for a wrong time."""
+    """Return the streams and turns that match all conditions except the text.
+
+    Raises UsageError for an invalid time.
+    """
     condition = TurnFilter.at(query, now)
     turns = ((info, [*filter(condition.matches, rows.turns(info.agent_id))]) for info in infos)
     return [(info, found) for info, found in turns if found]
@@ -82,7 +89,7 @@ def matching_turns(
 def matching_text(
     folder: TraceFolder, candidates: list[tuple[StreamInfo, list[TurnRow]]], text: str | None
 ) -> list[StreamMatch]:
-    """Return the candidates that contain the text, or all if there is none."""
+    """Return the candidates that contain `text`, or all candidates if it is None."""
     search = None if text is None else TextSearch(text, folder.blobs)
     found = []
     for info, rows in candidates:
@@ -98,12 +105,12 @@ def _search_turns(
 ) -> list[TurnRow]:
     having: list[TurnRow] = []
     with suppress(RemoraError), open_stream(folder.existing_agent(info.agent_id)) as source:
-        having.extend(search.within(source, rows))  # of a damaged stream, the readable part
+        having.extend(search.within(source, rows))  # for a damaged stream, its readable part
     return having
 
 
 def matching_streams(infos: list[StreamInfo], query: StreamQuery) -> list[StreamInfo]:
-    """Return the streams that match the conditions on streams; needs no rows."""
+    """Return the streams that match the query's conditions on streams. Needs no rows."""
     nodes = {NodeKey(info.node_id) for info in infos}
     meant = nodes if query.node is None else set(match_nodes(nodes, query.node))
     return [
@@ -117,7 +124,7 @@ def matching_streams(infos: list[StreamInfo], query: StreamQuery) -> list[Stream
 
 
 def _newest_first(streams: Iterable[StreamRow], key: TraceKey) -> list[StreamRow]:
-    """Return the agents that a key may mean, newest first."""
+    """Return the streams that a key may refer to, newest first."""
     job = (key.run_id, key.operation, key.node_id)
     found = [s for s in streams if (s.run_id, s.operation, s.node_id) == job]
     ours = [s for s in found if key.agent_id in (None, s.agent_id)]
@@ -159,7 +166,7 @@ def _value(stream: StreamRow, kind: str) -> str:
 
 
 def _similar_keys(rows: RowSource, key: TraceKey) -> str:
-    """Return a hint: turns of the same job, or jobs with similar names."""
+    """Return a hint with the turns or agents of the same job, or with similar jobs."""
     streams = rows.streams()
     agents = _newest_first(streams, key)
     turns = [row.turn for s in agents for row in rows.turns(s.agent_id) if row.place is not None]
@@ -174,6 +181,6 @@ def _similar_keys(rows: RowSource, key: TraceKey) -> str:
 
 
 def _hint(name: str, known: Iterable[str], spelt: str) -> str:
-    """Return the nearest keys, one per line; `spelt` makes a key from a name."""
+    """Return a hint with the nearest keys, one per line. `spelt` is the key template for a name."""
     keys = [spelt.replace("{}", near) for near in nearest(name, known)]
     return "\n".join(["nearest:", *keys]) if keys else "list the streams with `remora trace list`"

@@ -16,10 +16,10 @@ _Answer = TypeVar("_Answer")
 
 
 class RowBackend(Protocol):
-    """Answers questions with the current rows of a folder's streams."""
+    """Runs queries on the current rows of a folder's streams."""
 
     def ask(self, question: Callable[[RowSource], _Answer]) -> _Answer:
-        """Return the answer. A question may be called twice and must not keep the rows."""
+        """Return the result of `question`, which may be called twice and must not keep the rows."""
 
 
 class ScanBackend:
@@ -38,7 +38,8 @@ class ScanBackend:
 
 
 class IndexBackend:
-    """Reads the updated `index.db`; rebuilds a corrupted one, scans the streams if unusable."""
+    """Updates and reads `index.db`. Rebuilds a corrupted index, and scans the streams if it is
+    unusable."""
 
     def __init__(self, folder: TraceFolder) -> None:
         self._folder = folder
@@ -64,7 +65,7 @@ class _Indexed:
         self._known: dict[str, IndexedStream] = {each.stream.agent_id: each for each in known}
 
     def streams(self) -> list[StreamRow]:
-        """Return the streams with an event: `started` is not empty."""
+        """Return the streams that have an event, and therefore a start time."""
         return [each.stream for each in self._known.values() if each.stream.started]
 
     def turns(self, agent_id: str) -> list[TurnRow]:
@@ -77,7 +78,7 @@ class _Indexed:
 
 
 class _Scanned:
-    """Rows of scanned streams; each is read on first use."""
+    """Rows of scanned streams. Each stream is read on first use."""
 
     def __init__(self, folder: TraceFolder) -> None:
         self._paths = agent_stream_paths(folder)

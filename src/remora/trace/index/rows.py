@@ -7,7 +7,7 @@ from remora.memory.packet import DecisionPacket
 from remora.trace.index.keys import TraceKey
 from remora.trace.read.store_queries import TurnMatch
 
-_MAX_PACKET = 16 * 1024 * 1024  # maximum bytes of an unpacked packet; a real one has about 20 KB
+_MAX_PACKET = 16 * 1024 * 1024  # maximum bytes of an unpacked packet; a typical one has about 20 KB
 _PACKET = msgspec.json.Decoder(DecisionPacket)
 
 
@@ -21,9 +21,9 @@ class LinePlace(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A call of a turn. A turn without a result has one row, without a `place`.
+    """One call of a turn. A turn without a result has one row, whose `place` is None.
 
-    The turn's lines are the bytes from `begin` to `end` (None for the last turn).
+    The lines of the turn are the stream's bytes from `begin` to `end` (None for the last turn).
     """
 
     turn: int
@@ -40,7 +40,7 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     place: LinePlace | None
 
     def match(self, key: TraceKey) -> TurnMatch:
-        """Return the row as a query result; `key` is the turn's."""
+        """Return the row as a query result. `key` is the key of its entry."""
         return TurnMatch(
             turn=self.turn,
             call=self.call,
@@ -67,7 +67,10 @@ class StreamRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """Packet before the first line of `turn`, which begins at `offset` and continues `hash`."""
+    """Packet before the first line of `turn`.
+
+    That line begins at byte `offset`, and `hash` is the hash of the line before it.
+    """
 
     turn: int
     offset: int

@@ -1,4 +1,4 @@
-"""Turn filter: by fields of rows, and by text in lines and blobs."""
+"""Turn filter by row fields, and by text in lines and blobs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _WINDOW = 1 << 20
 
 
 class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Conditions on turns, with times as streams write them."""
+    """Conditions on turns, with times in the format of streams."""
 
     query: StreamQuery
     since: str | None
@@ -35,7 +35,10 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
         return cls(query=query, since=since, until=until)
 
     def matches(self, row: TurnRow) -> bool:
-        """True if all but the text matches; times match if they overlap with the turn."""
+        """Return True if the row matches all conditions except the text.
+
+        A turn matches a period if it overlaps with it.
+        """
         query = self.query
         return (
             query.outcome in (None, row.outcome)
@@ -47,11 +50,12 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextSearch:
-    """Finds a text in the lines of matching turns and in their blobs (each once), ignoring case."""
+    """Finds a text in the lines of turns and in their blobs, ignoring case. Searches each blob
+    once."""
 
     def __init__(self, text: str, blobs: ObjectStore) -> None:
         self._text = text.lower()
-        # as in a JSON string: a quote has a backslash before it
+        # escaped as in a JSON string: a quote has a backslash before it
         self._needle = msgspec.json.encode(self._text)[1:-1].decode()
         self._blobs = blobs
         self._blob_results: dict[str, bool] = {}
@@ -88,7 +92,10 @@ class TextSearch:
 
 
 def _has(data: bytes, text: str) -> bool:
-    """True if data contains a lower-case text; decodes in pieces, a line may have 64 MB."""
+    """Return True if `data` contains the lower-case `text`.
+
+    Decodes in pieces, because a line may have 64 MiB.
+    """
     overlap = 4 * len(text) + 4
     return any(
         text in data[start : start + _WINDOW + overlap].decode("utf-8", "replace").lower()
@@ -111,7 +118,10 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 def parse_time(text: str, now: datetime) -> str:
-    """Return a time (RFC 3339, date, age `90s` to `1w`) in UTC as stored. Raises UsageError."""
+    """Convert an RFC 3339 time, a date, or an age (`90s`, `1w`) to UTC, in the format of streams.
+
+    Raises UsageError if it is invalid.
+    """
     try:
         if ago := _AGO.fullmatch(text):
             when = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})

@@ -13,8 +13,11 @@ _BLOCK = 1 << 16
 
 
 class StreamFollower:
-    """Yields a stream's complete lines as they are appended; an unfinished line waits for its
-    newline. Begins with the last `count` existing lines."""
+    """Yields a stream's complete lines as they are appended.
+
+    Begins with the last `count` existing lines. Yields an unfinished line once its newline is
+    written.
+    """
 
     def __init__(self, path: Path, count: int) -> None:
         self.path = path
@@ -38,7 +41,7 @@ class StreamFollower:
 
 
 def _offset_of_last(source: ByteSource, count: int) -> int:
-    """Return the offset of the last `count` complete lines."""
+    """Return the offset where the last `count` complete lines begin."""
     place, wanted = source.size(), count + 1  # includes the newline before the first one
     while place > 0:
         start = max(0, place - _BLOCK)

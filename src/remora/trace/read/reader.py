@@ -29,7 +29,7 @@ RUNNING, INTERRUPTED, ENDED, DAMAGED = "running", "interrupted", "ended", "damag
 
 
 class StreamInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """Listing entry of an agent's stream; `bytes` is the size of its file."""
+    """List entry of an agent's stream. `bytes` is the size of its file."""
 
     agent_id: str
     run_id: str
@@ -47,10 +47,10 @@ class _End(msgspec.Struct):
 
 @contextmanager
 def open_stream(path: Path) -> Iterator[ByteSource]:
-    """Open a stream for reading, plain or compressed, given either of its paths.
+    """Open a plain or compressed stream for reading, given either of its two paths.
 
     Raises NotFound, DiskError (a link, no permission), or StreamDamaged for an invalid compressed
-    file; reading one raises it too.
+    file. Reading from such a file may raise StreamDamaged too.
     """
     with ExitStack() as stack:
         for place in _places(path):
@@ -72,11 +72,11 @@ def open_stream(path: Path) -> Iterator[ByteSource]:
 
 
 def _places(path: Path) -> tuple[Path, ...]:
-    """Return the paths to try, each twice: a stream that is compressed or decompressed meanwhile
-    appears in one place before it disappears from the other.
+    """Return the paths to try, each twice.
 
-    An empty file beside a compressed stream is not a stream: its writer was killed before it
-    decompressed that.
+    While a stream is compressed or decompressed, its new file appears before its old one
+    disappears. An empty plain file next to a compressed stream is not the stream: a writer was
+    killed before it decompressed the stream.
     """
     return (plain_path(path), compressed_path(path)) * 2
 
@@ -110,8 +110,8 @@ def decode_part(event: Event, kind: type[_Part]) -> _Part:
 
 
 def typed_payload(event: Event) -> Payload | None:
-    """Return the typed payload of an event; None for an unknown type. Raises StreamDamaged for data
-    that does not match the event's type."""
+    """Return the typed payload of an event, or None for an unknown type. Raises StreamDamaged for
+    data that does not match the event's type."""
     try:
         return payload(event)
     except (ValueError, RecursionError) as error:
@@ -119,17 +119,19 @@ def typed_payload(event: Event) -> Payload | None:
 
 
 def last_event(path: Path) -> Event | None:
-    """Return the last complete event, read from the end; None for an empty stream."""
+    """Return the last complete event, or None for an empty stream. Reads from the end."""
     with open_stream(path) as source:
         raw = last_line(source)
     return None if raw is None else parse_event(raw, None, path)
 
 
 def stream_status(path: Path) -> str:
-    """Return an agent's status, `ended` for a run that ended, else `running` or `interrupted`.
+    """Return the status of an agent's or a run's stream.
 
-    A stream without its end is `running` while a live writer has locked it, and so is a run's
-    stream after `run_end` while a retry appends to it. Raises as `read_events` does.
+    An agent that ended has its recorded status, and a run that ended has `ended`. Without an end
+    event, a stream is `running` while a live writer has locked it, else `interrupted`. A run's
+    stream is also `running` while a retry appends to it after `run_end`. Raises whatever
+    `read_events` raises.
     """
     last = last_event(path)
     if last is not None and last.agent_id:
@@ -147,13 +149,16 @@ def run_status(*, is_written: bool, ended: bool) -> str:
 
 
 def is_being_written(path: Path) -> bool:
-    """True if a live writer has locked the stream, given either of its paths."""
+    """Return True if a live writer has locked the stream. Accepts either of its two paths."""
     return is_locked(plain_path(path))
 
 
 def list_streams(folder: TraceFolder) -> list[StreamInfo]:
-    """Return one entry for each agent's stream, by agent_id; reads only each stream's end. An
-    unreadable stream has the status `damaged` and the fields that are known."""
+    """Return an entry for each agent's stream, sorted by agent ID. Reads only the end of each
+    stream.
+
+    An unreadable stream has the status `damaged`, and only the fields that are known.
+    """
     return [_info(path) for path in folder.agent_streams()]
 
 
@@ -189,8 +194,8 @@ def _agent_status(last: Event, path: Path) -> str:
 
 
 def parse_event(raw: bytes, number: int | None, path: Path) -> Event:
-    """Decode the event of line `number` (None: the last one). Raises StreamDamaged for an invalid
-    line."""
+    """Decode the event on line `number` (None for the last line). Raises StreamDamaged for an
+    invalid line."""
     try:
         return decode_event(raw)
     except (ValueError, RecursionError) as error:
@@ -210,8 +215,8 @@ def _damaged(path: Path, number: int | None, version: int | None = VERSION) -> S
     place = "the last line" if number is None else f"line {number}"
     if version is not None and version != VERSION:
         return StreamDamaged(
-            f"{path.name}: {place} has format version {version}, which this Remora cannot read",
-            hint=f"this Remora reads version {VERSION}; use the Remora that wrote the stream",
+            f"{path.name}: {place} has format version {version}, which this version of Remora cannot read",
+            hint=f"it reads version {VERSION}; use the version of Remora that wrote the stream",
         )
     return StreamDamaged(
         f"{path.name}: {place} is not an event", hint="run `remora trace verify` for details"

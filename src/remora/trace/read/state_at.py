@@ -26,15 +26,18 @@ _HINT = "run `remora trace verify` for details"
 
 
 class FileState(NamedTuple):
-    """SHA-256 of a file's bytes (in `objects/`; null: no file) and its permission bits."""
+    """SHA-256 of a file's content (stored in `objects/`; None for no file) and its permission
+    bits."""
 
     sha256: str | None
     mode: int
 
 
 class DecisionState(NamedTuple):
-    """The packet before a turn's decision, how many trim steps were applied, and the hash of the
-    trimmed packet that the decision recorded (None if the turn reached no decision)."""
+    """The packet before a turn's decision, the number of trim steps, and the recorded hash.
+
+    The hash is that of the trimmed packet; it is None if the turn has no decision.
+    """
 
     packet: DecisionPacket
     trim: int
@@ -46,12 +49,12 @@ class DecisionState(NamedTuple):
 
 
 def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> DecisionPacket:
-    """Return the packet of turn `turn`'s decision: as shown, or untrimmed with `shown=False`.
+    """Return the packet used for the decision of turn `turn`: as shown, or untrimmed.
 
-    For a turn without a decision it is the packet at the end of the turn; for turn 0 the packet
-    that the first turn starts from. If a resumed turn decided twice, the later decision counts.
+    For a turn without a decision, this is the packet at the end of the turn; for turn 0, the packet
+    at the start of the first turn. If a resumed turn decided twice, the later decision counts.
     Raises NotFound for a missing turn, StreamDamaged if this is not an agent's stream, StreamError
-    for fold or trim rules of an unknown version.
+    for an unknown version of the fold or trim rules.
     """
     moment = decision_at(events, turn)
     return moment.shown() if shown else moment.packet
@@ -60,8 +63,11 @@ def packet_at(events: Iterable[Event], turn: int, *, shown: bool = True) -> Deci
 def decision_at(
     events: Iterable[Event], turn: int, packet: DecisionPacket | None = None
 ) -> DecisionState:
-    """Return the decision of turn `turn`. `packet` is the packet before the first of `events`,
-    which must then be the first of its turn. Raises as `packet_at` does."""
+    """Return the decision of turn `turn`.
+
+    If `events` start in the middle of a stream, `packet` is the packet before them, and they must
+    start with the first event of a turn. Raises whatever `packet_at` raises.
+    """
     decided: DecisionState | None = None
     stream, first, seen = iter(events), 0, 0
     for event in stream:
@@ -86,7 +92,7 @@ def decision_at(
 
 
 def turn_not_found(turn: int, turns: list[int]) -> NotFound:
-    """Return the error for a turn that is not among those of a stream; a fork's turns do not begin
+    """Return the error for a missing turn. `turns` are the stream's turns, which need not begin
     with 1."""
     there = [number for number in turns if number > 0]
     hint = f"its turns are {min(there)} to {max(there)}" if there else "it has no turns yet"
@@ -94,18 +100,18 @@ def turn_not_found(turn: int, turns: list[int]) -> NotFound:
 
 
 def _first_turn(packet: DecisionPacket | None, turn: int) -> int:
-    """Return the first turn of a stream, which for a fork is its packet's. Raises NotFound for an
-    earlier `turn` other than 0, the start of the stream."""
+    """Return the first turn of a stream; for a fork, this is the turn of its packet. Raises
+    NotFound if `turn` is earlier, unless it is 0, the start of the stream."""
     begun = packet.turn if packet is not None else 0
     if 0 < turn < begun:
-        hint = f"it is a fork and begins with turn {begun}; its parent has the earlier ones"
+        hint = f"it is a fork and begins with turn {begun}; see its parent for earlier turns"
         raise NotFound(f"no turn {turn} in the stream", hint=hint)
     return begun
 
 
 def start_packet(event: Event) -> DecisionPacket | None:
-    """Return the packet of an `agent_start` before its own delta; None for any other event. Raises
-    StreamDamaged, or StreamError for fold rules of an unknown version."""
+    """Return the packet of an `agent_start` before the event's delta, or None for any other event.
+    Raises StreamDamaged, or StreamError for an unknown version of the fold or trim rules."""
     if event.type != AgentStart.type:
         return None
     start = decode_part(event, _Started)
@@ -123,10 +129,10 @@ def files_at(
 ) -> dict[str, FileState]:
     """Return the files that differ from the base commit after turn `turn`, by root-relative path.
 
-    Layers, lowest first: the run's base (files that differ from the commit, or all selected ones
-    without git), base files that had changed when the agent began (`rebased`), the agent's initial
-    changes (`changes` of a fork), its own changes up to and including that turn. Raises
-    StreamDamaged if the run's stream has no valid `run_start`.
+    The result combines these layers; later layers win: the run's base (files that differ from the
+    commit, or all selected files without git), base files that had changed when the agent began
+    (`rebased`), the agent's initial changes (`changes` of a fork), and the agent's changes up to
+    and including `turn`. Raises StreamDamaged if the run's stream has no valid `run_start`.
     """
     files = _base(run_events)
     for event in agent_events:
@@ -178,7 +184,7 @@ class _RunStarted(msgspec.Struct):
 
 
 def _decision(event: Event) -> tuple[int, str] | None:
-    """Return trim steps and hash of the packet that this event was decided on, or None."""
+    """Return the trim steps and the hash of the packet used for a decision event, or None."""
     if event.type not in _DECISIONS:
         return None
     named = decode_part(event, _Shown)

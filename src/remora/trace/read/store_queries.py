@@ -10,9 +10,9 @@ from remora.trace.read.reader import StreamInfo
 class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions on streams and turns; None matches everything.
 
-    `run`, `operation`, `status`, `outcome`, `tool` and `decided_by` are exact; `node` is a name or
-    a glob (`path:qualname` or a qualname); `since` and `until` are RFC 3339, a date, or an age
-    (`90s`, `15m`, `2h`, `3d`, `1w`); `text` is part of a recorded line or blob, ignoring case.
+    `run`, `operation`, `status`, `outcome`, `tool` and `decided_by` must match exactly. `node` is a
+    name or a glob (`path:qualname` or a qualname). `since` and `until` are RFC 3339 times, dates or
+    ages (`90s`, `15m`, `2h`, `3d`, `1w`). `text` is part of a recorded line or blob, ignoring case.
     """
 
     run: str | None = None
@@ -27,16 +27,16 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
 
     def of_turns(self) -> bool:
-        """True if a condition applies to turns."""
+        """Return True if a condition applies to turns."""
         asked = (self.outcome, self.tool, self.decided_by, self.since, self.until, self.text)
         return any(value is not None for value in asked)
 
 
 class TurnMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A matching turn. `key` is the key of its trace entry; None if the turn has no result.
+    """A matching turn. `key` is the key of its trace entry, or None if the turn has no result.
 
-    `call` numbers the results of one turn from 1. `outcome` is the result's, `error` for a turn
-    that ended with an error, empty for a turn with neither. `ms` is the tool's duration in
+    `call` numbers the results of one turn from 1. `outcome` is the outcome of the result, `error`
+    if the turn ended with an error, or empty if it has neither. `ms` is the tool's duration in
     milliseconds. `began` and `ended` are the times of the turn's first and last event.
     """
 
@@ -60,18 +60,19 @@ class StreamMatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TraceQueries(Protocol):
-    """Read queries of a trace store. Every backend gives the same answers."""
+    """Queries on a trace store. All backends return the same results."""
 
     def get(self, key: str) -> dict[str, Any] | list[str]:
-        """Return the recorded trace entry of a `trace:` key, or the `trace:` keys of an `index:`
-        key.
+        """Return the trace entry of a `trace:` key, or the `trace:` keys of an `index:` key.
 
         Raises UsageError for an invalid key, NotFound with the nearest keys, StreamDamaged for a
         line that does not match its hash, DiskError.
         """
 
     def line(self, key: str) -> bytes:
-        """Return the recorded line of a `trace:` key, without its newline. Raises as `get` does."""
+        """Return the recorded line of a `trace:` key, without its newline. Raises whatever `get`
+        raises."""
 
     def find(self, query: StreamQuery) -> list[StreamMatch]:
-        """Return the matching streams, by agent_id. Raises UsageError for an invalid time."""
+        """Return the matching streams, sorted by agent ID. Raises UsageError for an invalid
+        time."""

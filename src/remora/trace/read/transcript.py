@@ -14,7 +14,7 @@ _SHOWN = 400
 
 
 class Quotation(NamedTuple):
-    """A text quoted in full under its title; may have several lines."""
+    """Text quoted in full under its title. It may have several lines."""
 
     title: str
     text: str
@@ -25,8 +25,8 @@ Part = str | Quotation
 
 
 def transcript(events: Iterable[Event]) -> Iterator[str]:
-    """Yield the transcript's lines without newlines; pure, accepts every event that could be
-    decoded."""
+    """Yield the transcript's lines without newlines. Accepts every decoded event, even with invalid
+    data."""
     turn = 0
     for event in events:
         yield from _lines(event, turn)
@@ -34,14 +34,14 @@ def transcript(events: Iterable[Event]) -> Iterator[str]:
 
 
 class LlmConversationLogger:
-    """Event listener that writes the transcript as it happens, line by line."""
+    """Event listener that writes the transcript line by line, as events arrive."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
         self._turn = 0
 
     def __call__(self, event: Event) -> None:
-        """Write the lines for one more event."""
+        """Write the transcript lines of an event."""
         for line in _lines(event, self._turn):
             self._write(f"{line}\n")
         self._turn = event.turn
@@ -61,7 +61,7 @@ def event_parts(event: Event) -> Iterator[Part]:
 
 
 def _lines(event: Event, turn: int) -> Iterator[str]:
-    """Yield the lines for an event that follows one of turn `turn`."""
+    """Yield the lines of an event. `turn` is the turn of the event before it."""
     if event.turn != turn:
         yield ""
         yield f"== turn {event.turn} =="
@@ -130,7 +130,7 @@ def _failed(data: dict[str, Any]) -> Iterator[Part]:
 
 
 def _escalated(data: dict[str, Any]) -> Iterator[Part]:
-    yield f"a larger model is asked: {data.get('reason')}"
+    yield f"escalated to a larger model: {data.get('reason')}"
 
 
 def _ended(data: dict[str, Any]) -> Iterator[Part]:

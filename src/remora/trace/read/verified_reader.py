@@ -10,8 +10,11 @@ from remora.trace.read.reader import open_stream, parse_event
 
 
 def verified_events(path: Path) -> Iterator[Event]:
-    """Yield the events in order, as `read_events` does. Raises as that does, and StreamDamaged for
-    the first line that does not match its hash."""
+    """Yield the events in order, with all hashes verified.
+
+    Raises StreamDamaged at the first line that does not match its hash, and whatever `read_events`
+    raises.
+    """
     with open_stream(path) as source:
         for line, digest in hashed_lines(source):
             if not line.ended:
@@ -22,8 +25,11 @@ def verified_events(path: Path) -> Iterator[Event]:
 
 
 def events_with_heads(path: Path) -> Iterator[tuple[Event, Head | None]]:
-    """Yield the events as `read_events` does, each with the head after it: None from the first line
-    on that does not match its hash."""
+    """Yield each event with the stream's head after it.
+
+    From the first line that does not match its hash, the head is None. Raises whatever
+    `read_events` raises.
+    """
     with open_stream(path) as source:
         for line, digest in hashed_lines(source):
             if line.ended:
@@ -32,8 +38,11 @@ def events_with_heads(path: Path) -> Iterator[tuple[Event, Head | None]]:
 
 
 def verified_head(path: Path, *, torn: bool = False) -> Head:
-    """Return the head of a stream; with `torn`, skip an unfinished or torn last line. Raises
-    StreamDamaged for any other line that does not match its hash, and as `open_stream` does."""
+    """Return the head of a stream, with all hashes verified.
+
+    With `torn`, an unfinished or torn last line is skipped. Raises StreamDamaged for any other line
+    that does not match its hash, and whatever `open_stream` raises.
+    """
     head = Head()
     with open_stream(path) as source:
         stream = hashed_lines(source)

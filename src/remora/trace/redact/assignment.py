@@ -11,7 +11,7 @@ NAME = (
     r"|(?:api|access|auth|private|secret|signing|encryption|master|account|shared|service|app(?:lication)?"
     r"|deploy|license|webhook|storage|admin)[_-]?key)"
 )
-"""Words at the end of a name whose value is a secret (matched ignoring case)."""
+"""Words at the end of a name that mark its value as secret (case-insensitive)."""
 
 ENDING = (
     r"(?:s|[_-]?(?:value|keys?|token|prod|production|dev|test|live|staging|old|new|base|base64"
@@ -32,7 +32,7 @@ _SUSPICIOUS = re.compile(rb"[0-9!@#$%^&*+?~]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]{2
 """A cheap first test: a value without a match is not a secret."""
 
 _PUBLIC = re.compile(rb"(?i)(?:next|page|continuation|cancellation|cursor|public_?key)[_-]?\Z")
-"""Before `token`: a list position, or the public half of a key pair."""
+"""Text before a head such as `token` that makes it harmless: a list position, or a public key."""
 
 _QUOTE_BEFORE_COMMA = re.compile(rb"[\"'][ \t]*,\Z")
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
@@ -58,8 +58,8 @@ _END_OF_LINE = re.compile(rb"[ \t]*+(?:[\r\n#&\"'\x00\x1b]|\\n|\Z)")
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
     """Yield the value after each head, if it looks like a secret.
 
-    A run without quotes may contain many heads: only the first and the last are checked, so that
-    the time stays linear.
+    Unquoted text may contain many heads without a break. Only the first and the last are checked,
+    so that the time stays linear.
     """
     done = run_end = 0
     last: Span | None = None
@@ -88,7 +88,8 @@ def _last_value(data: bytes, head: Span, done: int) -> Iterator[Span]:
 
 
 def _value(data: bytes, head: Span) -> tuple[Span | None, int]:
-    """Return the secret after a head, and the end of the run without quotes that was checked."""
+    """Return the secret after a head, or None, and the end of the unquoted text that was
+    checked."""
     comma = data[head.end - 1] == _COMMA
     if comma and not _QUOTE_BEFORE_COMMA.search(data, head.start, head.end):
         return None, 0
@@ -110,7 +111,7 @@ def _is_public(data: bytes, head: Span) -> bool:
 
 
 def _to_the_end(found: re.Match[bytes], reach: int) -> Span:
-    """Return the whole value, also if only its beginning was checked."""
+    """Return the whole value, even if only its beginning was checked."""
     if found.end() == found.start() + reach:
         found = found.re.match(found.string, found.start()) or found
     return Span(*found.span(found.lastindex or 0))
@@ -131,7 +132,8 @@ def _quoted_value(data: bytes, head: Span, found: re.Match[bytes], *, listed: bo
 
 
 def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
-    """True if an unquoted value is a secret and not code: a call, an attribute, a comparison."""
+    """Return True if an unquoted value is a secret and not code: a call, an attribute, a
+    comparison."""
     value = found[1].rstrip(b".:!?")
     if len(value) < MIN_LENGTH or not _SUSPICIOUS.search(value):
         return False
@@ -148,7 +150,7 @@ def _is_bare_secret(data: bytes, head: Span, found: re.Match[bytes]) -> bool:
 
 
 def is_secret_value(name: str, value: bytes) -> bool:
-    """True if all of `value`, stored under the key, field or flag `name`, is a secret."""
+    """Return True if `value` as a whole is a secret. `name` is its key, field or flag."""
     password = _PASSWORD.search(name.encode(errors="replace")) is not None
     return looks_secret(value, password=password, quoted=True)
 

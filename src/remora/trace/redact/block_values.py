@@ -17,13 +17,14 @@ _REACH = 4096  # maximum bytes of a block that are searched; bounds the time
 _END = re.compile(rb"(?:\\{0,8}+\"){3}|(?:\\{0,8}+'){3}")
 _BREAK = re.compile(rb"\r?\n|(?<!\\)\\{1,8}+(?:r\\{1,8}+)?n|\\{1,8}+\r?\n")
 _SETTING = re.compile(rb"[A-Za-z_-]+[ \t]*[:=](?!=)|\[[^\]]*\]\Z")
-"""`name: value` within a block is checked by its own name; `[section]` is not a value."""
+"""Lines of a block to skip: `name: value` is checked under its name, `[section]` is not a value."""
 _MARGIN = b" \t+-|>"
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
 
 
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
-    """Yield the lines of each block that look like secrets; only the first of a YAML block."""
+    """Yield the lines of each block that look like secrets. Of a YAML block, only the first line
+    counts."""
     done = 0
     for match in heads.finditer(data):
         start, end = match.span()
@@ -50,7 +51,7 @@ def _block_end(data: bytes, start: int, *, quoted: bool) -> int:
 
 
 def _lines(data: bytes, start: int, end: int) -> Iterator[Span]:
-    """Yield each line without its margin, which may be a diff's."""
+    """Yield each line without its indentation and diff markers."""
     while start < end:
         found = _BREAK.search(data, start, end)
         stop = found.start() if found else end

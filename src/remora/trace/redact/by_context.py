@@ -18,18 +18,18 @@ _STAND_IN = re.compile(
 
 
 def _is_password(value: bytes) -> bool:
-    """True for a password in a place where code cannot occur."""
+    """Return True if a value looks like a password. For places where code cannot occur."""
     return looks_secret(value, password=True, quoted=True)
 
 
 def _is_not_a_stand_in(value: bytes) -> bool:
-    """True unless the value is a word or template that documentation uses for a password."""
+    """Return False for words and templates that documentation uses in place of a password."""
     word = without_templates(value).lower()
     return len(word) > 2 and not _STAND_IN.fullmatch(word) and not _PORT.match(word)
 
 
 def _is_basic(value: bytes) -> bool:
-    """True if the value decodes to `user:password`."""
+    """Return True if the value decodes to `user:password`."""
     try:
         return b":" in base64.b64decode(value + b"==")
     except binascii.Error:

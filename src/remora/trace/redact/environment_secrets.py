@@ -1,4 +1,4 @@
-"""Secrets in Remora's own environment: values of variables whose names indicate a secret."""
+"""Secrets in Remora's environment: values of variables whose names indicate a secret."""
 
 import json
 import re
@@ -22,10 +22,10 @@ _LONGEST_NAME = 40
 
 
 def environment_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return secret values, in several spellings, with their rule names `env-NAME`.
+    """Map each secret value, in several spellings, to its rule name `env-NAME`.
 
-    A value has 8 or more characters and is not ordinary words, a path, a number, a switch or a URL
-    without credentials. Each line counts separately.
+    A secret has at least 8 characters. Ordinary words, paths, numbers, switches and URLs without
+    credentials are not secrets. The lines of a value are also checked one by one.
     """
     found: dict[str, str] = {}
     for variable in sorted(environ):
@@ -44,13 +44,14 @@ def is_secret_name(variable: str) -> bool:
 
 
 def rule_name(variable: str) -> str:
-    """Return `env-` and the variable's name, in the characters of a placeholder."""
+    """Return `env-` and the variable's name, using only characters that a placeholder may
+    contain."""
     plain = re.sub(r"[^a-z0-9]+", "-", variable.lower()).strip("-")
     return f"env-{plain[:_LONGEST_NAME].rstrip('-') or 'unnamed'}"
 
 
 def is_ordinary(value: str) -> bool:
-    """True if a value is common text rather than a secret."""
+    """Return True if a value is common text rather than a secret."""
     if len(value) < MIN_LENGTH or _HEADER.fullmatch(value):
         return True
     if has_random_letters(value):
@@ -77,7 +78,7 @@ def _secrets(value: str) -> Iterator[str]:
 
 
 def _spellings(secret: str) -> Iterator[str]:
-    """Yield the secret as it is, and as in JSON strings and URLs."""
+    """Yield the secret unchanged, and as it is escaped in JSON strings and URLs."""
     yield secret
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]

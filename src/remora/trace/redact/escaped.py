@@ -1,4 +1,4 @@
-"""Unescaping of text, so that rules also find secrets written with escapes."""
+"""Text with escapes resolved, so that rules also find secrets that are written with escapes."""
 
 import re
 from bisect import bisect_left
@@ -15,20 +15,23 @@ _ESCAPES = compile_pattern(
     rf"\\+(?:x{_HEX}|u00{_HEX}|u\{{0{{0,4}}{_HEX}\}}|U000000{_HEX}|([01][0-7]{{2}})|(/))"
     rf"|{_WORD}\\+\r?\n{_WORD}|{_WORD}(?:\\{{3}}|\\{{6,8}})n{_WORD}"
 )
-r"""Hexadecimal and octal escapes, `\/` of JSON, and line continuations within a word."""
+r"""Hexadecimal and octal escapes, JSON's `\/`, and line continuations within a word."""
 _OCTAL, _SLASH = 5, 6
 _IS_WORD = re.compile(_WORD.encode())
 
 
 class Unescaped(NamedTuple):
-    """Text without escapes; up to `at[i]`, the original is `longer[i]` bytes longer."""
+    """Text with its escapes replaced.
+
+    Up to offset `at[i]`, the original is `longer[i]` bytes longer.
+    """
 
     data: bytes
     at: list[int]
     longer: list[int]
 
     def originals(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return findings in `data` at their original offsets, escapes included."""
+        """Convert findings in `data` to offsets in the original text, with its escapes."""
         return [
             Finding(start + self._shift(start), end + self._shift(end), rule)
             for start, end, rule in findings
@@ -39,7 +42,7 @@ class Unescaped(NamedTuple):
 
 
 def unescape(data: bytes) -> Unescaped | None:
-    """Return the text with its escapes of token characters replaced, None if it has none."""
+    """Replace escaped token characters in a text. Return None if there are none."""
     if b"\\" not in data:
         return None
     pieces: list[bytes] = []
@@ -58,7 +61,10 @@ def unescape(data: bytes) -> Unescaped | None:
 
 
 def _escape(match: Match, data: bytes) -> tuple[Span, bytes | None]:
-    """Return an escape's span and text: empty for a continued line, None if not a token character."""
+    """Return the span of an escape, and its replacement.
+
+    The replacement is empty for a continued line, and None if it is not a token character.
+    """
     span = Span(*match.span())
     group = next((group for group in range(1, _SLASH + 1) if match.span(group)[0] >= 0), 0)
     if not group:

@@ -13,13 +13,14 @@ def has_digit(value: bytes) -> bool:
 
 
 def is_not_a_name(value: bytes) -> bool:
-    """True if an upper-case letter or digit follows the prefix: not a lower-case name."""
+    """Return True if the text after the prefix has an upper-case letter or a digit, unlike a plain
+    name."""
     rest = value.lstrip(b"MNOSG.")
     return rest != rest.lower() or has_digit(rest)
 
 
 def outside_base64(data: bytes, found: Span) -> Span | None:
-    """Return the match, unless it is a chance match in long base64 data or repeated letters."""
+    """Return the match, or None for a chance match in long base64 data or repeated characters."""
     before = _BASE64_BEFORE.search(data, max(0, found.start - 80), found.start)
     after = _BASE64_AFTER.match(data, found.end)
     neighbours = sum(run.end() - run.start() for run in (before, after) if run)

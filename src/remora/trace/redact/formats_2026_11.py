@@ -1,8 +1,9 @@
-"""Shapes of credentials as of 2026-11-21: what providers document and public scanners cover.
+"""Credential formats as of 2026-11-21, from provider documentation and public scanners.
 
-Compared: the rules of gitleaks, GitHub's supported patterns, Microsoft's identifiable keys, and
-the providers' own pages. A kind that only a name tells (32 hexadecimal digits of an API key) is found
-by that name. Rules of a later comparison go into a table of their own.
+Sources: the gitleaks rules, GitHub's supported patterns, Microsoft's identifiable keys, and the
+providers' documentation. Credentials without a recognizable format (for example an API key of 32
+hexadecimal digits) are found by the name that they are assigned to. Put the rules of a later
+comparison into a new table.
 """
 
 from remora.trace.redact.format_checks import has_digit, is_not_a_name, outside_base64

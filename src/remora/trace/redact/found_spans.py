@@ -1,4 +1,4 @@
-"""Spans of found secrets: widening, merging and replacing."""
+"""Spans of secrets: widening, merging and replacing."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +29,10 @@ def mask(data: bytes, hidden: Iterable[Span]) -> bytes:
 def outside_placeholders(
     findings: Iterable[Finding], shields: Sequence[Span], *, inside_too: bool = False
 ) -> Iterator[Finding]:
-    """Yield the parts between placeholders, with `inside_too` in them, but no tiny ones."""
+    """Yield the parts of findings that are outside placeholders, except very short ones.
+
+    `inside_too` also yields findings that are completely inside a placeholder.
+    """
     for start, end, rule in findings:
         at = start
         for number in range(bisect_right(shields, start, key=lambda span: span.end), len(shields)):
@@ -54,7 +57,8 @@ def widen_to_characters(data: bytes, finding: Finding) -> Finding:
 
 
 def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Merge overlapping findings, left to right; the longest gives the name, else the first."""
+    """Merge overlapping findings, left to right. The longest finding, or the first of these, sets
+    the rule."""
     start, end, rule, longest = 0, 0, "", 0
     for finding in sorted(findings, key=_place):
         if finding.start >= end:

@@ -1,9 +1,9 @@
-"""Heuristics: does a value in the place of a secret look like one?"""
+"""Heuristics that decide if a value looks like a secret."""
 
 import re
 
 MIN_LENGTH = 8
-"""Minimum characters of a value that is a secret only by its context."""
+"""Minimum length of a value that only its context marks as a secret."""
 
 FILLER = "\x01"
 """Replaces each character of a placeholder while rules search a text."""
@@ -41,12 +41,13 @@ def without_templates(value: bytes) -> str:
 
 
 def has_mixed_characters(text: str) -> bool:
-    """True for digits, lower and upper case, which nearly every random token has."""
+    """Return True for a mix of digits, lower case and upper case, as in nearly every random
+    token."""
     return bool(_DIGIT.search(text)) and text.lower() != text and text.upper() != text
 
 
 def has_random_letters(text: str) -> bool:
-    """True for letters of both cases in an order that neither words nor camelCase have."""
+    """Return True if the case changes more often than in words or in camelCase."""
     if text.islower() or text.isupper():
         return False
     chunks = _CHUNK.findall(text)
@@ -56,13 +57,15 @@ def has_random_letters(text: str) -> bool:
 
 
 def is_random_token(value: bytes) -> bool:
-    """True for digits and both cases, or letters in no order: neither a digest nor a name."""
+    """Return True for mixed characters or random letters. Digests and names are not random
+    tokens."""
     text = value.decode("latin-1")
     return has_mixed_characters(text) or has_random_letters(text)
 
 
 def is_fixed_text(text: str) -> bool:
-    """True for paths, URLs without credentials, numbers, versions, dates, repeated characters."""
+    """Return True for paths, URLs without credentials, numbers, versions, dates, repeated
+    characters."""
     return (
         len(set(text)) < _MIN_DISTINCT
         or _URL_OR_NUMBER.fullmatch(text) is not None
@@ -71,16 +74,17 @@ def is_fixed_text(text: str) -> bool:
 
 
 def _is_readable_path(path: str) -> bool:
-    """True if no part of a path is as long and mixed as a random token."""
+    """Return True if no part of a path is as long and mixed as a random token."""
     return not any(
         len(part) >= _LONG_SEGMENT and has_mixed_characters(part) for part in _SLASH.split(path)
     )
 
 
 def looks_secret(value: bytes, *, password: bool, quoted: bool) -> bool:
-    """True if `value`, found after a name that indicates one, is a secret and not code or prose.
+    """Return True if `value`, found after a name that indicates a secret, does not look like code
+    or prose.
 
-    `password`: people choose it themselves. `quoted`: the value is a literal.
+    `password` means that people choose such values themselves; `quoted` means that it is a literal.
     """
     text = without_templates(value)[:_MAX_JUDGED]
     if len(text) < MIN_LENGTH:
@@ -119,18 +123,19 @@ def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
 
 
 def _few_vowels(text: str) -> bool:
-    """True for random letters: English has about 38 vowels in 100 letters, chance 23."""
+    """Return True for random letters. English has about 38 vowels in 100 letters, random text
+    23."""
     return sum(c in "aeiouyAEIOUY" for c in text) / len(text) < 0.27
 
 
 def _has_odd_part(text: str) -> bool:
-    """True if a part is neither a word with a number at its end nor a number."""
+    """Return True if any part is neither a number nor a word with an optional number at its end."""
     parts = _PARTS.split(text)
     return any(not _WORD.fullmatch(part) or has_random_letters(part) for part in parts if part)
 
 
 def _alternates(text: str) -> bool:
-    """True if letters and digits alternate as in no identifier."""
+    """Return True if letters and digits alternate more than in any identifier."""
     if not _has_odd_part(text):
         return False
     chunks = _CHUNK.findall(text)

@@ -1,4 +1,4 @@
-"""Search for known secret values, also where they overlap."""
+"""Search for known secret values, even if they overlap."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,9 +26,11 @@ class KnownValues:
             self._matcher = compile_pattern(self.pattern, longest=True)
 
     def found(self, data: bytes) -> Iterator[Finding]:
-        """Yield all occurrences from left to right, the longest where several begin.
+        """Yield all occurrences from left to right. Of several that begin at one place, the longest
+        counts.
 
-        Where two overlap, all up to the next blank or quote counts: no part of a secret may remain.
+        If two overlap, the finding extends to the next blank or quote, so that no part of a secret
+        remains.
         """
         match = self._search(data, 0)
         while match is not None:

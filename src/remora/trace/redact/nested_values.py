@@ -21,22 +21,24 @@ class TextRedactor(Protocol):
     """Redacts single strings and bytes."""
 
     def text(self, text: str, under: str = "") -> str:
-        """Return `text` without secrets, the same object if it has none; `under` is its field."""
+        """Return `text` without secrets, or the same object if it has none. `under` is its field
+        name."""
 
     def data(self, data: bytes) -> bytes:
         """Return bytes without secrets."""
 
     def may_contain_secret(self, text: str) -> bool:
-        """False if neither `text` nor any part of it contains a secret."""
+        """Return False if neither `text` nor any part of it contains a secret."""
 
 
 def redact_nested(value: _T, cleaner: TextRedactor) -> _T:
-    """Return `value` redacted without recursion; the same object if nothing was found."""
+    """Redact `value` to any depth, without recursion. Return the same object if nothing was
+    found."""
     return value if _is_clean(value, cleaner) else cast("_T", _rebuild(value, cleaner))
 
 
 def _is_clean(value: Any, cleaner: TextRedactor) -> bool:
-    """Handle the usual case: allocate nothing, and check all plain strings at once."""
+    """Return True if there is nothing to redact. Fast: checks all plain strings at once."""
     waiting: _Children = [(value, "")]
     plain: list[str] = []
     while waiting:
@@ -89,7 +91,8 @@ def _leaf(item: Any, under: str, cleaner: TextRedactor) -> Any:
 
 
 def _children(value: Any, under: str) -> _Children | None:
-    """Return a container's items, each with its secret field name; None for a leaf."""
+    """Return a container's items with their secret names (see `secret_name`), or None for a
+    leaf."""
     if isinstance(value, _LEAVES) or value is None:
         return None
     if isinstance(value, dict):
@@ -104,7 +107,10 @@ def _children(value: Any, under: str) -> _Children | None:
 
 
 def _items(value: dict[Any, Any]) -> _Children:
-    """Return values with their keys; in `{"name": "DB_PASSWORD", "value": …}` with the name."""
+    """Return a dict's values, each with its secret name.
+
+    This is the key, or the `name` in `{"name": "DB_PASSWORD", "value": …}`.
+    """
     name = value.get("name", value.get("key"))
     named = secret_name(name) if isinstance(name, str) else ""
     return [
@@ -117,7 +123,11 @@ def _items(value: dict[Any, Any]) -> _Children:
 
 
 def _elements(value: Sequence[Any], under: str) -> _Children:
-    """Return elements with the list's name; after `--password` or in a pair, the first's."""
+    """Return a list's elements, each with its secret name.
+
+    This is the list's name, or the element before it: a flag such as `--password`, or the first of
+    a pair.
+    """
     children = []
     before = ""
     for item in value:
@@ -128,7 +138,8 @@ def _elements(value: Sequence[Any], under: str) -> _Children:
 
 
 def _copy_with(value: Any, parts: list[Any]) -> Any:
-    """Return a container like `value` with other items; `value` itself if they are the same."""
+    """Return a container like `value` with other items, or `value` itself if no item has
+    changed."""
     if isinstance(value, dict):
         keys, items = parts[: len(value)], parts[len(value) :]
         old = chain(value.keys(), value.values())
@@ -147,10 +158,11 @@ def _copy_with(value: Any, parts: list[Any]) -> Any:
 
 @lru_cache(maxsize=1024)
 def secret_name(name: str) -> str:
-    """Return `name` if its value is a secret or, like a header, may contain one; else ""."""
+    """Return `name` if its value is a secret or may contain one, as in a header. Else return an
+    empty string."""
     return name if _SECRET_NAME.fullmatch(name[-80:]) or _HEADER.fullmatch(name) else ""
 
 
 def is_header(name: str) -> bool:
-    """True if `name` is the name of an HTTP header with credentials."""
+    """Return True if `name` is an HTTP header with credentials."""
     return _HEADER.fullmatch(name) is not None

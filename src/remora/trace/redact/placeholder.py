@@ -4,7 +4,7 @@ import hmac
 import re
 
 PLACEHOLDER = re.compile(r"<secret:[a-z0-9-]+:[0-9a-f]{12}>")
-"""Matches every placeholder, of any version of the rules."""
+"""Matches placeholders of all versions of the rules."""
 
 _IN_BYTES = re.compile(PLACEHOLDER.pattern.encode())
 _START = "<secret:"
@@ -24,9 +24,10 @@ def placeholders(text: str | bytes) -> set[str]:
 
 
 def new_placeholders(before: str | bytes | None, after: str | bytes | None) -> set[str]:
-    """Return the placeholders that only `after` has; None means no text.
+    """Return the placeholders that only `after` contains. None means no text.
 
-    A model may write back a placeholder. A text with new ones must not reach a user's file.
+    A model may write placeholders into a file. Text with new placeholders must not reach a user's
+    file.
     """
     found = placeholders(after or "")
     return found - placeholders(before or "") if found else found

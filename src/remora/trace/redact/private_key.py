@@ -1,4 +1,4 @@
-"""Rules for private keys in PEM: whole blocks, cut blocks, blocks with `\\n` as line ends."""
+"""Rules for private keys in PEM format: complete, truncated, or with `\\n` as line ends."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ _BODY = re.compile(
 
 
 def _block(data: bytes, head: Span) -> Span | None:
-    """Return the span from the head to the end of the block, or of its existing part."""
+    """Return the span from the head to the end of the block, or to the end of a truncated block."""
     body = _BODY.match(data, head.end)
     return Span(head.start, body.end()) if body else None
 

@@ -48,10 +48,11 @@ _TANGLED = "tangled"
 
 
 class Redactor:
-    """All redaction rules; immutable, so threads may share it.
+    """All redaction rules. Immutable, so that threads may share it.
 
-    `key` belongs to the installation: guesses cannot be verified without it. `environ`: variables
-    whose values are secret if their names say so. Raises ValueError for an invalid user rule.
+    `key` is specific to the installation: without it, guessed secrets cannot be compared with
+    placeholders. `environ` contains variables whose values are secret if their names indicate it.
+    Raises ValueError for an invalid user rule.
     """
 
     def __init__(
@@ -75,7 +76,8 @@ class Redactor:
         self.version = _version(rules, own, sorted(set(secrets.values())))
 
     def text(self, text: str, under: str = "") -> str:
-        """Return `text` redacted, the same object if clean; `under`: its secret key or field."""
+        """Return `text` redacted, or the same object if it is clean. `under` is its secret key or
+        field."""
         if len(text) < MIN_LENGTH and not self._user_rules:
             return text
         head = f"{under}: ".encode() if under and is_header(under) else b""
@@ -92,11 +94,12 @@ class Redactor:
         return plain is not None and bool(self._needs.met(plain.data))
 
     def data(self, data: bytes) -> bytes:
-        """Return bytes without secrets; any ASCII-compatible encoding."""
+        """Return bytes without secrets. Works with any ASCII-compatible encoding."""
         return self._clean(data, text=False)
 
     def clean(self, value: _T) -> _T:
-        """Return `value` redacted to any depth, keys included; the same object if clean."""
+        """Return `value` redacted to any depth, keys included, or the same object if it is
+        clean."""
         return redact_nested(value, self)
 
     def _clean(self, data: bytes, *, text: bool, under: str = "") -> bytes:
@@ -138,7 +141,10 @@ class Redactor:
         )
 
     def _shields(self, data: bytes) -> tuple[list[Span], bytes]:
-        """Return placeholders, and the text with them masked; unknown names stay visible."""
+        """Return the spans of placeholders, and the text with placeholders masked.
+
+        A rule name that is not known is not masked.
+        """
         if _MARK not in data:
             return [], data
         shields, hidden = [], []
@@ -166,7 +172,8 @@ class Redactor:
 
 
 def _version(rules: Sequence[Rule], own: Sequence[UserRule], variables: list[str]) -> str:
-    """Return a version of the rules in use; of the environment it covers only variable names."""
+    """Return the version of the rules in use. Of the environment, it covers only the variable
+    names."""
     if rules is BUILTIN and not own and not variables:
         return VERSION
     parts = [(rule.name, rule.pattern) for rule in own]

@@ -10,7 +10,7 @@ import re2
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_NAME = 40
 ESCAPE = r"\\[abfnrtv]"
-"""An escape in source code: its letter is not part of the next word."""
+"""An escape sequence in source code. Its letter is not part of the next word."""
 
 
 class Span(NamedTuple):
@@ -24,10 +24,10 @@ class Span(NamedTuple):
 class Rule:
     """One kind of secret.
 
-    `pattern` is RE2 over bytes (each byte one character). The first group that took part is the
-    secret, else the whole match. `needs` is a short pattern without which `pattern` cannot match,
-    for a first pass. `accept` may reject a match. `find`, for more than a pattern, yields the
-    secrets from left to right.
+    `pattern` is an RE2 pattern over bytes (each byte is one character). The secret is the first
+    group that matched, else the whole match. `needs` is a short pattern for a first pass: without a
+    match of it, `pattern` cannot match. `accept` may reject a match. If a pattern is not enough,
+    `find` yields the secrets from left to right.
     """
 
     name: str
@@ -39,17 +39,20 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class UserRule:
-    """A user's rule: RE2 over text; the secret is the group `secret`, the first, or the match."""
+    """A user's rule: an RE2 pattern over text.
+
+    The secret is the group named `secret`, else the first group, else the whole match.
+    """
 
     name: str
     pattern: str
 
 
 class Match(Protocol):
-    """The used part of a match; offsets in bytes."""
+    """The part of a match object that is used. Offsets are in bytes."""
 
     def span(self, group: int = 0) -> tuple[int, int]:
-        """Return start and end of a group, (-1, -1) if it took no part."""
+        """Return the start and end of a group, or (-1, -1) if it did not match."""
 
 
 class Matcher(Protocol):
@@ -71,7 +74,7 @@ class Matcher(Protocol):
 
 
 def compile_pattern(pattern: str, *, utf8: bool = False, longest: bool = False) -> Matcher:
-    """Compile `pattern` over bytes, or over UTF-8. Raises ValueError with RE2's message."""
+    """Compile `pattern` for bytes, or for UTF-8 text. Raises ValueError with RE2's message."""
     options = re2.Options()
     options.log_errors = False
     options.longest_match = longest
@@ -90,8 +93,8 @@ def compile_user_rule(rule: UserRule) -> tuple[Matcher, int]:
     """Return the matcher and the group to replace. Raises ValueError with the rule's name."""
     if len(rule.name) > _LONGEST_NAME or not _NAME.fullmatch(rule.name):
         raise ValueError(
-            f"redaction rule {rule.name!r}: a name is lower-case letters, digits and single "
-            f"hyphens, {_LONGEST_NAME} characters at most"
+            f"redaction rule {rule.name!r}: use only lower-case letters, digits and single "
+            f"hyphens in its name, at most {_LONGEST_NAME} characters"
         )
     try:
         matcher = compile_pattern(rule.pattern, utf8=True)
@@ -118,7 +121,10 @@ def find_secrets(rule: Rule, matcher: Matcher, data: bytes) -> Iterator[Span]:
 def find_by_head(
     take: Callable[[bytes, Span], Span | None],
 ) -> Callable[[bytes, Matcher], Iterator[Span]]:
-    """Return a `find` for patterns that match only the head; `take` returns the secret, or None."""
+    """Return a `find` function for a pattern that matches only the head of a secret.
+
+    `take` returns the span of the secret, or None.
+    """
 
     def find(data: bytes, heads: Matcher) -> Iterator[Span]:
         done = 0

@@ -20,9 +20,9 @@ EXPIRED_LOG = "expired.jsonl"
 
 
 class ExpiredStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream to remove, with its last anchor; not removed if it still exists.
+    """A removed stream, with its last anchor. If the stream still exists, it is yet to be removed.
 
-    For a run's own stream, `contents` are all contents that its streams named.
+    For a run's stream, `contents` lists all objects and blobs that its streams referred to.
     """
 
     v: int = 1
@@ -51,7 +51,8 @@ def read_expired(folder: TraceFolder) -> Iterator[ExpiredStream]:
 
 
 def log_expired(folder: TraceFolder, entries: Sequence[ExpiredStream], now: datetime) -> None:
-    """Record and sync streams before their removal, each once. Raises StreamDamaged, DiskError."""
+    """Record each stream once before its removal, and sync the log. Raises StreamDamaged,
+    DiskError."""
     with disk_errors(folder.path / EXPIRED_LOG), ExitStack() as stack:
         top = open_folder(folder.path)
         stack.callback(os.close, top)
@@ -77,14 +78,14 @@ def _lines(entries: Iterable[ExpiredStream], previous: str, stamp: str) -> Itera
 
 
 def _checked_lines(file: int) -> Iterator[tuple[Line, str]]:
-    """Yield the whole lines, each with its hash."""
+    """Yield the complete lines, each with its hash. Raises StreamDamaged for a wrong hash."""
     for line, digest in hashed_lines(FileSource(file)):
         if not line.ended:
             return
         if digest is None:
             raise StreamDamaged(
                 f"{EXPIRED_LOG}: line {line.number} does not match its hash",
-                hint="nothing expires while this file is damaged; move it away if you know why",
+                hint="no stream expires while this file is damaged; move it away if you know the cause",
             )
         yield line, digest
 

@@ -51,13 +51,16 @@ def locked_stream(path: Path) -> Iterator[int]:
 
 
 def quarantine_files(path: Path) -> list[Path]:
-    """Return the files that torn tails of a stream were moved to."""
+    """Return the quarantine files of a stream, which contain its torn tails."""
     places = map(path.with_name, quarantine_names(plain_path(path).name))
     return list(takewhile(os.path.lexists, places))
 
 
 def remove_stream(path: Path) -> None:
-    """Remove a stream and its files, the compressed one first: alone it would be the stream."""
+    """Remove a stream with all its files.
+
+    The compressed file is removed first: if it were left alone, it would count as the stream.
+    """
     with disk_errors(path):
         for place in (compressed_path(path), plain_path(path), *quarantine_files(path)):
             place.unlink(missing_ok=True)
@@ -65,7 +68,10 @@ def remove_stream(path: Path) -> None:
 
 
 def remove_unfinished_files(folder: TraceFolder, made_before: float) -> int:
-    """Remove unfinished files of killed processes from before `made_before`; return their bytes."""
+    """Remove unfinished files of killed processes last changed before `made_before` (Unix time).
+
+    Return the total size of the removed files in bytes.
+    """
     removed = 0
     for path in _unfinished_files(folder):
         with disk_errors(path), suppress(FileNotFoundError):

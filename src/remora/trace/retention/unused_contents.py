@@ -1,4 +1,5 @@
-"""Stored contents: list them, find which a stream references, and remove the others."""
+"""Stored objects and blobs: list them, find those that a stream references, and remove the
+others."""
 
 import fcntl
 import os
@@ -23,7 +24,10 @@ _LENGTH = 66
 
 
 class StoredContent(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored content; `bytes` is its size on disk, `put` the time of the last put (Unix time)."""
+    """A stored object or blob.
+
+    `bytes` is its size on disk, `put` the Unix time when it was last stored.
+    """
 
     store: StoreName
     digest: str
@@ -32,7 +36,7 @@ class StoredContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
-    """Yield all stored contents. Raises DiskError."""
+    """Yield all stored blobs and objects. Raises DiskError."""
     for store, path in (("blobs", folder.blobs.folder), ("objects", folder.objects.folder)):
         with disk_errors(path):
             for name, status in _files(path):
@@ -46,7 +50,8 @@ def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
 
 
 def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
-    """Return which of the `known` contents a stream references: every SHA-256 that is a string."""
+    """Return the `known` hashes that a stream references. Every JSON string that is a SHA-256
+    counts."""
     found: set[bytes] = set()
     with open_stream(path) as source:
         rest = b""
@@ -57,9 +62,9 @@ def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
 
 
 def remove_contents(store: ObjectStore, digests: Collection[str], put_before: float) -> set[str]:
-    """Remove contents that were put before `put_before`; return them. Raises DiskError.
+    """Remove objects last stored before `put_before`, and return their hashes. Raises DiskError.
 
-    The store is locked: a concurrent put waits, or has renewed its content before.
+    The store is locked: a concurrent `put` waits, or has already renewed its object.
     """
     removed: set[str] = set()
     for prefix, group in groupby(sorted(digests), key=lambda digest: digest[:2]):
@@ -80,7 +85,7 @@ def remove_contents(store: ObjectStore, digests: Collection[str], put_before: fl
 
 
 def _files(path: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the files in the folders `ab` of a store, without following links."""
+    """Yield the files in the subfolders of a store, without following links."""
     with suppress(FileNotFoundError), os.scandir(path) as prefixes:
         for prefix in sorted(prefixes, key=lambda entry: entry.name):
             if prefix.is_dir(follow_symlinks=False):

@@ -1,7 +1,7 @@
 """Compressed streams: `{id}.jsonl` to `{id}.jsonl.zst` and back.
 
-At every moment at least one whole file exists. If both do, the plain one is the stream, unless it
-is empty: then it is what a writer created that was killed before it decompressed the stream.
+At least one complete file exists at all times. If both exist, the plain one is current, unless it
+is empty: then a writer was killed before it decompressed the stream.
 """
 
 import fcntl
@@ -24,16 +24,16 @@ TEMPORARY_SUFFIX = "~"
 
 
 def compressed_size(path: Path) -> int:
-    """Return the size in bytes that the compressed stream would have; writes nothing."""
+    """Return the size of the stream in bytes if it were compressed. Writes nothing."""
     with disk_errors(path), _opened_folder(path) as folder, _file(path.name, folder) as file:
         return sum(map(len, compressed_frames(read_pieces(FileSource(file)))))
 
 
 def compress_stream(path: Path) -> int:
-    """Replace the plain stream by its compressed file and return the size of that.
+    """Replace the plain stream by a compressed file, and return the size of that file.
 
-    Raises StreamLocked, StreamDamaged (decompressing gives other bytes: the plain file stays),
-    StreamError (it is empty) or DiskError.
+    Raises StreamLocked, StreamError (the stream is empty, or was moved), DiskError, or
+    StreamDamaged if decompressing would not restore the same bytes; the plain file is then kept.
     """
     sealed = compressed_path(path).name
     with disk_errors(path), _opened_folder(path) as folder, _file(path.name, folder) as file:
@@ -52,14 +52,12 @@ def compress_stream(path: Path) -> int:
                 != digest.hexdigest()
             ):
                 raise StreamDamaged(
-                    "decompressing does not give the same bytes back: the stream was not changed"
+                    "decompressing does not restore the same bytes; the stream was not changed"
                 )
             if not _is_at(file, path.name, folder):
                 raise StreamError(f"{path.name} was moved or replaced while it was compressed")
             with suppress(FileNotFoundError), _file(sealed, folder) as before:
-                stream_lock.lock_stream(
-                    before, path
-                )  # a process is decompressing it: wait for its end
+                stream_lock.lock_stream(before, path)  # wait for a process that is decompressing it
             os.rename(name, sealed, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)  # the compressed file is safe before the plain one is removed
         os.unlink(path.name, dir_fd=folder)
@@ -70,8 +68,8 @@ def compress_stream(path: Path) -> int:
 def decompress_stream(path: Path) -> None:
     """Restore the plain stream for writing if only its compressed file exists.
 
-    Processes may do so at once; then a writer calls `is_current_stream`. Raises StreamDamaged,
-    DiskError.
+    Several processes may do this at the same time; a writer then checks `is_current_stream`. Raises
+    StreamDamaged, DiskError.
     """
     sealed, plain = compressed_path(path).name, plain_path(path).name
     with disk_errors(path), ExitStack() as stack:
@@ -84,12 +82,12 @@ def decompress_stream(path: Path) -> None:
         written = _status(plain, folder)
         if _is_at(file, sealed, folder) and (written is None or not written.st_size):
             _write_plain(FramesSource(FileSource(file), sealed), plain, folder)
-            os.unlink(sealed, dir_fd=folder)  # another compression waits for our lock
+            os.unlink(sealed, dir_fd=folder)  # another compression waits for this lock
             os.fsync(folder)
 
 
 def is_current_stream(file: int, path: Path) -> bool:
-    """True if the locked file is still the stream; if not, decompress and open again."""
+    """Return True if the locked file is still the stream. If not, decompress and open it again."""
     with disk_errors(path), _opened_folder(path) as folder:
         is_stream = (
             os.fstat(file).st_size > 0 or _status(compressed_path(path).name, folder) is None

@@ -27,17 +27,19 @@ class EventEmitter(Protocol):
         """Number of events so far, and the hash of the last one."""
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Record one event. Apply or act on nothing but the returned event."""
+        """Record one event. Callers must use only the returned event, which is what was written."""
 
     def end_turn(self) -> None:
-        """End a turn: make its events as durable as the emitter promises. Blocks on the disk."""
+        """End a turn: make its events as durable as the emitter guarantees. May wait for the
+        disk."""
 
     def close(self) -> None:
-        """Release the stream; closing twice is fine."""
+        """Release the stream. Closing it twice has no effect."""
 
 
 class NullEventEmitter:
-    """Makes the same events with the same hashes as a stream, and writes nothing."""
+    """Creates the same events, with the same hashes, as a stream would contain, but writes
+    nothing."""
 
     def __init__(self, identity: Identity, clock: Clock = utc_now) -> None:
         self._template = line_template(identity, NullBlobSink(), clock)
@@ -49,7 +51,7 @@ class NullEventEmitter:
         return self._head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Make one event. Raises StreamError after `agent_end`."""
+        """Create one event. Raises StreamError after `agent_end`."""
         if self._ended:
             agent_id = self._template.identity.agent_id
             raise StreamError(f"{agent_id} has ended: no event may follow its agent_end")
@@ -66,7 +68,10 @@ class NullEventEmitter:
 
 
 class TeeEmitter:
-    """Emits into `primary`, then passes each event to all listeners; raises their errors after."""
+    """Emits into `primary`, then passes each event to all listeners.
+
+    An error of a listener is raised after the event was recorded.
+    """
 
     def __init__(self, primary: EventEmitter, *listeners: Listener) -> None:
         self._primary = primary

@@ -27,5 +27,6 @@ class GlobalEventLog:
                 os.close(file)
         except OSError as error:
             raise DiskError(
-                f"{self._path}: {error.strerror}", hint="or set runner.memory.global_events: false"
+                f"{self._path}: {error.strerror}",
+                hint="check the file, or set runner.memory.global_events: false",
             ) from error

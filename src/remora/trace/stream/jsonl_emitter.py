@@ -26,7 +26,8 @@ from remora.trace.trace_folder import STREAM_SUFFIX
 
 
 class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a stream is written; `blobs` and `objects` are synced before the lines that name them."""
+    """Options for writing a stream. `blobs` and `objects` are synced before lines that refer to
+    them."""
 
     blobs: ObjectStore
     objects: ObjectStore | None = None
@@ -35,13 +36,13 @@ class EmitterOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JsonlEventEmitter:
-    """The only writer of a stream; made by `open` or `claim`.
+    """The only writer of a stream, created by `open` or `claim`.
 
-    An event passes at most four objects before `write(2)`: `TeeEmitter` (optional) shows written
-    events to listeners; this class builds the line from payload and head, orders the events of
-    several threads and syncs; `TraceStore` refuses a replaced writer and a wrong line number;
-    `LineFile` owns the locked file and cuts back failed writes. Threads that wait for a sync at the
-    same time share it.
+    An event passes through at most four objects before `write(2)`: `TeeEmitter` (optional) shows
+    written events to listeners; this class builds the line, orders the events of several threads,
+    and syncs; `TraceStore` rejects a replaced writer and a wrong line number; `LineFile` owns the
+    locked file and truncates it after a failed write. Threads that wait for a sync at the same time
+    share it.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class JsonlEventEmitter:
         options: EmitterOptions,
     ) -> None:
         self.path = Path(stream)
-        """The stream's file; the stream's name in a store without files."""
+        """Path of the stream's file, or the stream's name in a store without files."""
         self._store = store
         self._stream = stream
         self._epoch = found.epoch
@@ -71,7 +72,10 @@ class JsonlEventEmitter:
     def claim(
         cls, store: TraceStore, stream: str, identity: Identity, options: EmitterOptions
     ) -> "JsonlEventEmitter":
-        """Claim a stream and record its recovered tails. Raises as `TraceStore`, or StreamError."""
+        """Claim a stream and record its recovered tails.
+
+        Raises StreamError if it belongs to another run or agent, and whatever `TraceStore` raises.
+        """
         found = store.claim(stream)
         try:
             _check_identity(found.last, identity, stream)
@@ -111,7 +115,8 @@ class JsonlEventEmitter:
         return self._head
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
-        """Append one event and return it as read back. Raises StreamWriteFailed, StreamError."""
+        """Append one event and return it as it was written. Raises StreamWriteFailed,
+        StreamError."""
         with self._lock:
             if self._ended:
                 raise StreamError(f"{self.path.name} has ended: no event may follow its agent_end")
@@ -130,7 +135,7 @@ class JsonlEventEmitter:
         self._commit.run()
 
     def close(self) -> None:
-        """Sync as `end_turn` does and release the stream; closing twice is fine."""
+        """Sync the turn like `end_turn`, and release the stream. Closing it twice has no effect."""
         try:
             if self._refusal is None:
                 self.end_turn()
@@ -175,7 +180,7 @@ class JsonlEventEmitter:
 
     def _check_usable(self) -> None:
         if self._refusal is not None:
-            raise StreamError(f"{self.path.name} takes no more events: {self._refusal}")
+            raise StreamError(f"{self.path.name} accepts no more events: {self._refusal}")
 
 
 def _check_identity(last: Event | None, identity: Identity, stream: str) -> None:
@@ -184,7 +189,7 @@ def _check_identity(last: Event | None, identity: Identity, stream: str) -> None
     found = Identity(last.run_id, last.agent_id, last.operation, last.node_id)
     if found != identity:
         raise StreamError(
-            f"{stream} belongs to {found.agent_id or found.run_id!r} and not to "
+            f"{stream} belongs to {found.agent_id or found.run_id!r}, not to "
             f"{identity.agent_id or identity.run_id!r}",
-            hint="choose another id",
+            hint="choose another ID",
         )

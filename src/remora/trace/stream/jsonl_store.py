@@ -17,9 +17,9 @@ _FOLDERS = ("runs", "traces")
 
 
 class JsonlTraceStore:
-    """Streams in the files `{stream}.jsonl` beneath a folder, for a project its `.agentfs`.
+    """Stores each stream in a file `{stream}.jsonl` in a folder, which is `.agentfs` for a project.
 
-    The file's lock keeps other processes out; epochs tell this process's claims apart.
+    The lock on a file excludes other processes; epochs distinguish the claims of this process.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -28,7 +28,7 @@ class JsonlTraceStore:
         self._epochs: dict[str, int] = {}
 
     def claim(self, stream: str) -> Claim:
-        """Claim a stream. A dead process holds no lock, so its stream can be claimed."""
+        """Claim a stream. The lock of a dead process is released, so its stream can be claimed."""
         file = LineFile.open(self._path(stream))
         try:
             recovered = file.recover()
@@ -44,7 +44,7 @@ class JsonlTraceStore:
     def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
         file = self._claimed_file(stream, epoch)
         if file.count != expected_seq:
-            raise SeqConflict(f"{stream} has {file.count} lines: the next is not {expected_seq}")
+            raise SeqConflict(f"{stream} has {file.count} lines, not {expected_seq}")
         file.append(line)
 
     def sync(self, stream: str, epoch: int) -> None:

@@ -26,7 +26,7 @@ def utc_now() -> datetime:
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Run, agent, operation and node of a stream; a run's own stream has only `run_id`."""
+    """Run, agent, operation and node of a stream. A run's stream has only `run_id`."""
 
     run_id: str
     agent_id: str = ""
@@ -35,7 +35,7 @@ class Identity(msgspec.Struct, frozen=True):
 
 
 class LineTemplate(NamedTuple):
-    """What all lines of one stream share; made by `line_template`."""
+    """The parts that all lines of a stream share, created by `line_template`."""
 
     identity: Identity
     blobs: BlobSink
@@ -44,7 +44,7 @@ class LineTemplate(NamedTuple):
 
 
 def line_template(identity: Identity, blobs: BlobSink, clock: Clock = utc_now) -> LineTemplate:
-    """Return the template of a stream's lines; strings over 64 KiB go to `blobs`."""
+    """Return the template for a stream's lines. Strings over 64 KiB are stored in `blobs`."""
     members = _JSON.encode(identity)[1:-1].replace(b"%", b"%%")
     start = b'{"v":%d,"seq":%%d,"timestamp":"%%b",' % VERSION
     end = b',"turn":%d,"type":"%b","data":%b,"packet_delta":%b'
@@ -59,7 +59,10 @@ def build_line(
     turn: int,
     delta: PacketDelta | None = None,
 ) -> tuple[bytes, Event]:
-    """Return the line after `head` and its event. Raises StreamError: bad delta, over MAX_LINE."""
+    """Return the line after `head`, and its event.
+
+    Raises StreamError if the payload or delta cannot be encoded, or if the line is too long.
+    """
     stamp = format_timestamp(template.clock())
     try:
         data = _encoded(payload, template.blobs)
@@ -108,7 +111,8 @@ def _encoded(payload: Payload, blobs: BlobSink) -> bytes:
 
 
 def _encoded_directly(payload: Payload) -> bytes | None:
-    """Return the payload's JSON; None if a value needs an encoded form. Three times as fast."""
+    """Encode a payload without conversion, three times as fast. Return None if a value needs an
+    encoded form."""
     if is_stored_unchanged(payload):
         with suppress(UnicodeEncodeError):  # lone surrogates
             return _JSON.encode(payload)
@@ -122,5 +126,6 @@ def _to_builtins(value: Any) -> Any:
 
 
 def format_timestamp(when: datetime) -> str:
-    """Return a time as streams write it: RFC 3339 in UTC with microseconds, sortable as text."""
+    """Return a time in the format of streams: RFC 3339 in UTC with microseconds, sortable as
+    text."""
     return when.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"

@@ -1,4 +1,4 @@
-"""Stream file: locked, one `write(2)` for each line, cut back after a failed write."""
+"""Stream file: locked, written with one `write(2)` per line, truncated after a failed write."""
 
 import os
 import threading
@@ -24,17 +24,17 @@ _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 
 class LineFile:
-    """The open, locked file of a stream, owned by its only writer. Made by `open`.
+    """The open, locked file of a stream, owned by its only writer. Created by `open`.
 
-    Owns the lock, the inode check before each write, the known size, cutting back a failed write,
-    and syncs that are never retried. Only `sync` may run beside `append`.
+    Checks the inode and size before each write, truncates the file after a failed write, and never
+    retries a sync. Only `sync` may run concurrently with `append`.
     """
 
     def __init__(self, path: Path, file: int, contents: StreamContents) -> None:
         self.contents = contents
         self.count = contents.head.count
         self._path = path
-        self._name = os.fspath(path)  # used before each write; pathlib would cost more
+        self._name = os.fspath(path)  # used before each write, where pathlib would be slower
         self._file = file
         self._size = contents.size
         self._refusal: StreamError | None = None
@@ -45,7 +45,7 @@ class LineFile:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open (decompressed) or create the file, lock it, check all hashes.
+        """Open the file (decompressed) or create it, lock it, and check all hashes.
 
         Raises StreamLocked, StreamDamaged (an invalid line that is not a torn tail) or DiskError.
         """
@@ -59,7 +59,7 @@ class LineFile:
         return opened
 
     def recover(self) -> tuple[Recovered, ...]:
-        """Move a torn tail to a file beside the stream; return the events to record about it."""
+        """Move a torn tail to a quarantine file next to the stream. Return the events to record."""
         try:
             with ExitStack() as stack:
                 folder = open_folder(self._path.parent)
@@ -86,7 +86,8 @@ class LineFile:
         self.count += 1
 
     def sync(self) -> None:
-        """Sync the lines, and at first the file's name. A failure (StreamWriteFailed) is final."""
+        """Sync the lines; the first call also syncs the folder. A failure (StreamWriteFailed) is
+        final."""
         self._check_usable()
         try:
             with self._closing:
@@ -109,7 +110,9 @@ class LineFile:
         try:
             os.ftruncate(self._file, self._size)
         except OSError as error:
-            raise self._refuse(f"{reason}; cutting back failed too: {error.strerror}") from error
+            raise self._refuse(
+                f"{reason}; truncating the file failed too: {error.strerror}"
+            ) from error
         raise StreamWriteFailed(
             f"{self._path}: {reason}", hint="free some space; the stream is unchanged"
         )
@@ -126,7 +129,7 @@ class LineFile:
 
     def _check_usable(self) -> None:
         if self._refusal is not None:
-            why = f"{self._path.name} takes no more events: {self._refusal.message}"
+            why = f"{self._path.name} accepts no more events: {self._refusal.message}"
             raise type(self._refusal)(why, hint=self._refusal.hint)
 
     def _refuse(self, why: str, kind: type[StreamError] = StreamWriteFailed) -> StreamError:
@@ -145,6 +148,6 @@ def _open_locked(path: Path) -> int:
         with ExitStack() as on_failure:
             on_failure.callback(os.close, file)
             stream_lock.lock_stream(file, path)
-            if is_current_stream(file, path):  # else it was compressed or decompressed meanwhile
+            if is_current_stream(file, path):  # else it was compressed or decompressed in between
                 on_failure.pop_all()
                 return file

@@ -18,7 +18,11 @@ _NOTE = b'"type":"recovered"'
 
 
 class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
-    """Valid lines, bytes of the torn tail after them, and quarantine files named by `recovered`."""
+    """State of a stream when it is opened.
+
+    `size` is the size of the valid lines, `torn` that of the torn tail after them, in bytes.
+    `quarantines` are the files named in `recovered` events.
+    """
 
     head: Head
     last: Event | None
@@ -28,9 +32,9 @@ class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_stream(file: int, path: Path) -> StreamContents:
-    """Check every hash. Raises StreamDamaged for an invalid line before whole ones.
+    """Check every hash. Raises StreamDamaged for an invalid line that is not part of a torn tail.
 
-    A torn tail has no line that ends as a whole line does: it was never acknowledged.
+    No line in a torn tail ends like a complete line, so none of them was acknowledged.
     """
     head, raw, size, torn = Head(), b"", 0, 0
     quarantines: set[str] = set()
@@ -57,7 +61,11 @@ def quarantine_names(name: str) -> Iterator[str]:
 def quarantine_tail(
     file: int, contents: StreamContents, *, name: str, folder: int
 ) -> tuple[Recovered, ...]:
-    """Copy a torn tail to a file, then cut it off; return the events to record. Raises OSError."""
+    """Copy a torn tail to a quarantine file, then cut it off the stream. Return the events to
+    record.
+
+    Raises OSError.
+    """
     notes: list[Recovered] = []
     new = (
         quarantine
@@ -76,7 +84,10 @@ def quarantine_tail(
 def _unrecorded_recovery(
     quarantine: str, folder: int, file: int, contents: StreamContents
 ) -> Recovered | None:
-    """Return the event of a killed recovery's file, unless it is part of the present tail."""
+    """Return the event for a file left by a killed recovery.
+
+    Return None if there is no such file, or if its content is still part of the stream.
+    """
     try:
         copy = open_file(quarantine, os.O_RDONLY, folder=folder)
     except FileNotFoundError:
@@ -133,5 +144,5 @@ def _recorded_quarantines(raw: bytes) -> set[str]:
         if event.type == Recovered.type:
             return {msgspec.json.decode(event.data, type=Recovered).quarantine}
     except (ValueError, RecursionError):
-        pass  # another line that contains these words; only `last` must be an event here
+        pass  # another line that contains these words; only the last line must be an event
     return set()

@@ -46,7 +46,7 @@ class RunAnchors:
 
 
 class StreamEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a stream that anchors are compared with: `hashes` by line number."""
+    """Parts of a stream that anchors are compared with. `hashes` maps line numbers to hashes."""
 
     head: Head
     hashes: dict[int, str]
@@ -54,7 +54,8 @@ class StreamEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_anchors(agent_id: str, end: StreamEnd, run: RunAnchors | None, found: Problems) -> bool:
-    """True if a `job_end` anchors the head; adds a problem for each anchor that does not match."""
+    """Return True if a `job_end` anchors the head. Add a problem for each anchor that does not
+    match."""
     anchors = run.anchors.get(agent_id, []) if run is not None else []
     for anchor in anchors:
         _check_head(anchor, end, found)
@@ -92,9 +93,9 @@ def _check_head(anchor: Anchor, end: StreamEnd, found: Problems) -> None:
         detail = f"the stream ends after {lines} lines; {where} anchors {expected.count}"
         found.add(max(1, lines), "anchor", detail)
     elif end.hashes.get(expected.count) != expected.hash:
-        found.add(max(1, expected.count), "anchor", f"not the line that {where} anchors")
+        found.add(max(1, expected.count), "anchor", f"this is not the line that {where} anchors")
     elif anchor.ends_job and expected.count < lines:
-        detail = f"{lines - expected.count} lines after the end that {where} anchors"
+        detail = f"{lines - expected.count} lines follow the end that {where} anchors"
         found.add(expected.count + 1, "anchor", detail)
 
 

@@ -35,7 +35,7 @@ class SavedAnchor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """The anchor as `trace anchor` prints it: `agent|run ID COUNT HASH [SIGNATURE]`."""
+        """The anchor as printed by `trace anchor`: `agent|run ID COUNT HASH [SIGNATURE]`."""
         signed = f" {self.signature}" if self.signature else ""
         return f"{self.kind} {self.id} {self.count} {self.hash}{signed}"
 
@@ -46,7 +46,10 @@ class SavedAnchor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnchor:
-    """Return the head, all hashes checked. Raises NotFound, DiskError, StreamDamaged."""
+    """Return the head of a stream as an anchor, with all hashes verified.
+
+    Raises NotFound, DiskError, StreamDamaged.
+    """
     head = verified_head(path, torn=True)
     name = stream_id(path)
     signature = None if signer is None else signer.sign(kind, name, head)
@@ -56,7 +59,8 @@ def anchor_of(path: Path, kind: Kind, signer: Signer | None = None) -> SavedAnch
 def streams_to_anchor(
     folder: TraceFolder, run_id: str | None = None
 ) -> Iterator[tuple[Kind, Path]]:
-    """Yield streams of a run, or all, runs first. Raises NotFound, StreamDamaged."""
+    """Yield the streams of one run, or of all runs and agents, runs first. Raises NotFound,
+    StreamDamaged."""
     if run_id is None:
         yield from (("run", path) for path in folder.run_streams())
         yield from (("agent", path) for path in folder.agent_streams())

@@ -1,4 +1,4 @@
-"""Hash chain check: each line is an event and carries the right hash."""
+"""Hash chain check: each line is an event and has the correct hash."""
 
 import msgspec
 
@@ -16,9 +16,10 @@ _CANDIDATES = 3
 
 
 class ChainCheck:
-    """Follows the hash chain over raw bytes, and again after an invalid line.
+    """Follows the hash chain over raw bytes, and continues after an invalid line.
 
-    `trusted` describes the last line, `sound` all lines so far; `count` and `hash` are the head.
+    `trusted` is true if the last line is valid, `sound` if all lines so far are. `count` and `hash`
+    are the head.
     """
 
     def __init__(self, found: Problems) -> None:
@@ -55,7 +56,7 @@ class ChainCheck:
                 self._problem(line, "chain", "the line does not match its hash")
             elif event is not None:
                 self._problem(line, "schema", 'the line does not end in ,"hash":"…"}')
-            # the change is in the line or in its hash: the next line decides
+            # either the line or its hash was changed: the next line shows which
             remains = line.raw[-66:-2].decode("ascii", "replace")
             self._previous = [remains, digest, *choices][:_CANDIDATES]
         self.count, self.hash = line.number, stated or ""

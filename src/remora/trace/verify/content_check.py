@@ -1,4 +1,4 @@
-"""Content check: every blob and object that a stream names exists and matches its hash."""
+"""Content check: every blob and object that a stream refers to exists and matches its hash."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -22,7 +22,7 @@ from remora.trace.verify.verify_report import Problems
 
 
 class ContentStores:
-    """Blobs and objects of one folder; each valid content is read once."""
+    """Blobs and objects of one folder. The result for each is cached."""
 
     def __init__(self, blobs: ObjectStore, objects: ObjectStore) -> None:
         self.blobs = blobs
@@ -30,7 +30,7 @@ class ContentStores:
         self._cache: dict[tuple[str, Any], str | None] = {}
 
     def blob_problem(self, reference: Any) -> str | None:
-        """Return what is wrong with the value of a `$blob` key, or None."""
+        """Return a description of what is wrong with a `$blob` value, or None."""
         if not isinstance(reference, dict):
             return "a $blob reference is not an object"
         digest = reference.get("sha256")
@@ -40,11 +40,13 @@ class ContentStores:
         first, last = first_and_last_lines(text.decode("utf-8", "replace"))
         described = (reference.get("bytes"), reference.get("first"), reference.get("last"))
         return (
-            None if described == (len(text), first, last) else f"blob {digest} is not as described"
+            None
+            if described == (len(text), first, last)
+            else f"blob {digest} does not match its reference"
         )
 
     def object_problem(self, digest: Any) -> str | None:
-        """Return what is wrong with a file's content, or None."""
+        """Return a description of what is wrong with a stored file, or None."""
         return self._problem("object", self.objects, digest)
 
     def _problem(self, kind: str, store: ObjectStore, digest: Any) -> str | None:
@@ -57,14 +59,15 @@ class ContentStores:
 
 
 class ReferenceCheck:
-    """Checks the contents that each event names."""
+    """Checks the blobs and objects that each event refers to."""
 
     def __init__(self, stores: ContentStores, found: Problems) -> None:
         self._stores = stores
         self._found = found
 
     def see(self, line: int, event: Event, payload: Payload | None) -> None:
-        """Check all contents that one event names; never raises, whatever its data holds."""
+        """Check all blobs and objects that an event refers to. Never raises, even for invalid
+        data."""
         try:
             self._see(line, event, payload)
         except (RemoraError, ValueError, RecursionError) as error:
@@ -109,7 +112,8 @@ def _objects(payload: Payload | None) -> Iterable[Any]:
 
 
 def _scripts(payload: Payload | None) -> Iterable[Any]:
-    """Yield run scripts and inputs given by hash. A tool's script may not have been stored."""
+    """Yield the hashes of the scripts that were run, except those of tools, which may not be
+    stored."""
     if isinstance(payload, ContextUpdate) and payload.output_sha256 is not None:
         yield payload.script_sha256
     elif isinstance(payload, ToolResulted) and payload.summarized is not None:

@@ -29,10 +29,10 @@ def verify_all(
     saved: Sequence[SavedAnchor] = (),
     signer: Signer | None = None,
 ) -> VerifyReport:
-    """Verify every stream, or only one agent's or run's. Only reads.
+    """Verify all streams, or only that of one agent or run. Read-only.
 
-    Each of the `saved` heads must be the beginning of its stream; `signer` checks signed runs.
-    Raises NotFound for an unknown ID and DiskError if `.agentfs` is a link.
+    Each of the `saved` heads must match a line of its stream; `signer` checks signed runs. Raises
+    NotFound for an unknown ID and DiskError if `.agentfs` is a link.
     """
     folder.check()
     check = _FolderCheck(folder, saved, signer)
@@ -61,7 +61,7 @@ class _FolderCheck:
         self._runs: dict[str, _RunRead] = {}
 
     def verify(self) -> list[StreamReport]:
-        # agents are listed before their runs are read: a run knows every agent listed earlier
+        # list agents before reading their runs: a run's stream has every agent listed earlier
         agents = list(self._folder.agent_streams())
         runs = [self.run(path) for path in self._folder.run_streams()]
         return [*runs, *map(self.agent, agents), *self._missing()]
@@ -127,7 +127,7 @@ class _FolderCheck:
                 yield from anchors
 
     def _has_expired(self, anchor: SavedAnchor) -> bool:
-        """True if the stream was removed for its age, with this head or a later one."""
+        """Return True if the stream expired with this head or a later one."""
         last = self._expired_heads.get((anchor.kind, anchor.id))
         return last is not None and (last == anchor.head or last.count > anchor.count)
 
@@ -135,7 +135,8 @@ class _FolderCheck:
         return None if run_id is None else self._folder.find_run(run_id)
 
     def _run_that_names(self, agent_id: str) -> str | None:
-        """Return the run of a stream whose own lines do not name it."""
+        """Return the run whose stream mentions an agent. For agents' streams without a readable run
+        ID."""
         for path in self._folder.run_streams():
             anchors = self._read_run(path).anchors
             if agent_id in anchors.started or agent_id in anchors.anchors:
@@ -168,7 +169,7 @@ class _FolderCheck:
 
 
 class _RunRead(NamedTuple):
-    """A run's stream as it was when it had `size` bytes."""
+    """Result of reading and checking a run's stream when it had `size` bytes."""
 
     size: int
     anchors: RunAnchors
@@ -189,7 +190,7 @@ def _report_missing(anchor: SavedAnchor) -> StreamReport:
 
 
 def _expired_heads(folder: TraceFolder) -> dict[tuple[str, str], Head]:
-    """Return last heads of expired streams, as far as the log is undamaged."""
+    """Return the last heads of expired streams, up to the first damaged line of the log."""
     found: dict[tuple[str, str], Head] = {}
     with suppress(StreamDamaged, DiskError):
         for stream in read_expired(folder):
@@ -205,7 +206,10 @@ def _size(path: Path) -> int:
 
 
 def _run_id(path: Path) -> str | None:
-    """Return the run that a stream names; None if neither end has a readable event."""
+    """Return the run ID of a stream's first event, or of its last if the first is not an event.
+
+    Return None if neither is readable.
+    """
     try:
         with open_stream(path) as source:
             first = next(iter_lines(source), None)

@@ -13,7 +13,7 @@ from remora.errors import ConfigError, DiskError
 from remora.memory.events import Head, JobEnd, Payload, Review, RunEnd, RunStart
 
 KEY_VARIABLE = "REMORA_SIGNING_KEY"
-"""Environment variable with the key itself."""
+"""Environment variable that contains the key."""
 ALGORITHM = "hmac-sha256"
 MIN_KEY_BYTES = 16
 """Minimum length of a key in bytes."""
@@ -40,12 +40,16 @@ class Signer:
         return hmac.new(self._key, text.encode(), sha256).hexdigest()
 
     def is_right(self, kind: str, name: str, head: Head, signature: str) -> bool:
-        """True if this key signed that head of that stream."""
+        """Return True if `signature` was made with this key for this head of this stream."""
         return hmac.compare_digest(self.sign(kind, name, head).encode(), signature.encode())
 
 
 def with_signature(payload: Payload, signer: Signer | None, run_id: str, head: Head) -> Payload:
-    """Return a payload of a run's stream signed: `job_end`, `review` and `run_end` sign a head."""
+    """Add the signing fields to a payload of a run's stream.
+
+    `job_end`, `review` and `run_end` get the signature of a head, and `run_start` the name of the
+    key.
+    """
     if signer is None:
         return payload
     if isinstance(payload, RunStart):
@@ -59,7 +63,10 @@ def with_signature(payload: Payload, signer: Signer | None, run_id: str, head: H
 
 
 def signer_for(signing: Mapping[str, str] | None, signer: Signer | None) -> Signer | None:
-    """Return the signer of a run, None for an unsigned one. Raises ConfigError for another key."""
+    """Return the signer of a run, or None if the run is unsigned.
+
+    Raises ConfigError if the run was signed with a key that is not configured.
+    """
     if signing is None:
         return None
     if signer is not None and signer.signing == signing:
@@ -71,10 +78,10 @@ def signer_for(signing: Mapping[str, str] | None, signer: Signer | None) -> Sign
 
 
 def load_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | None:
-    """Load the key from REMORA_SIGNING_KEY, else from the file; None if neither is set.
+    """Load the key from REMORA_SIGNING_KEY, else from the file. Return None if neither is set.
 
-    Raises ConfigError for a key too short or readable by others, or a relative path; DiskError for
-    an unreadable file. Errors never contain the key.
+    Raises ConfigError for a key that is too short or readable by other users, or for a relative
+    path, and DiskError for an unreadable file. Errors never contain the key.
     """
     if key := environ.get(KEY_VARIABLE, "").strip():
         return _signer(os.fsencode(key), KEY_VARIABLE)
@@ -82,7 +89,7 @@ def load_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | No
         return None
     home = environ.get("HOME", "")
     path = Path(home, key_file[2:]) if home and key_file.startswith("~/") else Path(key_file)
-    if not path.is_absolute():  # a relative path would be a file of a cloned repository
+    if not path.is_absolute():  # a relative path could be a file in a cloned repository
         raise ConfigError(
             f"{key_file}: the path of the signing key must be absolute", hint=_SETTING
         )
@@ -92,7 +99,7 @@ def load_signer(environ: Mapping[str, str], key_file: str | None) -> Signer | No
 def _signer(key: bytes, place: str) -> Signer:
     if len(key) < MIN_KEY_BYTES:
         raise ConfigError(
-            f"{place}: a signing key has at least {MIN_KEY_BYTES} characters",
+            f"{place}: the signing key must have at least {MIN_KEY_BYTES} characters",
             hint="create one with `openssl rand -hex 32`",
         )
     return Signer(key)

@@ -1,4 +1,4 @@
-"""Check of a fork's or retry's origin: its parent's line and the files it began with."""
+"""Check of a fork's or retry's origin: its parent's line and its initial files."""
 
 from collections.abc import Iterator
 
@@ -38,13 +38,16 @@ _ORIGIN = msgspec.json.Decoder(_Origin)
 
 
 class ParentStreams:
-    """Single lines of the streams of a folder."""
+    """Gives access to single lines of parents' streams."""
 
     def __init__(self, folder: TraceFolder) -> None:
         self._folder = folder
 
     def problem(self, parent: Parent) -> str | None:
-        """Return how the parent's stream contradicts `parent`; a missing one may have expired."""
+        """Return a description of how the parent's stream contradicts `parent`, or None.
+
+        A missing stream is not a problem, because it may have expired.
+        """
         if parent.seq < 0:
             return None
         try:
@@ -65,7 +68,7 @@ class ParentStreams:
 
 
 class OriginCheck:
-    """Compares `agent_start` with the parent's stream and the stored contents."""
+    """Compares `agent_start` with the parent's stream and the stored objects."""
 
     def __init__(self, stores: ContentStores, parents: ParentStreams, found: Problems) -> None:
         self._stores = stores

@@ -1,4 +1,4 @@
-"""Replay check: packets and prompts of all decisions, folded and rendered again."""
+"""Replay check: folds the packet and renders the prompt of every decision again."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,17 @@ Decision = ModelRequest | ToolCalled | AgentError
 
 
 def decision_hash(payload: Payload | None) -> tuple[str, int] | None:
-    """Return `packet_sha256` and `trim` of an event that names a packet, else None."""
+    """Return `packet_sha256` and `trim` of an event that refers to a packet, else None."""
     if isinstance(payload, Decision) and payload.packet_sha256:
         return payload.packet_sha256, payload.trim or 0
     return None
 
 
 class ProjectionCheck:
-    """Folds deltas and compares at each event that names a packet; any exception is a problem."""
+    """Folds deltas, and compares the packet at each event that refers to one.
+
+    Any exception is reported as a problem.
+    """
 
     def __init__(self, found: Problems) -> None:
         self._found = found
@@ -64,13 +67,16 @@ class ProjectionCheck:
         trimmed, found = self._trim_packet(packet, steps)
         if found != digest:
             self._found.add(
-                line, "projection", f"the packet after {steps} trims is {found[:12]}…, not {digest}"
+                line,
+                "projection",
+                f"the packet's hash after {steps} trims is {found[:12]}…, not {digest}",
             )
         elif isinstance(payload, ModelRequest):
             self._compare_prompt(line, payload, trimmed)
 
     def _trim_packet(self, packet: DecisionPacket, steps: int) -> tuple[DecisionPacket, str]:
-        """Return the packet as shown and its hash, cached for a turn's request and decision."""
+        """Return the trimmed packet and its hash, cached because a turn's request and decision
+        share it."""
         last = self._last_trimmed
         if last is None or last[0] is not packet or last[1] != steps:
             trimmed = trim(packet, steps)
@@ -90,7 +96,9 @@ class ProjectionCheck:
             self._found.add(line, "prompt", f"cannot be rendered: {_error_text(error)}")
             return
         if not same:
-            self._found.add(line, "prompt", "the recorded prompt is not what the stream renders")
+            self._found.add(
+                line, "prompt", "the recorded prompt differs from the one rendered from the stream"
+            )
 
 
 def _error_text(error: Exception) -> str:

@@ -46,7 +46,7 @@ class SchemaCheck:
         self._started = True
 
     def see(self, line: int, event: Event) -> Payload | None:
-        """Check an event and return its payload; None for an unknown type or unreadable data."""
+        """Check an event and return its payload, or None for an unknown type or unreadable data."""
         self._check_seq(line, event)
         self._seq = event.seq + 1
         for detail in filter(
@@ -79,10 +79,10 @@ class SchemaCheck:
             self._identity = identity
             expected = event.run_id if self._of_run else event.agent_id
             if expected != self._name:
-                return f"the stream's file is named {self._name!r}, its events are {expected!r}'s"
+                return f"the file is named {self._name!r}, but its events belong to {expected!r}"
             if self._of_run and any(identity[1:]):
                 return "agent_id, operation and node_id are not empty in a run's stream"
-        return None if identity == self._identity else f"the event is of {identity}"
+        return None if identity == self._identity else f"the event belongs to {identity}"
 
     def _position_problem(self, event: Event) -> str | None:
         first = RunStart.type if self._of_run else AgentStart.type
@@ -101,7 +101,7 @@ class SchemaCheck:
     def _payload(self, line: int, event: Event) -> Payload | None:
         try:
             payload = payload_without_values(event, self._blobs)
-            if payload is None:  # all that can be checked of an unknown type
+            if payload is None:  # for an unknown type, nothing else can be checked
                 msgspec.json.decode(event.data, type=dict[str, Any])
         except msgspec.ValidationError as error:
             self._found.add(line, "schema", str(error))

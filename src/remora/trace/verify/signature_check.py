@@ -8,7 +8,10 @@ from remora.trace.verify.verify_report import Problems, SignatureCounts
 
 
 class SignatureCheck:
-    """Checks one run's stream; without the key, only if each anchor has a signature."""
+    """Checks the signatures in a run's stream.
+
+    Without the key, only checks that each anchor has a signature.
+    """
 
     def __init__(
         self, run_id: str, signer: Signer | None, counted: SignatureCounts, found: Problems
@@ -20,7 +23,8 @@ class SignatureCheck:
         self._signing: dict[str, str] | None = None
 
     def see(self, line: int, payload: Payload | None, before: Head) -> None:
-        """Check one event of the run; `before` is the run's head without it."""
+        """Check one event of the run. `before` is the head of the run's stream before this
+        event."""
         if isinstance(payload, RunStart):
             self._start(payload)
         elif isinstance(payload, RunEnd):

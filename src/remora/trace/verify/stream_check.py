@@ -28,8 +28,9 @@ from remora.trace.verify.verify_report import Kind, Problems, SignatureCounts, S
 class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A stream to verify, and what it is compared with.
 
-    `anchors` collects a run's anchors; `run` has those of an agent's run, compared if `anchored`.
-    `saved` are heads kept elsewhere, `signer` their key.
+    For a run's stream, its anchors are added to `anchors`. For an agent's stream, `run` has the
+    anchors of its run, which are compared if `anchored` is true. `saved` are heads kept elsewhere;
+    `signer` checks signatures.
     """
 
     path: Path
@@ -45,7 +46,7 @@ class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_stream(target: VerifyTarget) -> StreamReport:
-    """Return everything that is wrong with one stream. Never raises, whatever the file holds."""
+    """Return a report of all problems in one stream. Never raises, even for an invalid file."""
     name = stream_id(target.path)
     found = Problems()
     try:
@@ -67,7 +68,7 @@ def verify_stream(target: VerifyTarget) -> StreamReport:
 
 
 class _Pass:
-    """The checks of one stream; each sees each line once."""
+    """One pass over a stream, which applies all checks to each line."""
 
     def __init__(
         self, target: VerifyTarget, name: str, source: ByteSource, found: Problems
@@ -124,7 +125,7 @@ class _Pass:
             self._see(line)
         elif line.ended or not self._still_written(line):
             detail = (
-                f"{line.size} bytes at the end are not a whole line; nothing acknowledged is lost"
+                f"the last {line.size} bytes are not a complete line; no acknowledged event is lost"
             )
             self._found.add(line.number, "torn_tail", detail)
 

@@ -11,7 +11,7 @@ Kind = Literal[
     "torn_tail", "bad_json", "schema", "chain", "seq", "anchor", "projection", "prompt", "blob"
 ]
 MAX_PROBLEMS = 200
-"""Maximum number of problems kept for one stream; a last one counts the rest."""
+"""Maximum number of problems kept per stream. A final entry counts the rest."""
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class StreamReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Report of one stream. `anchored` is null for a run's own stream: nothing anchors it."""
+    """Report of one stream. `anchored` is None for a run's stream, because nothing anchors it."""
 
     name: str
     of_run: bool
@@ -54,7 +54,8 @@ class SignatureCounts(msgspec.Struct):
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Report of all streams; `expired` are saved heads of removed streams, as the log records."""
+    """Report of all streams. `expired` are saved heads of streams that expired, according to the
+    log."""
 
     streams: tuple[StreamReport, ...]
     signatures: SignatureCounts | None = None
