@@ -26,8 +26,8 @@ class LocalEngine:
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
         """Run all jobs.
 
-        An exception other than RemoraError or OSError stops only its job; it is raised when the
-        others are done.
+        RemoraError and OSError stop all jobs. Any other exception stops only its job and is
+        raised when the others are done.
         """
         waiting = iter(jobs)
         broken: list[Exception] = []
@@ -38,7 +38,7 @@ class LocalEngine:
                     await work(job)
                 except (RemoraError, OSError):
                     raise
-                except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+                except Exception as error:  # noqa: BLE001 - the other jobs continue
                     broken.append(error)
 
         try:
@@ -46,6 +46,6 @@ class LocalEngine:
                 for _ in range(max(1, min(self._concurrency, len(jobs)))):
                     group.create_task(worker())
         except* (RemoraError, OSError) as failed:
-            raise failed.exceptions[0] from None  # the others are likely the same
+            raise failed.exceptions[0] from None  # the others likely have the same cause
         if broken:
             raise broken[0]
