@@ -243,7 +243,9 @@ class TestConflicts:
 
         monkeypatch.setattr(branching, "finish_commit", overtaken)
         done = onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
-        assert [c["detail"] for c in done.conflicts] == ["the branch fixes moved meanwhile"]
+        assert [c["detail"] for c in done.conflicts] == [
+            "the branch fixes has moved in the meantime"
+        ]
         assert shop.git("log", "--format=%s", "fixes") == "mine"
         assert complete_branch(shop.project) == ""
 
@@ -287,7 +289,7 @@ class TestRefused:
         for key in ("user.name", "user.email"):
             shop.git("config", "--unset", key)
         shop.git("config", "user.useConfigOnly", "true")
-        assert "does not know the author" in self.refused(shop)
+        assert "no author is configured" in self.refused(shop)
 
     def test_no_commits_yet(self, desk: Desk) -> None:
         desk.write({"a.py": UNUSED, "ruff.toml": RULES})

@@ -55,7 +55,7 @@ def check_overlay(driver: str, folders: UserFolders) -> Check:
     return Check(
         name="overlay",
         ok=not problem,
-        detail=problem or "workspace.driver: overlay works here, as slot does everywhere",
+        detail=problem or "workspace.driver: overlay works here (slot works everywhere)",
         needed=driver == OVERLAY,
         hint="workspace.driver: slot works everywhere",
     )

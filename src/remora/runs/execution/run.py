@@ -25,37 +25,40 @@ from remora.workspaces.copy.workspace import WorkspaceDriver
 
 class RunObserver(Protocol):
     def planned(self, run_id: str, plan: Plan) -> None:
-        """The run begins."""
+        """Called when the run begins."""
 
     def began(self, job: Job) -> None:
-        """A job begins."""
+        """Called when a job begins."""
 
     def event(self, job: Job, event: Event) -> None:
-        """An event of a job is in its stream."""
+        """Called after an event was written to a job's stream."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """A job ended."""
+        """Called when a job has ended."""
 
 
 class NoObserver:
     def planned(self, run_id: str, plan: Plan) -> None:
-        """The run begins."""
+        """Called when the run begins."""
 
     def began(self, job: Job) -> None:
-        """A job begins."""
+        """Called when a job begins."""
 
     def event(self, job: Job, event: Event) -> None:
-        """An event of a job is in its stream."""
+        """Called after an event was written to a job's stream."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """A job ended."""
+        """Called when a job has ended."""
 
 
 class FactSource(Protocol):
     """Opens the source of node facts for agents."""
 
     def opened(self) -> AbstractAsyncContextManager[NodeFacts]:
-        """Raises OutsideError if the configuration requires a hub that does not run."""
+        """Open the source.
+
+        Raises OutsideError if the configuration requires a hub that is not running.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,7 @@ def totals_by_operation(
     for each in totals:
         measured = {name: each.measure(found[name], 0) for name in known}
         having = [name for name, measure in measured.items() if measure is not None]
-        if len(having) == 1:  # otherwise the plan's findings cannot be assigned to one
+        if len(having) == 1:  # otherwise the plan's findings cannot be assigned
             measured[having[0]] = each.measure(found[having[0]], planned)
         for name, measure in measured.items():
             measures[name][each.key] = measure

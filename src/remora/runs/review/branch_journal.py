@@ -84,7 +84,7 @@ def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileCo
     if line in since.splitlines():
         return []
     path, _ = split_node_key(pending.note["node_id"])
-    detail = f"the branch {pending.name} moved meanwhile"
+    detail = f"the branch {pending.name} has moved in the meantime"
     return [FileConflict(path=unescape_path(path), detail=detail)]
 
 

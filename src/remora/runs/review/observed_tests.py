@@ -55,7 +55,7 @@ def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
 def _records(job: JobView) -> Iterator[_Record]:
     """Yield the observations of the last verified submission."""
     if job.observed:
-        with suppress(msgspec.ValidationError):  # nothing that was accepted depends on it
+        with suppress(msgspec.ValidationError):  # accepted changes do not depend on it
             yield msgspec.convert(job.observed, _Record)
 
 

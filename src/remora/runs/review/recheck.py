@@ -96,7 +96,11 @@ class Recheck:
             detail = self._own_checks(job, prepared, tree)
         except RemoraError as error:
             detail = f"cannot be verified again: {error.message}"
-        return [FileConflict(path=merged[0].path, detail=f"merged, it {detail}")] if detail else []
+        return (
+            [FileConflict(path=merged[0].path, detail=f"after the merge, it {detail}")]
+            if detail
+            else []
+        )
 
     def _worse(self, write: FileWrite) -> FileConflict | None:
         """Return a conflict if the merged file does not parse or has more findings."""
