@@ -38,7 +38,7 @@ def git_root(root: Path) -> Path:
         top = _output_path(root, "rev-parse", "--show-toplevel")
         check_excludes(root, top)
     except OutsideError as error:
-        raise OutsideError(f"no git view of {root}: {error.message}") from error
+        raise OutsideError(f"git cannot be used in {root}: {error.message}") from error
     if top != root.resolve() and _is_ignored(root):
         raise OutsideError(f"{root} is ignored by the repository around it")
     return top

@@ -1,4 +1,4 @@
-"""Files of a project: from git, or from a walk."""
+"""Files of a project, listed by git or by a directory walk."""
 
 import os
 import stat as st
@@ -83,7 +83,7 @@ def _names(root: Path, listing: bytes) -> list[str]:
 
 
 class _MadeByTools:
-    """Paths in a virtual environment or `node_modules`, ignored or not."""
+    """Finds paths in a virtual environment or `node_modules`, even if git does not ignore them."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -43,7 +43,7 @@ def weights_path(cache: Path) -> Path:
 
 
 def check(cache: Path) -> WeightsState:
-    """Hash the file (0.1 s). Raises DiskError if it exists but cannot be read."""
+    """Hash the file, which takes 0.1 s. Raises DiskError if it exists but cannot be read."""
     path = weights_path(cache)
     if path.exists() and not path.is_file():  # opening a pipe blocks, reading a device never ends
         raise DiskError(

@@ -1,4 +1,4 @@
-"""Fork an agent at any turn, and restore the files as they were then."""
+"""Fork an agent at any turn, and restore the files as they were at that turn."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from remora.workspaces.rooted_files import RootedFiles
 
 
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A fork that was created and not run: its job, and the `parent` of its `agent_start`."""
+    """A fork that was created but not run, with its job and the `parent` of its `agent_start`."""
 
     job: Job
     parent: dict[str, Any]

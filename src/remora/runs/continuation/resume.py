@@ -35,7 +35,7 @@ def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
         raise UsageError(
             f"the agent {agent.definition.name} changed since {start.packet.agent_id} began: "
             f"{', '.join(changed)}",
-            hint="restore it, or start a new run; a fork uses the current agent",
+            hint="restore the agent, or start a new run; a fork uses the current agent",
         )
 
 

@@ -1,4 +1,4 @@
-"""Engines, which spread the jobs of a run over workers."""
+"""Engines that distribute the jobs of a run to workers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,10 +11,10 @@ Work = Callable[[Job], Awaitable[None]]
 
 
 class Engine(Protocol):
-    """Spreads jobs over workers. Every result is a stream, so an engine returns nothing."""
+    """Distributes jobs to workers. Results are recorded in streams, so an engine returns nothing."""
 
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
-        """Call `work` once for each job; start no further job after cancellation."""
+        """Call `work` once for each job. After cancellation, no further jobs are started."""
 
 
 class LocalEngine:

@@ -1,4 +1,4 @@
-"""A run's parts, the files its agents start from, and its observer."""
+"""Parts of a run, the files that its agents start from, and its observer."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager

@@ -131,7 +131,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class _FilePlanner:
-    """Plans jobs file by file; `counting` has the needs whose amounts are numbers of findings."""
+    """Plans jobs file by file; `counting` has the names of the needs that count findings."""
 
     run_id: str
     tree: Path

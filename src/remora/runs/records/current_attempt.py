@@ -5,7 +5,7 @@ from remora.trace.read.reader import INTERRUPTED
 
 PENDING, CONFLICT, RETRIED, STALE = "pending", "conflict", "retried", "stale"
 UNDECIDED = (PENDING, CONFLICT, STALE)
-"""Reviews of change sets that can be accepted or rejected."""
+"""Review states of change sets that can be accepted or rejected."""
 
 
 class CurrentAttempts:

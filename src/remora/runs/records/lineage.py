@@ -24,7 +24,7 @@ class Parent(msgspec.Struct, frozen=True):
 def ancestors(
     folder: TraceFolder, start: AgentStart, seen: frozenset[str] = frozenset()
 ) -> Iterator[Event]:
-    """Yield the events before a fork, oldest first. Missing streams are skipped.
+    """Yield the events before a fork, oldest first. Unreadable events are left out.
 
     `recall` and the stop rules need these events. The packet and the files are in the fork's own
     stream. Agents in `seen` are skipped, so that a cycle ends.

@@ -10,7 +10,7 @@ from remora.runs.report.report_model import Finding, JobReport, Report
 from remora.text import escape_line
 
 _STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
-"""Names of states in reports; JSON keeps the recorded ones."""
+"""Names of states in reports. JSON uses the recorded names."""
 
 
 class JobRow(NamedTuple):

@@ -60,7 +60,7 @@ class History(msgspec.Struct):
 
 
 def take_inventory(folder: TraceFolder) -> Inventory:
-    """Read everything without locking. Raises DiskError or StreamDamaged."""
+    """Read all streams and contents without locking them. Raises DiskError or StreamDamaged."""
     contents = tuple(stored_contents(folder))  # first: contents stored from now on are too young
     known = frozenset(content.digest for content in contents)
     lines = {line.run_id: line for line in list_run_lines(folder)}

@@ -97,7 +97,11 @@ def _commit_one(
     patches: Sequence[FilePatch],
     onto: tuple[Branch, Recheck],
 ) -> list[dict[str, Any]]:
-    """Merge with the branch's tip, verify, store the tree, journal, record, commit."""
+    """Accept one change set onto the branch; return the conflicts, or an empty list if accepted.
+
+    Steps: merge it with the branch's tip, verify it, store the tree, write the journal, record the
+    review, and commit.
+    """
     branch, recheck = onto
     patches = [with_committed_line_ends(branch, patch) for patch in patches]
     prepared = prepare_changes(project.root, patches, branch.read_file)

@@ -1,4 +1,4 @@
-"""Filters of reviewed change sets: by fixed rules and by conditions."""
+"""Filters for change sets to review: by fixed rules and by conditions."""
 
 import re
 from collections.abc import Callable, Iterable

@@ -101,7 +101,10 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
 def _revert_one(
     project: Project, stream: RunStream, job: JobView, patches: list[FilePatch]
 ) -> list[dict[str, Any]]:
-    """Merge, check, journal, record, swap. Returns the conflicts."""
+    """Revert one change set; return the conflicts, or an empty list if reverted.
+
+    Steps: merge, check, write the journal, record the review, and swap the files.
+    """
     prepared = removed_from_others(project, reverse_patches(patches))
     before = prepared.conflicts or broken_by_merge(prepared)
     if before:  # it is still accepted, so no verdict is recorded

@@ -193,7 +193,10 @@ def _accept_one(
     patches: Sequence[FilePatch],
     recheck: Recheck,
 ) -> list[dict[str, Any]]:
-    """Merge, verify, journal, record, swap. Returns the conflicts; empty if accepted."""
+    """Accept one change set; return the conflicts, or an empty list if accepted.
+
+    Steps: merge, verify, write the journal, record the review, and swap the files.
+    """
     prepared = prepare_changes(project.root, patches)
     if prepared.conflicts:
         prepared = merged_with_others(project, patches)

@@ -1,4 +1,4 @@
-"""Descendants of this process: finding, killing and reaping them."""
+"""Find, kill and reap the descendants of this process."""
 
 import os
 import time

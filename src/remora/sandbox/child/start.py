@@ -180,7 +180,10 @@ def _at_most(kind: int, maximum: int) -> None:
 
 
 def _rules(record: CommandRecord) -> list[tuple[str, int]]:
-    """Return the Landlock rules. A private root contains only what the command may read."""
+    """Return the Landlock rules.
+
+    A private root contains only files that the command may read, so all of it is readable.
+    """
     readable = ["/"] if record.level == NAMESPACES else record.read
     private = PRIVATE_FOLDERS if record.level == NAMESPACES else [record.temporary_folder]
     devices = ["/dev"] if record.level == NAMESPACES else _DEVICES

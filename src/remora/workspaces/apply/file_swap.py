@@ -36,7 +36,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     The progress of a file is visible from its waiting name, a temporary file in the same folder. It
     is created with the complete new content, has the old content after the swap, and is removed
     when all files are in place. Folders stay open, so that a rollback works even if they are moved.
-    `resumed` is True if another process may have begun.
+    `resumed` is True if another process may have written some of the files.
     """
 
     def __init__(
