@@ -21,7 +21,7 @@ _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_SHOWN = 200
-_Names = list[str]  # inside the class, `list` is a method
+_Names = list[str]
 _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 
 

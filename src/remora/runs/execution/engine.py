@@ -11,7 +11,7 @@ Work = Callable[[Job], Awaitable[None]]
 
 
 class Engine(Protocol):
-    """Distributes jobs to workers. Results are recorded in streams, so an engine returns nothing."""
+    """Distributes jobs to workers. Returns nothing, because results are recorded in streams."""
 
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
         """Call `work` once for each job. After cancellation, no further jobs are started."""

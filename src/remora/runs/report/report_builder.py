@@ -93,7 +93,7 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
 
 
 def _file(project: Project, change: Change) -> FileChange | None:
-    with suppress(RemoraError):  # a removed or damaged content; `trace verify` reports it
+    with suppress(RemoraError):  # a missing or damaged object; `trace verify` reports it
         read = project.trace.objects.get
         before = None if change.before is None else read(change.before)
         after = None if change.after is None else read(change.after)

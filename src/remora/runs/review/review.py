@@ -52,7 +52,7 @@ class Verdicts:
         return self.view.head
 
 
-def accept(  # noqa: PLR0913 (all that a person can say)
+def accept(  # noqa: PLR0913 (the options of the command)
     project: Project,
     run: str | RunView,
     nodes: Sequence[str],
@@ -86,7 +86,7 @@ def accept(  # noqa: PLR0913 (all that a person can say)
         return replace(done, observed=observed_runs(project, accepted))
 
 
-def reject(  # noqa: PLR0913 (all that a person can say)
+def reject(  # noqa: PLR0913 (the options of the command)
     project: Project,
     run: str | RunView,
     nodes: Sequence[str],
