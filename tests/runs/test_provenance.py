@@ -109,7 +109,7 @@ class TestRun:
         rewrite(
             shop.project.trace.run_stream(run_id), b'"status":"submitted"', b'"status":"no_change"'
         )
-        self.refused(shop, run_id, "or damaged")
+        self.refused(shop, run_id, "or is damaged")
 
     def test_one_that_was_rewritten_by_a_user_who_knows_how_is_not(self, shop: Desk) -> None:
         run_id = shop.newest
