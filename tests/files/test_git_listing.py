@@ -50,7 +50,7 @@ def test_a_repository_in_a_folder_with_a_line_break(tmp_path: Path) -> None:
 
 
 def test_no_places_without_a_repository_or_in_an_ignored_folder(root: Path) -> None:
-    with pytest.raises(OutsideError, match="no git view"):
+    with pytest.raises(OutsideError, match="git cannot be used"):
         git_paths(root.parent)
     (root / ".gitignore").write_text("out/\n")
     (root / "out").mkdir()

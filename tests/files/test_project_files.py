@@ -168,7 +168,7 @@ class TestWalk:
         found = project_files(tmp_path)
         assert found.paths == (".ruff.toml", "a.py", "src/b.py", "src/build/__init__.py")
         assert (found.vcs, found.commit) == ("walk", None)
-        assert "no git view" in found.note
+        assert "git cannot be used" in found.note
 
     def test_honours_ignore_files(self, tmp_path: Path) -> None:
         put(

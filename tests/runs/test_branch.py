@@ -243,7 +243,9 @@ class TestConflicts:
 
         monkeypatch.setattr(branching, "finish_commit", overtaken)
         done = onto(shop, wanted=ChangeSetChoice(nodes=["pkg/a.py:load"]))
-        assert [c["detail"] for c in done.conflicts] == ["the branch fixes moved meanwhile"]
+        assert [c["detail"] for c in done.conflicts] == [
+            "the branch fixes has moved in the meantime"
+        ]
         assert shop.git("log", "--format=%s", "fixes") == "mine"
         assert complete_branch(shop.project) == ""
 
@@ -287,7 +289,7 @@ class TestRefused:
         for key in ("user.name", "user.email"):
             shop.git("config", "--unset", key)
         shop.git("config", "user.useConfigOnly", "true")
-        assert "does not know the author" in self.refused(shop)
+        assert "no author is configured" in self.refused(shop)
 
     def test_no_commits_yet(self, desk: Desk) -> None:
         desk.write({"a.py": UNUSED, "ruff.toml": RULES})
@@ -323,7 +325,7 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "review_event"))
         assert complete_branch(shop.project).endswith(
-            "`accept --git-branch fixes` was interrupted before it was recorded: nothing was committed; accept again"
+            "`accept --git-branch fixes` was interrupted before it was recorded: nothing was committed; run it again"
         )
         assert (self.subjects(shop), shop.payloads(shop.newest, Review)) == ([], [])
 
@@ -334,7 +336,7 @@ class TestKilled:
         self.killed_at(shop, monkeypatch, (branch_journal, act))
         assert self.subjects(shop) == []
         assert complete_branch(shop.project) == (
-            "`accept --git-branch fixes` was interrupted; its commit is made now"
+            "`accept --git-branch fixes` was interrupted; its commit has now been made"
         )
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
         assert trailer(shop.newest, shop.view(shop.newest).head) in shop.git("log", "-1", "fixes")
@@ -344,7 +346,7 @@ class TestKilled:
     ) -> None:
         self.killed_at(shop, monkeypatch, (branching, "remove_pending"))
         assert complete_branch(shop.project) == (
-            "`accept --git-branch fixes` was interrupted; its commit is made now"
+            "`accept --git-branch fixes` was interrupted; its commit has now been made"
         )
         assert complete_branch(shop.project) == ""
         assert self.subjects(shop) == ["lint: pkg/a.py:load"]
@@ -355,8 +357,8 @@ class TestKilled:
         self.killed_at(shop, monkeypatch, (branch_journal, "move_branch"))
         shop.git("branch", "fixes", shop.git("commit-tree", "main^{tree}", "-m", "mine"))
         assert complete_branch(shop.project) == (
-            "`accept --git-branch fixes` was interrupted, and the branch moved meanwhile: nothing was "
-            "committed, and pkg/a.py:load is a conflict; accept it again"
+            "`accept --git-branch fixes` was interrupted, and the branch has moved: nothing was "
+            "committed, and pkg/a.py:load has a conflict; accept again"
         )
         assert shop.git("log", "-1", "--format=%s", "fixes") == "mine"
         assert shop.payloads(shop.newest, Review)[-1].verdict == "conflict"

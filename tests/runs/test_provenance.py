@@ -95,21 +95,21 @@ class TestRun:
     def test_one_that_was_cut_is_not(self, shop: Desk, count: int) -> None:
         run_id = shop.newest
         cut(shop.project.trace.run_stream(run_id), count)
-        words = "shorter than what was written" if count else "was not written here"
+        words = "truncated or is damaged" if count else "was not written here"
         self.refused(shop, run_id, words)
 
     def test_one_cut_in_the_middle_of_a_line_is_not(self, shop: Desk) -> None:
         run_id = shop.newest
         path = shop.project.trace.run_stream(run_id)
         path.write_bytes(path.read_bytes()[:-40])
-        self.refused(shop, run_id, "shorter than what was written")
+        self.refused(shop, run_id, "truncated or is damaged")
 
     def test_one_that_was_rewritten_is_not(self, shop: Desk) -> None:
         run_id = shop.newest
         rewrite(
             shop.project.trace.run_stream(run_id), b'"status":"submitted"', b'"status":"no_change"'
         )
-        self.refused(shop, run_id, "or damaged")
+        self.refused(shop, run_id, "or is damaged")
 
     def test_one_that_was_rewritten_by_a_user_who_knows_how_is_not(self, shop: Desk) -> None:
         run_id = shop.newest

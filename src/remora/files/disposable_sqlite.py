@@ -1,4 +1,4 @@
-"""Private SQLite files that can be thrown away: transactions, schema checks and kinds of errors."""
+"""Private, disposable SQLite files: transactions, schema checks and classification of errors."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 DEFENSIVE = ("PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA temp_store=MEMORY")
 """Settings for a file that another program may have changed."""
-_PRIMARY = 0xFF  # bits of an extended error code that name its kind
+_PRIMARY = 0xFF  # bits of an extended error code with the primary code
 _REFUSALS = frozenset(
     {
         sqlite3.SQLITE_AUTH,
@@ -23,14 +23,17 @@ _REFUSALS = frozenset(
 
 
 def is_refusal(error: sqlite3.Error) -> bool:
-    """True if the system refused something; False if the file is damaged and must be made again."""
+    """Return True if the system refused access, False if the file is damaged.
+
+    A damaged file must be recreated.
+    """
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
     return code & _PRIMARY in _REFUSALS and code != sqlite3.SQLITE_IOERR_SHORT_READ
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit everything in the block or nothing, whenever the process is killed."""
+    """Commit all changes in the block or none, even if the process is killed."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -42,12 +45,12 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def is_blank(connection: sqlite3.Connection) -> bool:
-    """True if the file has neither tables nor a version. Raises sqlite3.Error."""
+    """Return True if the file has neither tables nor a version. Raises sqlite3.Error."""
     return _schema(connection) == (0, [])
 
 
 def has_tables(connection: sqlite3.Connection, tables: Sequence[str], version: int) -> bool:
-    """True if the file has exactly these tables and this version. Raises sqlite3.Error."""
+    """Return True if the file has exactly these tables and this version. Raises sqlite3.Error."""
     return _schema(connection) == (version, sorted(tables))
 
 

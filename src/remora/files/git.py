@@ -1,4 +1,4 @@
-"""Git commands that run no program which a repository configures."""
+"""Git commands that never run programs from a repository's configuration."""
 
 import os
 import subprocess
@@ -12,12 +12,15 @@ _NEVER = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "log.showSigna
 _GIT = ("git", *(word for setting in _NEVER for word in ("-c", setting)))
 _GIT_SECONDS = 120
 _QUICK = frozenset({"rev-parse", "config"})
-_QUICK_SECONDS = 10  # for commands that read a few small files: only an endless file takes longer
+_QUICK_SECONDS = 10  # these read a few small files; only an endless file takes longer
 _LOOK_SECONDS = 0.1
 
 
 def git_environment() -> dict[str, str]:
-    """Return git's environment: the user's settings, without variables that redirect it."""
+    """Return git's environment, without variables that point git to another repository.
+
+    The user's git configuration is used.
+    """
     return {
         "PATH": os.defpath + ":/usr/local/bin",
         "HOME": str(Path.home()),
@@ -25,8 +28,8 @@ def git_environment() -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
-        # for older versions of git: without it they fetch missing objects by a command that the
-        # repository's configuration names
+        # older versions of git would otherwise fetch missing objects with a command from the
+        # repository's configuration
         "GIT_ALLOW_PROTOCOL": "none",
     }
 
@@ -43,9 +46,10 @@ def git_output(
     succeeds: tuple[int, ...] = (0,),
     index: Path | None = None,
 ) -> bytes:
-    """Run git in `root` and return its output; `index` replaces the index file.
+    """Run git in `root` and return its output. With `index`, git uses this index file.
 
-    Raises OutsideError if git is missing, never ends, or exits with a status not in `succeeds`.
+    Raises OutsideError if git is missing, does not end in time, or exits with a status that is not
+    in `succeeds`.
     """
     check_not_stalled(root)
     try:
@@ -80,7 +84,7 @@ def _communicate(
         try:
             return process.communicate(data, timeout=_LOOK_SECONDS)
         except subprocess.TimeoutExpired as error:
-            data = None  # `communicate` keeps the rest of it
+            data = None  # `communicate` keeps the rest of the input
             if detector.is_stalled():
                 remember_stall(root)
                 raise _stall_error(f"git {word}", root) from error
@@ -89,7 +93,7 @@ def _communicate(
 
 
 def check_not_stalled(root: Path) -> None:
-    """Raise OutsideError if git stalled in this folder just now."""
+    """Raise OutsideError if git stalled in this folder within the last minute."""
     if has_stalled(root):
         raise _stall_error("git", root)
 

@@ -18,7 +18,10 @@ _MAX_CONFIGS = 100
 
 
 def check_git_files(root: Path) -> None:
-    """Check the files that git reads first, and those its configuration names."""
+    """Check the files that git reads first, and files that its configuration refers to.
+
+    Raises OutsideError.
+    """
     resolved = root.resolve()
     places = (place / ".git" for place in (resolved, *resolved.parents))
     git = next((place for place in places if place.exists()), None)
@@ -30,14 +33,17 @@ def check_git_files(root: Path) -> None:
 
 
 def check_excludes(root: Path, top: Path) -> None:
-    """Check the excludes file that the configuration names. Raises OutsideError."""
+    """Check the excludes file set in git's configuration. Raises OutsideError."""
     output = git_output(root, "config", "--path", "-z", "core.excludesFile", succeeds=(0, 1))
     if output:
         _check(top / os.fsdecode(output.removesuffix(b"\0")))
 
 
 def check_ignore_file(root: Path) -> None:
-    """Check the ignore file in `root`; git ignores it if it is a link. Raises OutsideError."""
+    """Check the ignore file in `root`. A link is not checked: git does not read it.
+
+    Raises OutsideError.
+    """
     path = root / ".gitignore"
     if not path.is_symlink():
         _check(path)
@@ -49,7 +55,7 @@ def _check(path: Path) -> None:
 
 
 def _check_named(configs: list[Path], top: Path) -> None:
-    """Check the files that configurations name, following includes."""
+    """Check the files that configurations refer to, including files of included configurations."""
     waiting = [*configs]
     checked: set[Path] = set()
     while waiting and len(checked) < _MAX_CONFIGS:
@@ -63,7 +69,11 @@ def _check_named(configs: list[Path], top: Path) -> None:
 
 
 def _named_files(config: Path, top: Path) -> Iterator[Path]:
-    """Yield files that a configuration names: included ones beside it, others below `top`."""
+    """Yield the files that a configuration refers to.
+
+    Each relative path is resolved against the configuration's folder, as for includes, and against
+    `top`, as for other settings.
+    """
     try:
         with config.open("rb") as file:
             text = file.read(_MAX_BYTES)

@@ -13,25 +13,33 @@ from remora.files.git import check_not_stalled, git_command, git_environment
 from remora.files.git_pipe_wait import StallDetector
 
 _SILENT_SECONDS = 15.0
-"""Git answers path by path: a longer silence means that it reads an endless file."""
+"""Maximum seconds between two answers. Git answers path by path, so a longer pause means that it
+reads an endless file."""
 _WORDS = ("check-ignore", "--no-index", "--stdin", "-z", "-v", "-n")
 _FIELDS = 4
-"""Fields of an answer: file of the rule, line, pattern, path; empty without a matching rule."""
+"""Number of fields per answer: file, line and pattern of the matching rule, and path.
+
+The first three are empty if no rule matches.
+"""
 _PART = 1 << 16
 _LOOK_MS = 100
 
 
 class IgnoreAnswer(NamedTuple):
-    """Ignored paths, up to the first that git refuses: behind a link, or in another repository."""
+    """Ignored paths among the queried ones, up to the first path that git refuses.
+
+    Git refuses paths behind a link or in another repository.
+    """
 
     ignored: set[str]
     refused: str | None
 
 
 class GitIgnores:
-    """Ignore queries for paths below a root, with one process from the first query to `close`.
+    """Ignore queries for paths below a root, answered by one long-lived process.
 
-    Git reads a folder's ignore file once, at the first query in that folder.
+    The process is started by the first query and ended by `close`. It reads a folder's ignore file
+    once, at the first query in that folder.
     """
 
     def __init__(self, root: Path) -> None:
@@ -39,7 +47,7 @@ class GitIgnores:
         self._process: subprocess.Popen[bytes] | None = None
 
     def ignored(self, paths: Sequence[str]) -> IgnoreAnswer:
-        """Return which of `paths` are ignored. Raises OutsideError if git does not answer."""
+        """Return the ignored paths among `paths`. Raises OutsideError if git does not answer."""
         if not paths:
             return IgnoreAnswer(set(), None)
         # `./`: a name that begins with a colon would be taken for a pathspec
@@ -80,7 +88,7 @@ class GitIgnores:
         return self._process
 
     def _check_alive(self, detector: StallDetector, until: float) -> None:
-        """Raise OutsideError if git cannot answer any more."""
+        """Raise OutsideError if git has stalled or not answered in time."""
         if detector.is_stalled():
             self.close()
             raise OutsideError(
@@ -119,7 +127,7 @@ class GitIgnores:
 
 
 def _write(into: int, data: memoryview) -> int:
-    """Return the bytes written; all of them if git has closed its input."""
+    """Return the number of bytes written, or of all bytes if git has closed its input."""
     try:
         return os.write(into, data[:_PART])
     except BlockingIOError:

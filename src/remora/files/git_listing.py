@@ -17,37 +17,41 @@ class GitPaths(NamedTuple):
     top: Path
     index_file: Path
     sources: tuple[Path, ...]
-    """Configuration and ignore files outside the project's folder, existing or not."""
+    """Configuration and ignore files outside the project's folder, even if they do not exist."""
 
 
 class GitIndex(NamedTuple):
-    """Root-relative paths of tracked files, and of submodules."""
+    """Root-relative paths of tracked files and submodules."""
 
     tracked: tuple[str, ...]
     submodules: tuple[str, ...]
 
 
 def git_root(root: Path) -> Path:
-    """Return the root of the repository around `root`.
+    """Return the root of the repository that contains `root`.
 
-    Raises OutsideError without git or a repository, for another user's, or one that ignores `root`.
+    Raises OutsideError if git or a repository is missing, if the repository belongs to another
+    user, or if it ignores `root`.
     """
     check_git_files(root)
     try:
         top = _output_path(root, "rev-parse", "--show-toplevel")
         check_excludes(root, top)
     except OutsideError as error:
-        raise OutsideError(f"no git view of {root}: {error.message}") from error
+        raise OutsideError(f"git cannot be used in {root}: {error.message}") from error
     if top != root.resolve() and _is_ignored(root):
         raise OutsideError(f"{root} is ignored by the repository around it")
     return top
 
 
 def git_paths(root: Path) -> GitPaths:
-    """Return the paths of the repository around `root`. Raises OutsideError as `git_root` does."""
+    """Return the paths of the repository that contains `root`.
+
+    Raises whatever `git_root` raises.
+    """
     top = git_root(root)
     names = ("config", "info/exclude", "index")
-    # one path per line; if a path contains a line break, each is queried alone
+    # git prints one path per line; if a path contains a line break, query each path separately
     words = [word for name in names for word in ("--git-path", name)]
     lines = git_output(root, "rev-parse", *words).removesuffix(b"\n").split(b"\n")
     if len(lines) == len(names):
@@ -65,7 +69,7 @@ def git_paths(root: Path) -> GitPaths:
 
 
 def git_index(root: Path) -> GitIndex:
-    """Return the files tracked beneath `root`. Raises OutsideError."""
+    """Return the files tracked under `root`. Raises OutsideError."""
     tracked: list[str] = []
     submodules: list[str] = []
     for entry in git_output(root, "ls-files", "-s", "-z").split(b"\0"):
@@ -88,7 +92,7 @@ def _is_ignored(root: Path) -> bool:
 
 
 def _configured(root: Path, top: Path) -> set[Path]:
-    """Return git's configuration files, existing or not, and the user's excludes file."""
+    """Return git's configuration files, even missing ones, and the user's excludes file."""
     found = {Path.home() / ".gitconfig", Path.home() / ".config/git/config", Path("/etc/gitconfig")}
     excludes = Path.home() / ".config/git/ignore"
     fields = git_output(root, "config", "--list", "--show-origin", "-z").split(b"\0")

@@ -1,20 +1,20 @@
-"""Detection of a git process that would wait for a pipe forever."""
+"""Detection of git processes that wait forever for a pipe."""
 
 import threading
 import time
 from pathlib import Path
 
 STALL_SECONDS = 1.0
-"""A process that has not run for so long waits for something that may never come."""
+"""A process that has not run for this many seconds waits for input that may never arrive."""
 _REMEMBERED_SECONDS = 60.0
 _stalled: dict[str, float] = {}
 _lock = threading.Lock()
 
 
 class StallDetector:
-    """Watches one process between two calls of `is_stalled`; needs /proc.
+    """Checks one process for stalls by comparing calls of `is_stalled`. Needs /proc.
 
-    A slow disk leaves a process in another state than a pipe does (D, not S).
+    A process that waits for a pipe is in state S. If it waits for a slow disk, it is in state D.
     """
 
     def __init__(self, pid: int) -> None:
@@ -23,7 +23,7 @@ class StallDetector:
         self._since = time.monotonic()
 
     def is_stalled(self) -> bool:
-        """True if no thread of the process has run for STALL_SECONDS."""
+        """Return True if no thread of the process has run for STALL_SECONDS."""
         now, counts = time.monotonic(), _asleep(self._pid)
         if counts is None or counts != self._counts:
             self._counts, self._since = counts, now
@@ -31,7 +31,10 @@ class StallDetector:
 
 
 def _asleep(pid: int) -> object:
-    """Return how often each thread slept, None if one runs or the process has children."""
+    """Return each thread's voluntary context-switch count.
+
+    None if a thread is running or has child processes.
+    """
     found = []
     try:
         for task in sorted(Path(f"/proc/{pid}/task").iterdir()):
@@ -46,13 +49,13 @@ def _asleep(pid: int) -> object:
 
 
 def remember_stall(root: Path) -> None:
-    """Spare the next calls for this folder the same wait."""
+    """Remember that git stalled in this folder, so that the next calls fail at once."""
     with _lock:
         _stalled[str(root)] = time.monotonic()
 
 
 def has_stalled(root: Path) -> bool:
-    """True if git stalled in this folder within the last minute."""
+    """Return True if git stalled in this folder within the last minute."""
     with _lock:
         at = _stalled.get(str(root))
         if at is not None and time.monotonic() - at >= _REMEMBERED_SECONDS:

@@ -4,12 +4,12 @@ import functools
 import re
 from pathlib import Path
 
-_MAX_BYTES = 1 << 24  # the largest ignore file that is read, in bytes
+_MAX_BYTES = 1 << 24  # maximum size of an ignore file in bytes
 
 
 @functools.lru_cache(maxsize=512)
 def glob_regex(pattern: str) -> re.Pattern[str]:
-    """Return a regular expression for a glob; `*`, `?`, `[…]` stay in a folder, `**` does not."""
+    """Return a regular expression for a glob. Of its wildcards, only `**` matches `/`."""
     out: list[str] = []
     section, start = "", ""
     rest = pattern
@@ -25,7 +25,7 @@ def glob_regex(pattern: str) -> re.Pattern[str]:
     out.append(_section(start, section, last=True))
     try:
         return re.compile("".join(out), re.DOTALL)
-    except re.error:  # such as [z-a]: taken literally
+    except re.error:  # an invalid glob such as [z-a] is taken literally
         return re.compile(re.escape(pattern), re.DOTALL)
 
 
@@ -33,12 +33,15 @@ _PIECE = re.compile(r"\\.|\[[!^]?\]?[^]]*\]|\*+|\?|.", re.DOTALL)
 
 
 def _section(start: str, parts: str, *, last: bool) -> str:
-    """Return the expression between two `**`, atomic: backtracking could take exponential time."""
+    """Return the expression for the part of a glob between two `**`.
+
+    It is an atomic group, because backtracking could take exponential time.
+    """
     return start + parts if last or not start else f"(?>{start}?{parts})"
 
 
 def _part_regex(part: str) -> str:
-    """Return the expression of one path part, with an atomic group between two stars."""
+    """Return the expression for one path part, with an atomic group between two stars."""
     first, *middle = _between_stars(part)
     last = [f"[^/]*{middle.pop()}"] if middle else []
     return "".join([first, *(f"(?>[^/]*?{fixed})" for fixed in middle), *last])
@@ -66,7 +69,7 @@ def _piece_regex(piece: str) -> str:
 
 
 class IgnoreRules:
-    """Patterns of `.gitignore` files only, case-sensitive; the last match decides."""
+    """Ignore rules from `.gitignore` files only. Case-sensitive; the last matching rule decides."""
 
     def __init__(self) -> None:
         self._rules: list[tuple[str, re.Pattern[str], bool, bool]] = []
@@ -98,7 +101,10 @@ class IgnoreRules:
             self._rules.append((prefix, glob, negated, folders_only))
 
     def matches(self, path: str, *, folder: bool) -> bool:
-        """True if the last rule that matches exactly this path ignores it."""
+        """Return True if the last rule that matches this path ignores it.
+
+        Folders above the path are not considered.
+        """
         for prefix, glob, negated, folders_only in reversed(self._rules):
             if folders_only and not folder:
                 continue
@@ -107,7 +113,7 @@ class IgnoreRules:
         return False
 
     def ignores(self, path: str) -> bool:
-        """True if a file or a folder above it is ignored."""
+        """Return True if a file or a folder above it is ignored."""
         parts = path.split("/")
         folders = ("/".join(parts[:count]) for count in range(1, len(parts)))
         return any(self.matches(folder, folder=True) for folder in folders) or self.matches(

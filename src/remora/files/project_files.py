@@ -1,4 +1,4 @@
-"""Files of a project: from git, or from a walk."""
+"""Files of a project, listed by git or by a directory walk."""
 
 import os
 import stat as st
@@ -19,8 +19,8 @@ from remora.files.walk import RESERVED_FOLDERS, included_files, is_dependency_fo
 class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
     """The project's regular files as sorted root-relative POSIX paths.
 
-    Bytes that are not UTF-8 are surrogate escapes. `commit` is HEAD, if any. `skipped`: path and
-    reason. `note`: why git's view was not used, empty if it was.
+    Bytes that are not UTF-8 are surrogate-escaped. `commit` is the commit at HEAD, if any.
+    `skipped` has pairs of path and reason. `note` is the reason that git was not used, or empty.
     """
 
     paths: tuple[str, ...]
@@ -33,11 +33,11 @@ class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
 def project_files(
     root: Path, *, exclude: Sequence[str] = (), include: Sequence[str] = ()
 ) -> ProjectFiles:
-    """Return the files of the project at `root`, which may be a folder within a git repository.
+    """Return the files of the project at `root`, which may be a folder inside a git repository.
 
-    `exclude` are `.gitignore` patterns; `include` are globs of ignored files to add. Links,
+    `exclude` has `.gitignore` patterns. `include` has globs of ignored files to add. Links,
     `.agentfs/`, `.env*` and untracked files in a virtual environment or `node_modules` are left
-    out. Raises ConfigError for an `include` that leaves the root.
+    out. Raises ConfigError if an `include` glob leaves the root.
     """
     try:
         listed, commit = _from_git(root)
@@ -62,7 +62,7 @@ def project_files(
 
 
 def is_private(path: str) -> bool:
-    """True for paths that are never copied: recordings, version control, `.env*` files."""
+    """Return True for paths that are never copied: recordings, version control, `.env*` files."""
     return any(part in RESERVED_FOLDERS or part.startswith(".env") for part in path.split("/"))
 
 
@@ -70,20 +70,20 @@ def _from_git(root: Path) -> tuple[list[str], str | None]:
     git_root(root)
     check_ignore_file(root)
     listing = git_output(root, "ls-files", "-co", "-t", "--exclude-standard", "-z")
-    # 1 and 128: a repository without a commit
+    # 1 and 128: the repository has no commits
     head = git_output(root, "rev-parse", "--verify", "-q", "HEAD^{commit}", succeeds=(0, 1, 128))
     return _names(root, listing), head.decode().strip() or None
 
 
 def _names(root: Path, listing: bytes) -> list[str]:
-    """Return tracked files, and untracked ones outside folders that tools fill."""
+    """Return tracked files, and untracked files outside virtual environments and `node_modules`."""
     generated = _MadeByTools(root)
     named = [(entry[:1], os.fsdecode(entry[2:])) for entry in listing.split(b"\0") if entry]
     return [path for tag, path in named if tag != b"?" or not generated.contains(path)]
 
 
 class _MadeByTools:
-    """Paths in a virtual environment or `node_modules`, ignored or not."""
+    """Finds paths in a virtual environment or `node_modules`, even if git does not ignore them."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -97,14 +97,14 @@ class _MadeByTools:
 
 
 class _Kinds:
-    """Kinds of files, without following links on the way."""
+    """Checks the type of files, without following links in their paths."""
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
         self._folders: dict[str, bool] = {"": True}
 
     def why_not(self, path: str) -> str | None:
-        """Return None for a regular file, else why it is skipped; empty if it is missing."""
+        """Return None for a regular file, "" for a missing one, or the reason to skip the path."""
         if path.endswith("/"):
             return "another repository"
         try:

@@ -1,4 +1,4 @@
-"""The root of a project; a module of its own because every command finds it first."""
+"""Project root. A separate, small module, because every command imports it first."""
 
 from collections.abc import Sequence
 from os.path import expanduser
@@ -6,12 +6,13 @@ from pathlib import Path
 
 
 def find_root(start: Path, within: Path | None = None) -> Path:
-    """Return the project's root for a target file or folder.
+    """Return the project root for a target file or folder.
 
-    It is the nearest folder with `remora.yaml`, up to the git root; else the git root. Without git
-    it is the target folder, unless the target is in `within`, the user's current folder: then it is
-    the nearest folder up to that one with `remora.yaml`, else with `pyproject.toml`, else `within`.
-    Nothing above is searched: other users may have put it there.
+    In a git repository, this is the nearest folder with `remora.yaml`, up to the repository's root,
+    or else the repository's root. Outside of git, it is the target folder, unless the target is in
+    `within`, the user's current folder. Then it is the nearest folder with `remora.yaml`, up to
+    `within`, or else the nearest one with `pyproject.toml`, or else `within`. Folders above are not
+    searched, because other users may have put files there.
     """
     target = start.resolve()
     folder = target if target.is_dir() else target.parent
@@ -30,6 +31,6 @@ def _nearest(name: str, folders: Sequence[Path]) -> Path | None:
 
 
 def _is_too_wide(folder: Path) -> bool:
-    """True for the home folder and those above it: all of it would be copied."""
-    home = Path(expanduser("~"))  # noqa: PTH111 (Path.home raises where there is none)
+    """Return True for the home folder and folders above it, which are too large to copy."""
+    home = Path(expanduser("~"))  # noqa: PTH111 (Path.home raises if there is no home folder)
     return home.resolve().is_relative_to(folder)

@@ -1,4 +1,4 @@
-"""Names that no change may write: version control, recordings and Remora's own settings."""
+"""Names that no change may write: version control, recordings and Remora's settings."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ Kind = Literal["records", "settings"]
 _SETTINGS = frozenset({".remora", "remora.yaml"})
 _SEPARATORS = re.compile(r"[/\\]")
 _HIDDEN = frozenset({"Cf", "Cc", "Mn", "Me", "Zl", "Zp"})
-"""Categories of invisible characters: some file systems ignore them in names."""
+"""Unicode categories of invisible characters, which some file systems ignore in names."""
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
 _SHORT_NAMES = re.compile(r"(?:git|hg|svn|bzr|agentf)~\d+|gi[0-9a-f]{4}~\d+")
 """Short names of version control on FAT and NTFS."""
@@ -18,10 +18,11 @@ _SHORT_SETTINGS = re.compile(r"remora~\d+(?:\.yam)?|re[0-9a-f]{4}~\d+(?:\.yam)?"
 
 
 def reserved(path: str) -> Kind | None:
-    """Return what a root-relative path would change if some file system reads its names.
+    """Return the kind of reserved file that a root-relative path could refer to, or None.
 
-    Ignores what HFS+, APFS, NTFS and FAT ignore: case, invisible characters, compatibility forms,
-    trailing dots and blanks, streams after a colon, short names.
+    File systems treat different names as equal. This function allows for the rules of HFS+, APFS,
+    NTFS and FAT: case, invisible characters, compatibility forms, trailing dots and spaces, streams
+    after a colon, and short names.
     """
     kinds = {_kind(part) for part in _SEPARATORS.split(path)}
     return "records" if "records" in kinds else "settings" if "settings" in kinds else None

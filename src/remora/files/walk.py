@@ -1,4 +1,4 @@
-"""Directory walk for projects without git; prunes folders that tools create."""
+"""Directory walk for projects without git. Folders created by tools are skipped."""
 
 import os
 import re
@@ -14,7 +14,7 @@ BUILD_FOLDERS = frozenset({"build", "dist"})  # unless they are packages
 
 
 def walk(root: Path) -> list[str]:
-    """Return every file except ignored ones and those in folders that tools create."""
+    """Return all files, except ignored ones and files in folders created by tools."""
     rules = IgnoreRules()
     found: list[str] = []
     waiting = [""]
@@ -49,13 +49,16 @@ def is_tool_output(root: Path, folder: str) -> bool:
 
 
 def is_dependency_folder(root: Path, folder: str) -> bool:
-    """True for a virtual environment or `node_modules`."""
+    """Return True for a virtual environment or `node_modules`."""
     name = folder.rpartition("/")[2]
     return name == "node_modules" or os.path.lexists(root / folder / "pyvenv.cfg")
 
 
 def included_files(root: Path, include: Sequence[str]) -> Iterator[str]:
-    """Yield files that match a glob, ignored or not. Raises ConfigError if one leaves the root."""
+    """Yield the files that match a glob, even ignored ones.
+
+    Raises ConfigError if a glob leaves the root.
+    """
     for pattern in include:
         *folders, _ = parts = pattern.split("/")
         if pattern.startswith("/") or ".." in parts:

@@ -1,1 +1,1 @@
-"""Models: the client of OpenAI-compatible servers, the embedded model, decoding and token counts."""
+"""Models: client for OpenAI-compatible servers, embedded model, decoding and token counters."""

@@ -1,4 +1,4 @@
-"""Model at a configured address: an async client, and a synchronous connection for counting."""
+"""Model at a configured address, with an async client and a synchronous connection for counting."""
 
 from typing import Any
 
@@ -20,7 +20,10 @@ _USUAL_PORTS = (8080, 11434, 1234, 8000)
 def open_configured_model(
     base_url: str, settings: ModelSettings, api_key: str | None
 ) -> "ConfiguredModel":
-    """Probe the server and return its model. Raises ModelError (unreachable), ConfigError."""
+    """Probe the server and return its model.
+
+    Raises ModelError if it cannot be reached, ConfigError if the address is invalid.
+    """
     limits = request_limits(settings)
     connection, facts = _probe(base_url, settings, api_key)
     return ConfiguredModel(connection, facts, key=api_key, limits=limits, exact=settings.exact)
@@ -29,7 +32,7 @@ def open_configured_model(
 def configured_model_facts(
     base_url: str, settings: ModelSettings, api_key: str | None
 ) -> dict[str, Any]:
-    """Return what a probe of the server finds, as keys of `model status --json`."""
+    """Probe the server and return the facts as keys of `model status --json`."""
     connection, facts = _probe(base_url, settings, api_key)
     connection.close()
     return {
@@ -41,7 +44,7 @@ def configured_model_facts(
 
 
 def find_local_servers() -> list[str]:
-    """Return the addresses of model servers at the usual ports of this machine."""
+    """Return the addresses of model servers on common ports of this machine."""
     found = []
     for port in _USUAL_PORTS:
         address = parse_address(f"http://127.0.0.1:{port}/v1")
@@ -60,7 +63,7 @@ def find_local_servers() -> list[str]:
 
 
 class ConfiguredModel:
-    """A `Model` at a probed address. `exact`: no prompt cache."""
+    """A `Model` at a probed address. With `exact`, the prompt cache is not used."""
 
     def __init__(
         self,
@@ -80,11 +83,14 @@ class ConfiguredModel:
         self._client = OpenAIClient(connection.address, facts, self.counter, key=key, limits=limits)
 
     def describe(self) -> dict[str, Any]:
-        """Return what identifies the model in a stream."""
+        """Return the data that identifies the model in a stream."""
         return self._client.describe()
 
     async def ask(self, request: Request) -> Answer:
-        """Return one answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
+        """Return one answer. Raises ModelError.
+
+        Raises ContextTooLarge before sending a request that does not fit into the context.
+        """
         if self._exact:
             request = without_cache(request)
         return await self._client.ask(request)

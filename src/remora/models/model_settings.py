@@ -1,4 +1,4 @@
-"""Settings of a model: which server is used, and the limits of a request to it."""
+"""Model settings: the server to use, and the limits of requests to it."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class ModelSettings(Protocol):
-    """The `model` section of the configuration, as far as it selects and limits a server."""
+    """The settings in the `model` section of the configuration that select and limit a server."""
 
     @property
     def provider(self) -> str:
@@ -22,23 +22,23 @@ class ModelSettings(Protocol):
 
     @property
     def exact(self) -> bool:
-        """No prompt cache, one request at a time."""
+        """True to use no prompt cache and only one request at a time."""
 
     @property
     def timeout_s(self) -> float:
-        """Seconds for one attempt."""
+        """Maximum seconds for one attempt."""
 
     @property
     def retries(self) -> int:
-        """Further attempts after the first."""
+        """Maximum number of further attempts after the first one."""
 
     @property
     def max_concurrency(self) -> int:
-        """Maximum of concurrent requests."""
+        """Maximum number of concurrent requests."""
 
 
 class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Timeouts and retries. `timeout_s` covers one attempt, from sending to the last byte."""
+    """Timeouts and retries. `timeout_s` limits one attempt, from sending to the last byte."""
 
     timeout_s: float = 60.0
     retries: int = 4
@@ -47,7 +47,7 @@ class RequestLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def request_limits(settings: ModelSettings) -> RequestLimits:
-    """Return the configured limits; `exact` allows one request at a time."""
+    """Return the configured limits. With `exact`, only one request at a time is allowed."""
     return RequestLimits(
         timeout_s=settings.timeout_s,
         retries=settings.retries,

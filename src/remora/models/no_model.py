@@ -1,4 +1,4 @@
-"""`NoModel`: decisions by rules alone, which take the first candidate of each turn."""
+"""`NoModel`: only rules decide. They take the first candidate of each turn."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ NAME = "none"
 
 
 class NoModel:
-    """A `Model` whose every request fails; `hint` says how to add a model."""
+    """A `Model` that fails every request, with a `hint` about how to add a model."""
 
     name = NAME
     context: int | None = None
@@ -22,11 +22,11 @@ class NoModel:
         self.counter: TokenCounter = UpperBound()
 
     def describe(self) -> dict[str, Any]:
-        """Return what identifies the model in a stream."""
+        """Return the data that identifies the model in a stream."""
         return {"provider": "none", "name": self.name, "counter": self.counter.name}
 
-    async def ask(self, request: Request) -> Answer:  # noqa: ARG002 (a Model's)
-        raise ModelError("there is no model to ask", hint=self.hint)
+    async def ask(self, request: Request) -> Answer:  # noqa: ARG002 (signature of Model)
+        raise ModelError("no model is available", hint=self.hint)
 
     async def aclose(self) -> None:
         """Do nothing: there are no connections."""

@@ -12,8 +12,9 @@ Strategy = Literal["rank", "grammar", "tool_call", "completion", "rules"]
 class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     """Decoding settings of one request.
 
-    `rank` needs `labels` (one capital letter each), `grammar` GBNF, `tool_call` `tools`;
-    `completion` is free text up to `stop`, with FunctionGemma's tokens.
+    `rank` needs `labels`, which are single capital letters. `grammar` needs a `grammar` in GBNF,
+    and `tool_call` needs `tools`. `completion` is free text that ends before a text in `stop`; it
+    may contain FunctionGemma's special tokens.
     """
 
     strategy: Strategy
@@ -28,7 +29,7 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A request: either chat `messages` or one finished `prompt`, never both."""
+    """A request with either chat `messages` or one complete `prompt`, never both."""
 
     decoding: Decoding
     messages: tuple[Message, ...] | None = None
@@ -38,8 +39,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer.
 
-    `scores` (rank only) maps each label to its natural-log probability. `call` is set by
-    `tool_call`, its arguments not yet validated. `raw` is the server's JSON.
+    `scores` maps each label to its natural-log probability, only with `rank`. `call` is set with
+    `tool_call`; its arguments are not validated yet. `raw` is the server's JSON.
     """
 
     text: str
@@ -52,7 +53,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """Abilities of a server, found by probing it, never guessed from a name."""
+    """Abilities of a server, found by probing it and never guessed from a name."""
 
     rank: bool = False
     grammar: bool = False
@@ -65,19 +66,19 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in the stream, such as `tokenizer/SmolLM2-135M-Instruct` or `upper-bound/1`."""
+        """Name for streams, such as `tokenizer/SmolLM2-135M-Instruct` or `upper-bound/1`."""
 
     @property
     def exact(self) -> bool:
-        """True if it equals the server's own count; otherwise it is never below that."""
+        """True if counts equal those of the server; otherwise they are never lower."""
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Return the tokens of a chat request, template and declared tools included."""
+        """Return the number of tokens of a chat request, with its template and declared tools."""
 
     def count_text(self, prompt: str) -> int:
-        """Return the tokens of a finished prompt."""
+        """Return the number of tokens of a complete prompt."""
 
 
 class Model(Protocol):
@@ -93,20 +94,26 @@ class Model(Protocol):
 
     @property
     def context(self) -> int | None:
-        """Maximum tokens of a request and its answer; None if the server does not report it."""
+        """Maximum tokens of a request and its answer, or None if the server does not report it."""
 
     @property
     def counter(self) -> TokenCounter:
         """Counts the tokens of a request."""
 
     def describe(self) -> dict[str, Any]:
-        """Return JSON for the stream: provider, name and what else identifies the model; no secret."""
+        """Return the JSON data that identifies the model in a stream.
+
+        It has the provider and the name, but no secrets.
+        """
 
     async def ask(self, request: Request) -> Answer:
-        """Return one answer. Raises ModelError; ContextTooLarge before a request that cannot fit."""
+        """Return one answer. Raises ModelError.
+
+        Raises ContextTooLarge before sending a request that does not fit into the context.
+        """
 
     async def aclose(self) -> None:
-        """Close connections and processes; may be called twice."""
+        """Close connections and processes. May be called more than once."""
 
 
 def without_cache(request: Request) -> Request:
@@ -116,9 +123,10 @@ def without_cache(request: Request) -> Request:
 
 
 def is_truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
-    """True if the server counted so few tokens that it must have cut the request.
+    """Return True if the server counted so few tokens that it must have truncated the request.
 
-    An upper bound is up to several times the true count, so only a fifth of it is suspicious.
+    If `counted` is an upper bound, it may be several times the true count. So the request only
+    counts as truncated if the server reports less than a fifth of it.
     """
     if usage.prompt_tokens is None:
         return False

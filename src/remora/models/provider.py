@@ -1,6 +1,6 @@
-"""Model selection: the configured address, else the embedded model, else none.
+"""Model selection: the model at the configured address, else the embedded model, else none.
 
-The HTTP client is imported only where a server is contacted: most commands do not need it.
+The HTTP client is imported only when a server is contacted, because most commands do not need it.
 """
 
 from pathlib import Path
@@ -21,9 +21,9 @@ _TO_ADD = "`remora model pull` adds the embedded model, `--model URL` uses a ser
 def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> Model:
     """Return the configured model. Synchronous; close the model with `aclose`.
 
-    A configured address is probed once; the embedded server starts with the first request. Without
-    an embedded model, `auto` returns a NoModel. Raises ModelError if it cannot be reached or run,
-    ConfigError if the settings make no sense.
+    A configured address is probed once. The embedded server starts with the first request. If no
+    address is set and the embedded model is not installed, `auto` returns a NoModel. Raises
+    ModelError if the model cannot be reached or run, ConfigError if the settings are invalid.
     """
     limits = request_limits(settings)
     if _wants_none(settings):
@@ -42,9 +42,10 @@ def open_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> 
 
 
 class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """`document` is what `model status --json` prints; `problem` is why it is not reachable.
+    """Status of the configured model.
 
-    `is_optional`: runs work without it, by rules alone.
+    `document` is the output of `model status --json`. `problem` is the reason that the model cannot
+    be used. If `is_optional` is True, runs work without it: rules make all decisions.
     """
 
     document: dict[str, Any]
@@ -53,7 +54,10 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def used_provider(settings: ModelSettings, *, cache: Path) -> str:
-    """Return `openai`, `embedded`, or `none` if only rules decide. Contacts and reads nothing."""
+    """Return `openai`, `embedded`, or `none` if only rules decide.
+
+    Contacts no server, and does not read the weights.
+    """
     if _wants_none(settings):
         return "none"
     if _configured_address(settings) is not None:
@@ -64,8 +68,9 @@ def used_provider(settings: ModelSettings, *, cache: Path) -> str:
 def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
     """Return the status and capabilities of the configured model.
 
-    Starts nothing; a server at an address generates one token at most. A model that cannot be
-    used is a `problem`, not an exception. Raises ConfigError if the settings make no sense.
+    No server is started, and a server at an address generates one token at most. A model that
+    cannot be used is reported as `problem`, not as an exception. Raises ConfigError if the settings
+    are invalid.
     """
     wants_none = _wants_none(settings)
     base_url = None if wants_none else _configured_address(settings)
@@ -101,12 +106,15 @@ def _wants_none(settings: ModelSettings) -> bool:
 
 
 def _may_be_missing(settings: ModelSettings) -> bool:
-    """True if nothing names the embedded model, which is used where it is installed."""
+    """Return True if the embedded model is optional, so that it is used only if installed."""
     return settings.provider == "auto" and settings.name is None
 
 
 def _configured_address(settings: ModelSettings) -> str | None:
-    """Return the address to use; None means the embedded model, which has one fixed name."""
+    """Return the address to use, or None for the embedded model.
+
+    Raises ConfigError if the settings contradict each other.
+    """
     address = None if settings.provider == "embedded" else settings.base_url
     if settings.provider == "openai" and settings.base_url is None:
         raise ConfigError(
@@ -122,7 +130,7 @@ def _configured_address(settings: ModelSettings) -> str | None:
 
 
 def _missing(cache: Path) -> str | None:
-    """Return how to install the embedded model if it is missing, else None."""
+    """Return a hint about installing the embedded model, or None if it is installed."""
     try:
         require_engine()
     except ModelError as error:

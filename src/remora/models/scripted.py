@@ -1,4 +1,4 @@
-"""Scripted model: fixed answers for tests, demonstrations and repeated runs."""
+"""Scripted model with fixed answers, for tests, demonstrations and repeated runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,10 +14,10 @@ Reply = str | ToolCall | Mapping[str, float]
 
 
 class ScriptedModel:
-    """Returns `answers` in turn, or the result of a function of the request.
+    """Returns `answers` in order, or the results of a function of the request.
 
-    Keeps every request in `requests`. Usage is what `counter` counts. An answer that is a
-    ModelError is raised, and so is one when the answers run out.
+    All requests are kept in `requests`. Token usage is counted by `counter`. An answer that is a
+    ModelError is raised. ModelError is also raised when no answers are left.
     """
 
     context: int | None = None
@@ -39,7 +39,7 @@ class ScriptedModel:
         self._answers = answers
 
     def describe(self) -> dict[str, Any]:
-        """Return what identifies the model in a stream."""
+        """Return the data that identifies the model in a stream."""
         return {"provider": "scripted", "name": self.name, "counter": self.counter.name}
 
     async def ask(self, request: Request) -> Answer:

@@ -1,4 +1,4 @@
-"""Token counters: the server's own tokenizer, or a safe upper bound."""
+"""Token counters: the server's tokenizer, or a safe upper bound."""
 
 import json
 import unicodedata
@@ -12,7 +12,7 @@ from remora.chat import Message, ToolSchema
 from remora.errors import ModelError
 
 PostJson = Callable[[str, dict[str, Any]], dict[str, Any]]
-"""Sends a JSON body to a path of the server; returns its JSON answer or raises ModelError."""
+"""Posts a JSON body to a path of the server and returns the JSON response. Raises ModelError."""
 
 PER_MESSAGE = 16
 PER_REQUEST = 64
@@ -20,12 +20,12 @@ _CACHED_COUNTS = 256
 
 
 class UpperBound:
-    """Upper bound for every byte-level tokenizer, since no token is shorter than one byte.
+    """Upper bound for every byte-level tokenizer: a token is at least one byte long.
 
-    A text costs its UTF-8 bytes (of its NFKC form where that is longer), a message 16 more for
-    the chat template, a request 64 more. A tool costs its JSON and 2 for each line of its indented
-    form: tokenizers have tokens for runs of spaces. A template that adds a long text of its own is
-    not covered; `is_truncated` checks for that.
+    A text counts as its UTF-8 bytes, or those of its NFKC form if that is longer. For the chat
+    template, 16 is added for each message and 64 for each request. A tool counts as its JSON, plus
+    2 for each line of its indented form, because tokenizers have tokens for runs of spaces. A
+    template that adds a long text is not covered; `is_truncated` detects that.
     """
 
     name = "upper-bound/1"
@@ -34,12 +34,12 @@ class UpperBound:
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Return the bound of a chat request."""
+        """Return the upper bound for a chat request."""
         texts = sum(_bytes(m.role) + _bytes(m.content) + PER_MESSAGE for m in messages)
         return PER_REQUEST + texts + sum(_declared(tool) + PER_MESSAGE for tool in tools)
 
     def count_text(self, prompt: str) -> int:
-        """Return the bound of a finished prompt."""
+        """Return the upper bound for a complete prompt."""
         return _bytes(prompt) + PER_MESSAGE
 
 
@@ -50,26 +50,35 @@ def _declared(tool: ToolSchema) -> int:
 
 
 class ServerTokenizer:
-    """Counts by llama.cpp's `/apply-template` and `/tokenize`: exactly `usage.prompt_tokens`."""
+    """Counts tokens with llama.cpp's `/apply-template` and `/tokenize`.
+
+    The counts equal the server's `usage.prompt_tokens`.
+    """
 
     exact = True
 
     def __init__(self, model: str, post: PostJson) -> None:
         self.name = f"tokenizer/{model}"
         self._post = post
-        # fitting a packet counts the same texts repeatedly, and so does the check before the request
+        # fitting a packet and the check before a request count the same texts repeatedly
         self._messages = lru_cache(_CACHED_COUNTS)(self._count_messages)
         self._text = lru_cache(_CACHED_COUNTS)(self._count_text)
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Return the exact count of a chat request. Raises ModelError if the server is unreachable."""
+        """Return the exact count for a chat request.
+
+        Raises ModelError if the server cannot be reached.
+        """
         declared = json.dumps([tool_declaration(t) for t in tools]) if tools else ""
         return self._messages(messages, declared)
 
     def count_text(self, prompt: str) -> int:
-        """Return the exact count of a finished prompt. Raises ModelError if it is unreachable."""
+        """Return the exact count for a complete prompt.
+
+        Raises ModelError if the server cannot be reached.
+        """
         return self._text(prompt)
 
     def _count_messages(self, messages: tuple[Message, ...], declared: str) -> int:
@@ -91,7 +100,7 @@ def _field(body: dict[str, Any], key: str) -> Any:
 
 
 def tool_declaration(tool: ToolSchema) -> dict[str, Any]:
-    """Return a tool as OpenAI-compatible servers expect it in `tools`."""
+    """Return a tool in the format that OpenAI-compatible servers expect in `tools`."""
     return {"type": "function", "function": msgspec.to_builtins(tool)}
 
 

@@ -1,4 +1,4 @@
-"""Machine checks, which try each part instead of only reading its version."""
+"""Machine checks. Each one uses the part it checks, instead of only reading its version."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ _OLDEST = (3, 11)
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of one check. `needed`: `analyze` fails here without it."""
+    """Result of one check. If a `needed` check fails, `analyze` cannot run here."""
 
     name: str
     ok: bool
@@ -55,7 +55,7 @@ def check_overlay(driver: str, folders: UserFolders) -> Check:
     return Check(
         name="overlay",
         ok=not problem,
-        detail=problem or "workspace.driver: overlay works here, as slot does everywhere",
+        detail=problem or "workspace.driver: overlay works here (slot works everywhere)",
         needed=driver == OVERLAY,
         hint="workspace.driver: slot works everywhere",
     )
@@ -64,7 +64,7 @@ def check_overlay(driver: str, folders: UserFolders) -> Check:
 def check_model(status: ModelStatus) -> list[Check]:
     """Check the configured model and the requirements of the embedded one.
 
-    None of them is needed if nothing names a model: then rules decide alone.
+    If no model is configured, none of them is needed: rules make all decisions.
     """
     document, problem = status.document, status.problem
     needed = not status.is_optional
@@ -100,8 +100,7 @@ def _model_detail(status: ModelStatus) -> str:
 
 
 def check_ruff_settings(root: Path) -> Check:
-    """Check that ruff accepts the project's own settings, in every folder of Python files with
-    settings."""
+    """Check that ruff accepts the settings in the root and in every folder above Python files."""
 
     def read() -> str:
         for folder in _with_settings(project_files(root).paths):
@@ -119,9 +118,9 @@ def _with_settings(paths: Sequence[str]) -> list[Path]:
 
 
 def check_tests(find: Callable[[], None], configured: str | None) -> Check:
-    """Check that the project's tests can run; needed if the configuration names the interpreter.
+    """Check that the project's tests can run: `find` raises if they cannot.
 
-    `find` raises if they cannot.
+    The check is needed if the interpreter is `configured`.
     """
     try:
         find()
@@ -178,7 +177,7 @@ def _engine() -> str:
 
 
 def _writable(name: str, folder: Path) -> Check:
-    hint = f"make it writable, or set XDG_{name.upper()}_HOME to a folder that is"
+    hint = f"make it writable, or set XDG_{name.upper()}_HOME to a writable folder"
     try:
         make_private(folder)
         with tempfile.TemporaryFile(dir=folder):
@@ -190,5 +189,5 @@ def _writable(name: str, folder: Path) -> Check:
 def _root(root: Path) -> Check:
     ok = os.access(root, os.W_OK | os.X_OK)
     detail = f"{root} is {'' if ok else 'not '}writable"
-    hint = "" if ok else "runs are recorded there, in .agentfs/: make it writable, or copy it"
+    hint = "" if ok else "make it writable: runs are recorded in its .agentfs/ folder"
     return Check(name="root", ok=ok, detail=detail, hint=hint)

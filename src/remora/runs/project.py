@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from remora.operations.base import Operations
 from remora.trace.trace_folder import TraceFolder
 
-if TYPE_CHECKING:  # pydantic and the redaction rules take longer to import than a run to list
+if TYPE_CHECKING:  # importing pydantic and the redaction rules takes longer than listing the runs
     from remora.config.schema import Config
     from remora.sandbox.interpreters import ProjectPython
     from remora.trace.redact.redactor import Redactor
@@ -21,10 +21,10 @@ if TYPE_CHECKING:  # pydantic and the redaction rules take longer to import than
 class Project:
     """A project.
 
-    `cache` and `state` are the user's folders for this root alone; with the secret `install_key` this
-    installation recognizes its own runs. Everything written to a stream passes `redact`. New runs are
-    signed by `signer`, if the user has a key. `interpreter` is called only if project code must run; it
-    raises UsageError without consent.
+    `cache` and `state` are the user's folders for this root only. `install_key` is the secret by
+    which this installation recognizes its own runs. Everything written to a stream passes through
+    `redact`. If the user has a key, `signer` signs new runs. `interpreter` is called only if
+    project code must run; it raises UsageError if the user has not given consent.
     """
 
     root: Path
@@ -46,7 +46,7 @@ class Project:
 
 
 class RecordedProject(Project):
-    """A project opened to read its records; `whole` opens the rest on first use."""
+    """A project opened to read its records; other attributes are loaded by `whole` on first use."""
 
     def __init__(
         self,

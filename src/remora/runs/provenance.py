@@ -1,4 +1,4 @@
-"""Provenance of runs: streams in a tree may come from elsewhere."""
+"""Provenance of runs: a project may contain streams from another installation."""
 
 import hmac
 import os
@@ -32,11 +32,13 @@ def install_key(state: Path) -> bytes:
             _make_key(path)
         key = path.read_bytes()
     except OSError as error:
-        raise DiskError(f"{path}: {error.strerror}", hint="check the folder's rights") from error
+        raise DiskError(
+            f"{path}: {error.strerror}", hint="check the folder's permissions"
+        ) from error
     if len(key) != _KEY_BYTES:  # with an empty key anyone could sign
         raise DiskError(
             f"{path} is not a key of {_KEY_BYTES} bytes",
-            hint="remove it: a new one is made, and earlier runs then need --trust-run",
+            hint="remove it to get a new one; earlier runs then need --trust-run",
         )
     return key
 
@@ -64,7 +66,8 @@ def sign_run_start(start: RunStart, key: bytes) -> RunStart:
 def remember_head(state: Path, run_id: str, head: Head) -> None:
     """Store the head of the last append to a run atomically.
 
-    The first one is synced: without any, the run counts as foreign; an older one is only extended.
+    The folder is synced for the first head only. A run without a stored head counts as foreign, but
+    an outdated head is harmless.
     """
     folder = state / "heads"
     try:
@@ -75,12 +78,14 @@ def remember_head(state: Path, run_id: str, head: Head) -> None:
         with os.fdopen(os.open(temporary, flags, 0o600), "wb") as file:
             file.write(msgspec.json.encode(head))
             file.flush()
-            os.fsync(file.fileno())  # with an empty record the run would count as foreign
+            os.fsync(file.fileno())  # an empty file would make the run count as foreign
         temporary.replace(folder / f"{run_id}.json")
         if is_first:
             sync_folder(folder)
     except OSError as error:
-        raise DiskError(f"{folder}: {error.strerror}", hint="check the folder's rights") from error
+        raise DiskError(
+            f"{folder}: {error.strerror}", hint="check the folder's permissions"
+        ) from error
 
 
 def forget_head(state: Path, run_id: str) -> None:
@@ -88,11 +93,13 @@ def forget_head(state: Path, run_id: str) -> None:
     try:
         (state / "heads" / f"{run_id}.json").unlink(missing_ok=True)
     except OSError as error:
-        raise DiskError(f"{state}: {error.strerror}", hint="check the folder's rights") from error
+        raise DiskError(
+            f"{state}: {error.strerror}", hint="check the folder's permissions"
+        ) from error
 
 
 def known_head(state: Path, run_id: str) -> Head:
-    """Return the head after our last append to a run; an empty one if there is none."""
+    """Return the head after this installation's last append to a run, or an empty head."""
     try:
         text = (state / "heads" / f"{run_id}.json").read_bytes()
         return msgspec.json.decode(text, type=Head)
@@ -101,17 +108,17 @@ def known_head(state: Path, run_id: str) -> Head:
 
 
 def check_own_run(run_id: str, events: Sequence[Event], known: Head, key: bytes) -> None:
-    """Raise UsageError unless this run was started here and only grew since `known`.
+    """Raise UsageError unless the run was started here and has only grown since head `known`.
 
-    `events` are those whose lines match their hashes. A stream that was cut, or rewritten before
-    our last append, counts as foreign.
+    `events` are the events whose lines match their hashes. A stream that was truncated, or
+    rewritten before this installation's last append, counts as foreign.
     """
     if not known.count:
         raise _foreign(run_id, "its record is not in the state folder")
     if not events or not _is_signed(events[0], key):
         raise _foreign(run_id, "its run_start was not written here")
     if len(events) < known.count:
-        raise _foreign(run_id, "its stream is shorter than what was written, or damaged")
+        raise _foreign(run_id, "its stream was truncated or is damaged")
     if events[known.count - 1].hash != known.hash:
         raise _foreign(run_id, "its stream was rewritten")
 

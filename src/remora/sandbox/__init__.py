@@ -1,1 +1,1 @@
-"""Subprocesses that can reach only the files they are given, at four levels of isolation."""
+"""Subprocesses that can access only the files granted to them, at four levels of isolation."""

@@ -43,11 +43,11 @@ _MAX_LINKS = 40
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths that a subprocess may access besides the system's programs and libraries.
+    """Paths that a subprocess may access, in addition to the system's programs and libraries.
 
-    It may read the paths in `read` and its working folder, and read and write those in `write`.
-    From level 2 on, changes in `scratch` folders are private and discarded, and there is no
-    network. Level 0 enforces nothing of this.
+    It may read the paths in `read` and its working folder, and read and write the paths in `write`.
+    At level 2 and above, changes in `scratch` folders are private and discarded, and there is no
+    network. At level 0, none of this is enforced.
     """
 
     read: tuple[Path, ...] = ()
@@ -56,9 +56,10 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResolvedPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """A confinement as existing real paths, without those that another path covers.
+    """A confinement as real paths that exist. Paths inside another path are left out.
 
-    `links` lead to them; `view_pid`: whose mount namespace they are in, 0 for ours.
+    `links` has the symbolic links that lead to them. The paths are valid in the mount namespace of
+    the process `view_pid`, or in the current one if it is 0.
     """
 
     read: tuple[str, ...]
@@ -97,7 +98,7 @@ def _system() -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def _real_paths(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
-    """Return the real paths of those that exist; add links on the way to `links`."""
+    """Return the real paths of existing paths; add the links that lead to them to `links`."""
     found: list[str] = []
     for path in paths:
         _, prefix, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps links
@@ -107,7 +108,10 @@ def _real_paths(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
 
 
 def _follow(path: str, prefix: str, links: dict[str, str]) -> str:
-    """Resolve all links of `path`, noting each in `links`; `prefix` is the prefix of its namespace."""
+    """Resolve all links of `path` and add each one to `links`.
+
+    `prefix` is the path of the root of its mount namespace.
+    """
     done, parts, links_followed = "/", deque(path.split("/")), 0
     while parts and links_followed <= _MAX_LINKS:
         if (part := parts.popleft()) in ("", "."):
@@ -129,7 +133,7 @@ def _follow(path: str, prefix: str, links: dict[str, str]) -> str:
 
 
 def _outermost(paths: Iterable[str], others: tuple[str, ...]) -> tuple[str, ...]:
-    """Drop paths inside another of them or inside one of `others`; sorted, parents first."""
+    """Return the sorted paths, except paths inside another of the paths or inside `others`."""
     result: list[str] = []
     for path in sorted(set(paths)):
         if not _is_inside(path, (*result, *others)):

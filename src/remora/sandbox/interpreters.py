@@ -1,4 +1,4 @@
-"""Paths that a Python interpreter needs to read, found without starting it."""
+"""Paths that a Python interpreter must be able to read, found without starting it."""
 
 import os
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ _MAX_LINKS = 40
 class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
     """The interpreter of the project at `root`.
 
-    `trusted`: the user allows running without isolation. `activated`: it is the user's, not the
-    project's.
+    `trusted` is True if the user allows running it without isolation. `activated` is True if it
+    belongs to the user's active environment instead of the project.
     """
 
     python: Path
@@ -24,14 +24,14 @@ class ProjectPython(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_activated(python: Path, root: Path, active: str | None) -> bool:
-    """True for the interpreter of the user's active environment, outside the project."""
+    """Return True if the interpreter is in the user's active environment outside the project."""
     return bool(active) and python.is_relative_to(str(active)) and not python.is_relative_to(root)
 
 
 def interpreter_paths(python: Path, *, trusted: bool) -> tuple[Path, ...]:
     """Return the interpreter and the parts of its installation and virtual environment.
 
-    `trusted`: include folders from `.pth` files, which could name any folder.
+    With `trusted`, folders from `.pth` files are included. A `.pth` file can refer to any folder.
     """
     found = [python]
     for place in _steps(python):
@@ -44,8 +44,8 @@ def interpreter_paths(python: Path, *, trusted: bool) -> tuple[Path, ...]:
 
 
 def _steps(python: Path) -> Iterator[Path]:
-    """Yield the path and the target of each link in turn."""
-    place = Path(os.path.abspath(python))  # noqa: PTH100 - resolves no link
+    """Yield the path, then the target of each link in a chain of links."""
+    place = Path(os.path.abspath(python))  # noqa: PTH100 - keeps links
     for _ in range(_MAX_LINKS):
         yield place
         if not place.is_symlink():
@@ -66,7 +66,7 @@ def _parts(prefix: Path) -> list[Path]:
 
 
 def _base(prefix: Path) -> Iterator[Path]:
-    """Yield the base installation that `pyvenv.cfg` names."""
+    """Yield the base installation given in `pyvenv.cfg`."""
     try:
         lines = (prefix / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Isolation levels of this machine, each tried once per process."""
+"""Isolation levels that work on this machine, each one probed once per process."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ from remora.sandbox.interpreters import interpreter_paths
 from remora.sandbox.supervisor_client import Command, bubblewrap_path, read_report, start_supervised
 
 SAFE_LEVEL = NAMESPACES
-"""From this level on, a project's code runs without the user's consent."""
+"""At this level and above, Remora runs a project's code without asking the user for consent."""
 LEVEL_NAMES = ("limits only", "Landlock", "namespaces and Landlock", "bubblewrap")
 _SECONDS = 30.0
 _HINTS = {
@@ -36,7 +36,7 @@ _ONCE = threading.RLock()
 
 
 class MissingLevel(msgspec.Struct, frozen=True, kw_only=True):
-    """A level that this machine does not support: the problem and what would help."""
+    """A level that this machine does not support, with the problem and a hint."""
 
     level: int
     name: str
@@ -75,8 +75,8 @@ def describe_level(level: int) -> str:
 
 
 def level_problem(level: int) -> str:
-    """Return why this machine does not support a level; empty if it does."""
-    with _ONCE:  # other threads wait for the first
+    """Return the reason that this machine does not support a level; empty if it does."""
+    with _ONCE:  # only one thread runs the probe
         return _problem_of(level)
 
 
@@ -93,7 +93,7 @@ def _problem_of(level: int) -> str:
 
 
 def _run_probe(level: int, folder_inside: Path, stack: ExitStack) -> str:
-    """Run the probe at a level and return its output: `held`, or what it could do."""
+    """Run the probe at a level; return `held`, or the forbidden actions that succeeded."""
     inside, scratch, outside = (folder_inside / name for name in ("inside", "scratch", "outside"))
     for folder in (inside, scratch, outside):
         folder.mkdir()

@@ -1,8 +1,8 @@
-"""Probe that tries, from inside an isolated process, what its level must stop.
+"""Probe that runs in an isolated process and tries actions that its level must prevent.
 
-Run by path, with the level, a writable folder, a scratch folder, a folder outside, a port, and the
-id of a process outside. Prints `held` if everything was stopped and all permitted access works,
-else what it could do.
+It is run by path. Its arguments are the level, a writable folder, a scratch folder, a folder
+outside, a port, and the ID of a process outside. It fails if a permitted action does not work. It
+prints `held` if all forbidden actions failed, otherwise those that succeeded.
 """
 
 import os
@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable
 
 _NAMESPACES = 2
-_AF_VSOCK = 40  # macOS has no name for it
+_AF_VSOCK = 40  # not defined in the socket module on macOS
 
 
 def main(words: list[str]) -> None:
-    """Run all attempts and print the result."""
+    """Try all actions and print the result."""
     level, inside, scratch, outside, port, process = words
     tries: list[tuple[str, Callable[[], object]]] = [
         ("reads", lambda: _write_into(f"{outside}/secret", os.O_RDONLY)),

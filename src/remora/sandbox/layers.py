@@ -1,4 +1,4 @@
-"""Overlayfs layers over a folder, mounted by a child process that ends with this one."""
+"""Overlayfs layers over a folder, mounted by a child process that ends with this process."""
 
 import itertools
 import os
@@ -14,9 +14,9 @@ from remora.sandbox.supervisor_client import GRACE_SECONDS, PATH, bare_interpret
 
 
 class OverlayMounts:
-    """Layers over the unchanging folder `below`, mounted at the empty folder `place`.
+    """Layers over the folder `below`, which must not change, mounted in the empty folder `place`.
 
-    Only the child's mount namespace has them; they are in memory and end with it.
+    They exist only in memory and in the mount namespace of the child process, until it ends.
     """
 
     def __init__(self, below: Path, place: Path) -> None:
@@ -27,18 +27,21 @@ class OverlayMounts:
         self._lock = threading.Lock()
 
     def add(self) -> Path:
-        """Mount a new layer: `tree` is the merged view, `layer/upper` the changes. Raises DiskError."""
+        """Mount a new layer and return its path. Raises DiskError.
+
+        In it, `tree` is the merged view, and `layer/upper` contains the changes.
+        """
         with self._lock:
             child = self._child
             if child is None or child.poll() is not None:
                 child = self._start()
-            name = str(next(self._numbers))  # never reused: a late thread finds nothing
+            name = str(next(self._numbers))  # never reused by a later layer
             _request(child, f"add {name}")
         return path_in_view(child.pid, Path(os.path.realpath(self._place)) / name)
 
     def drop(self, layer: Path) -> None:
         """Unmount a layer and discard its changes."""
-        with self._lock, suppress(DiskError):  # a child that ended left nothing
+        with self._lock, suppress(DiskError):  # if the child has ended, its layers no longer exist
             if self._child is not None:
                 _request(self._child, f"drop {layer.name}")
 
@@ -50,7 +53,7 @@ class OverlayMounts:
                 _request(self._child, f"add {layer.name}")
 
     def close(self) -> None:
-        """Discard all layers and end the child; `add` starts another."""
+        """Discard all layers and end the child. A later `add` starts a new child."""
         with self._lock:
             child, self._child = self._child, None
             if child is not None:
@@ -73,7 +76,7 @@ class OverlayMounts:
                 start_new_session=True,  # this process handles the terminal's Ctrl-C
             )
         except OSError as error:
-            raise DiskError(f"cannot make layers in {self._place}: {error}") from error
+            raise DiskError(f"cannot mount layers in {self._place}: {error}") from error
         try:
             _check_answer(child)
         except DiskError:
@@ -98,13 +101,13 @@ def _check_answer(child: subprocess.Popen[str]) -> None:
     answer, _, what = child.stdout.readline().strip().partition(" ")
     if answer == "failed":
         number, _, stage = what.partition(" ")
-        raise DiskError(f"cannot make {stage}: {os.strerror(int(number))}")
+        raise DiskError(f"cannot {stage}: {os.strerror(int(number))}")
     if answer != "done":
         raise DiskError("the process that mounts layers has ended")
 
 
 def _end(child: subprocess.Popen[str]) -> None:
-    """Close the child's input, which ends it."""
+    """End the child by closing its input; kill it if it does not end in time."""
     with child:
         assert child.stdin
         with suppress(OSError):  # it may have ended already

@@ -8,17 +8,23 @@ _VIEW = re.compile(r"(/proc/(\d+)/root)(/.*)")
 
 
 def path_in_view(process: int, path: Path) -> Path:
-    """Return our path to a real, absolute path in a process's mount namespace."""
+    """Return the path at which this process can access a path of another mount namespace.
+
+    `path` is a real, absolute path in the mount namespace of `process`.
+    """
     return Path(f"/proc/{process}/root{path}")
 
 
 def split_view(path: str) -> tuple[int, str, str]:
-    """Split an absolute path into process (0: our namespace), prefix, and the process's own path."""
+    """Split an absolute path into process ID, prefix, and path in the process's mount namespace.
+
+    For a path in the current mount namespace, the process ID is 0 and the prefix is empty.
+    """
     found = _VIEW.fullmatch(path)
     return (int(found[2]), found[1], found[3]) if found else (0, "", path)
 
 
 def path_for_command(path: Path) -> Path:
-    """Return the real path by which a command running there knows this file."""
+    """Return the file's path as seen by a command in its mount namespace."""
     view, _, inside = split_view(os.path.abspath(path))  # noqa: PTH100 - keeps the view
     return Path(inside) if view else path.resolve()

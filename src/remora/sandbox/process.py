@@ -1,4 +1,4 @@
-"""Isolated subprocesses with limits and a minimal environment, whose whole process tree ends."""
+"""Isolated subprocesses with limits and a minimal environment. Whole process trees are ended."""
 
 import os
 import select
@@ -16,9 +16,10 @@ _CHUNK = 65536
 
 
 class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a subprocess; a `returncode` below 0 is a signal, `isolation` the level in force.
+    """Result of a subprocess.
 
-    `truncated`: only the beginning of a stream was kept.
+    A negative `returncode` is a signal number. `isolation` is the level that was used. `truncated`
+    is True if only the beginning of an output stream was kept.
     """
 
     returncode: int
@@ -30,7 +31,7 @@ class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessExit(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a subprocess whose output was not captured; fields as in ProcessResult."""
+    """Result of a subprocess whose output was not captured. See ProcessResult for the fields."""
 
     returncode: int
     timed_out: bool
@@ -40,10 +41,10 @@ class ProcessExit(msgspec.Struct, frozen=True, kw_only=True):
 def run_command(
     command: Command, *, output_limit: int = 8 * _MIB, stdin: bytes = b"", level: int | None = None
 ) -> ProcessResult:
-    """Run a command to its end or time-out, at `level` or the best one of this machine.
+    """Run a command until it ends or times out, at `level` or at the best level of this machine.
 
-    HOME and TMPDIR are empty private folders. No descendant survives the return, nor the death of
-    this process. Raises HostError.
+    HOME and TMPDIR are empty private folders. All descendants are ended before this function
+    returns, and also if this process is killed. Raises HostError.
     """
     used = best_level() if level is None else level
     streams = (subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
@@ -64,7 +65,7 @@ def run_command(
 def run_attached(
     command: Command, *, stdout: int | None = None, level: int | None = None
 ) -> ProcessExit:
-    """Run a command without input or captured output. Raises HostError, like `run_command`."""
+    """Run a command like `run_command`, but without input or captured output. Raises HostError."""
     used = best_level() if level is None else level
     report = bytearray()
     with start_supervised(command, used, (subprocess.DEVNULL, stdout, None)) as (_, lifeline):
@@ -79,7 +80,7 @@ def run_attached(
 
 
 class _Pump:
-    """Copies a child's streams without deadlock; keeps at most `limit` bytes of each output."""
+    """Copies a child's streams without deadlock, up to `limit` bytes of each output."""
 
     def __init__(
         self, child: subprocess.Popen[bytes], report: int, stdin: bytes, limit: int

@@ -1,4 +1,4 @@
-"""Start of a command under a supervisor that ends its whole process tree."""
+"""Start of a command under a supervisor, which ends the command's whole process tree."""
 
 import contextlib
 import functools
@@ -28,7 +28,7 @@ from remora.sandbox.proc_paths import path_for_command
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 GRACE_SECONDS = 8.0
-"""The longest that the supervisor takes to end a tree."""
+"""Maximum seconds that the supervisor takes to end a process tree."""
 _FILE_BYTES = 1 << 30
 _MEMORY_BYTES = 1 << 34  # address space: threaded tools reserve far more than they use
 _BARE = """
@@ -45,7 +45,10 @@ Streams = tuple[int | None, int | None, int | None]
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A command line (no shell line); `environment` is added to PATH, HOME, TMPDIR and LANG."""
+    """A command line, which is not run by a shell, with a time limit in seconds.
+
+    `environment` is added to PATH, HOME, TMPDIR and LANG.
+    """
 
     argv: tuple[str, ...]
     folder: Path
@@ -55,7 +58,11 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lifeline:
-    """Two pipes: closing the first ends the command's tree; the second carries the report."""
+    """Two pipes to the supervisor.
+
+    Closing the first one ends the command's process tree. The supervisor writes its report to the
+    second one.
+    """
 
     def __init__(self) -> None:
         self.child_end, self._open_end = os.pipe()
@@ -70,7 +77,10 @@ class Lifeline:
         os.close(self.report_reader)
 
     def close_child_ends(self) -> None:
-        """Close our copies of the supervisor's ends, so that its exit is an end of file."""
+        """Close this process's copies of the supervisor's ends.
+
+        When the supervisor then exits, the report pipe reaches its end.
+        """
         self.child_end, self.report_writer = _closed(self.child_end), _closed(self.report_writer)
 
     def end_tree(self) -> None:
@@ -85,7 +95,7 @@ def _closed(descriptor: int) -> int:
 
 @functools.cache
 def bubblewrap_path() -> str:
-    """Return the path of `bwrap` in the system's program folders, empty if it is missing."""
+    """Return the path of `bwrap` in the system's program folders, or "" if it is not installed."""
     return shutil.which("bwrap", path=PATH) or ""
 
 
@@ -93,7 +103,10 @@ def bubblewrap_path() -> str:
 def start_supervised(
     command: Command, level: int, streams: Streams
 ) -> Iterator[tuple[subprocess.Popen[bytes], Lifeline]]:
-    """Run the command at a level; its tree ends with the block. Raises HostError."""
+    """Run the command at a level. Its process tree is ended when the block exits.
+
+    Raises HostError.
+    """
     if not command.argv or any("\0" in word for word in command.argv):
         raise HostError(f"not a command: {list(command.argv)!r}")
     with _temporary_folder(level) as spare, Lifeline() as lifeline:
@@ -109,7 +122,7 @@ def start_supervised(
 
 @contextlib.contextmanager
 def _temporary_folder(level: int) -> Iterator[str]:
-    """Make a folder for home and temporary files, for levels without private mounts."""
+    """Create a folder for home and temporary files at levels without private mounts."""
     if level >= NAMESPACES:
         yield ""
         return
@@ -128,7 +141,10 @@ def _environment(command: Command, spare: str) -> dict[str, str]:
 
 
 def bare_interpreter_argv(module: str) -> list[str]:
-    """Return a command line for a module of `sandbox.child`, without packages above it."""
+    """Return a command line that runs a module of `sandbox.child` in a bare interpreter.
+
+    The packages above it are not imported.
+    """
     packages = [str(_CHILD.parent.parent), str(_CHILD.parent)]
     return [sys.executable, "-I", "-S", "-c", _BARE.format(module=module), *packages]
 
@@ -188,7 +204,10 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def read_report(command: Command, level: int, report: bytes) -> tuple[int, bool]:
-    """Parse the supervisor's report into exit code and time-out. Raises HostError."""
+    """Parse the supervisor's report; return the exit code, and True if the command timed out.
+
+    Raises HostError if the command could not be isolated or started.
+    """
     how, _, value = report.decode().strip().partition(" ")
     if how == "failed":
         number, _, stage = value.partition(" ")

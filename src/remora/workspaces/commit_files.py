@@ -1,4 +1,4 @@
-"""Files of a git commit: names, modes and raw contents, without filters."""
+"""Files of a git commit, with modes and raw contents. No git filters are applied."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ _REGULAR = {b"100644": 0o644, b"100755": 0o755, b"100664": 0o644}
 
 _LOOK_MS = 100
 GIT_STALL_SECONDS = 60.0
-"""Time limit for git to find an object, and for a pause within one."""
+"""Maximum seconds that git may take to find an object, or pause while writing it."""
 
 
 class CommittedFile(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class CommittedFile(msgspec.Struct, frozen=True):
 
 
 def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
-    """Return the regular files of a commit beneath `root`, by root-relative path."""
+    """Return the regular files of a commit under `root`, by root-relative path."""
     found: dict[str, CommittedFile] = {}
     for entry in git_output(root, "ls-tree", "-r", "-z", commit).split(b"\0"):
         kind, _, path = entry.partition(b"\t")
@@ -49,12 +49,15 @@ def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
 
 
 def committed_mode(mode: int) -> int:
-    """Return the mode that git keeps of a file: 0755 if its owner may execute it, else 0644."""
+    """Return the mode that git stores for a file: 0755 if its owner may execute it, else 0644."""
     return 0o755 if mode & 0o100 else 0o644
 
 
 def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
-    """Yield the raw contents of blobs. Raises OutsideError for a missing or endless object."""
+    """Yield the raw contents of blobs.
+
+    Raises OutsideError if an object is missing or cannot be read in time.
+    """
     if not blobs:
         return
     with subprocess.Popen(
@@ -98,7 +101,7 @@ class _BatchOutput:
         if len(words) != 3:
             raise OutsideError(f"git has no object {blob}")
         begin, size = end + 1, int(words[2])
-        while len(self._buffer) <= begin + size:  # a newline ends it
+        while len(self._buffer) <= begin + size:  # a newline follows the content
             self._read_more(blob)
         content = bytes(self._buffer[begin : begin + size])
         del self._buffer[: begin + size + 1]
@@ -110,20 +113,20 @@ class _BatchOutput:
             if detector.is_stalled() or time.monotonic() >= until:
                 raise OutsideError(
                     f"git cannot read the object {blob}",
-                    hint="is its file under .git/objects a regular file? `git fsck` checks",
+                    hint="run `git fsck`; the file under .git/objects may not be a regular file",
                 )
         if not (data := os.read(self._stream, 1 << 20)):
-            raise OutsideError(f"git ended without the object {blob}", hint="run `git fsck`")
+            raise OutsideError(f"git ended before printing {blob}", hint="run `git fsck`")
         self._buffer += data
 
 
 def pin_commit(root: Path, run_id: str, commit: str) -> None:
-    """Protect a commit from garbage collection as `refs/remora/{run_id}`."""
+    """Protect a commit from garbage collection with the ref `refs/remora/{run_id}`."""
     git_output(root, "update-ref", _pin(run_id), commit)
 
 
 def unpin_commit(root: Path, run_id: str) -> None:
-    """Remove the ref of `pin_commit`, if any."""
+    """Remove the ref that `pin_commit` created, if it exists."""
     git_output(root, "update-ref", "-d", _pin(run_id))
 
 

@@ -1,4 +1,4 @@
-"""Linux system calls that the standard library lacks: openat2 and renameat2."""
+"""Linux system calls that are not in the standard library: openat2 and renameat2."""
 
 import ctypes
 import errno
@@ -28,7 +28,10 @@ def _raise_errno() -> None:
 
 
 def openat2(folder: int, path: bytes, flags: int) -> int:
-    """Open `path` beneath a descriptor, following no link. Raises OSError (ENOSYS, EPERM)."""
+    """Open `path` under the folder descriptor `folder`, without following links.
+
+    Raises OSError, with ENOSYS or EPERM if the system call is not available.
+    """
     if not hasattr(os, "O_PATH"):  # not Linux: the number would mean something else
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     resolve = _RESOLVE_BENEATH | _RESOLVE_NO_SYMLINKS | _RESOLVE_NO_MAGICLINKS
@@ -53,10 +56,16 @@ def _renameat2(folder: int, old: bytes, new: bytes, flags: int) -> None:
 
 
 def rename_exchange(folder: int, one: bytes, other: bytes) -> None:
-    """Swap two names of one folder in a single step. Raises OSError (ENOSYS, EINVAL: cannot)."""
+    """Swap two names in one folder atomically.
+
+    Raises OSError, with ENOSYS or EINVAL if this is not supported.
+    """
     _renameat2(folder, one, other, _RENAME_EXCHANGE)
 
 
 def rename_noreplace(folder: int, old: bytes, new: bytes) -> None:
-    """Rename within one folder; EEXIST if `new` is taken. Raises OSError (ENOSYS, EINVAL)."""
+    """Rename within one folder without overwriting.
+
+    Raises OSError, with EEXIST if `new` exists, and ENOSYS or EINVAL if this is not supported.
+    """
     _renameat2(folder, old, new, _RENAME_NOREPLACE)

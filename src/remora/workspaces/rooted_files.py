@@ -1,4 +1,4 @@
-"""File access that cannot leave one folder, even if links appear in it meanwhile."""
+"""File access that cannot leave one folder, even if links are created in it at the same time."""
 
 import errno
 import functools
@@ -15,29 +15,30 @@ from remora.workspaces.file_syscalls import openat2
 
 READ_LIMIT = 16 * 1024 * 1024
 FILE_LIMIT = 1024 * 1024 * 1024
-"""Largest file of the user that is copied or merged, in bytes."""
+"""Maximum size of a user's file that is copied or merged, in bytes."""
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_SHOWN = 200
-_Names = list[str]  # inside the class, `list` is a method
+_Names = list[str]
 _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 
 
 class RootedFiles:
-    """The regular files beneath `root`, by root-relative POSIX path.
+    """Access to the regular files under `root`, by root-relative POSIX path.
 
-    Paths are resolved part by part with descriptors, through no symbolic link. All methods raise
-    HostError, which names the path, if it is absolute, empty, contains `..` or NUL, or begins with
-    `-`; for anything but regular files; and for errors of the system.
+    Paths are resolved relative to open folders, and symbolic links are never followed. All methods
+    raise HostError, with the path in its message, for a path that is absolute or empty, contains
+    `..` or NUL, or begins with `-`. They also raise it if the path is not a regular file, and for
+    system errors.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def read_bytes(self, rel: str, *, limit: int = READ_LIMIT) -> bytes:
-        """Return the file's content; a file of more than `limit` bytes is an error."""
+        """Return the file's content. Raises HostError for a file of more than `limit` bytes."""
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             handle = os.open(name, _READ, dir_fd=folder)
             with os.fdopen(handle, "rb") as file:
@@ -48,7 +49,7 @@ class RootedFiles:
         return content
 
     def write_bytes(self, rel: str, data: bytes, *, mode: int | None = None) -> None:
-        """Replace an existing file atomically; `mode` None keeps its mode."""
+        """Replace an existing file atomically. Its mode is kept if `mode` is None."""
         with self.open_parent(rel) as (folder, name), _host_errors(rel):
             before = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _regular(rel, before)
@@ -78,7 +79,7 @@ class RootedFiles:
             return _regular(rel, os.stat(name, dir_fd=folder, follow_symlinks=False))
 
     def exists(self, rel: str) -> bool:
-        """True if a regular file exists, reached through no link."""
+        """Return True if the path is a regular file and no part of it is a link."""
         _parts(rel)
         try:
             self.stat(rel)
@@ -87,7 +88,7 @@ class RootedFiles:
         return True
 
     def is_folder(self, rel: str) -> bool:
-        """True if a folder exists, reached through no link."""
+        """Return True if the path is a folder and no part of it is a link."""
         path = "/".join(_parts(rel))
         try:
             os.close(self._open(path, _FOLDER))
@@ -96,7 +97,10 @@ class RootedFiles:
         return True
 
     def glob(self, pattern: str, *, look: Callable[[], object] | None = None) -> _Names:
-        """Return matching regular files, sorted; `look` gets each folder first and may raise."""
+        """Return the matching regular files, sorted.
+
+        `look` is called before each folder is read, and may raise to stop the search.
+        """
         pattern_regex = glob_regex("/".join(_parts(pattern)))
         deep = "**" in pattern
         depth = pattern.count("/")
@@ -113,10 +117,10 @@ class RootedFiles:
         return sorted(found)
 
     def _entries(self, prefix: str) -> tuple[_Names, _Names]:
-        """Return folders and regular files directly in `prefix` (empty, or ending in `/`)."""
+        """Return the folders and regular files in `prefix`, which is empty or ends with `/`."""
         folders: _Names = []
         files: _Names = []
-        # the folder may have been removed or replaced by a link meanwhile
+        # the folder may have been removed or replaced by a link
         with suppress(OSError):
             handle = self._open(prefix.rstrip("/"), _LIST)
             try:
@@ -132,7 +136,10 @@ class RootedFiles:
 
     @contextmanager
     def open_parent(self, rel: str, *, make: bool = False) -> Iterator[tuple[int, bytes]]:
-        """Open the folder of `rel`; yield its descriptor and the file name. `make` creates folders."""
+        """Open the folder of `rel`; yield its descriptor and the file name.
+
+        With `make`, missing folders are created.
+        """
         *folders, name = _parts(rel)
         with _host_errors(rel):
             try:
@@ -148,7 +155,7 @@ class RootedFiles:
             os.close(folder)
 
     def _open(self, rel: str, flags: int) -> int:
-        # links on the way to the root itself are followed
+        # links in the path of the root itself are followed
         root = os.open(self.root, flags & ~os.O_NOFOLLOW)
         if not rel:
             return root
@@ -168,7 +175,7 @@ class RootedFiles:
 
 
 def write_new_file(folder: int, name: bytes, data: bytes, mode: int) -> None:
-    """Write a new file with exactly `mode`; remove it if the write fails."""
+    """Write a new file with exactly `mode`. Remove it if the write fails."""
     handle = os.open(name, _NEW, 0o600, dir_fd=folder)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -337,7 +337,7 @@ class TestARetry:
         with pytest.raises(NotFound):
             self.retry(desk, "nobody")
         desk.write({"a.py": "x = 1\n"})
-        with pytest.raises(Conflict, match="guarded no longer exists"):
+        with pytest.raises(Conflict, match="guarded can no longer be found"):
             self.retry(desk)
         with pytest.raises(UsageError, match="characters"):
             self.retry(desk, feedback="x" * 10_001)

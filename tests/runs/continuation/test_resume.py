@@ -384,7 +384,7 @@ class TestAFileThatMovedOn:
         half.resume(choosing)
         job = half.job(RUN, "guarded")
         assert (job.status, job.stop_reason) == ("error", "tool_error")
-        assert "no longer exists since the run began" in (job.error or "")
+        assert "can no longer be found" in (job.error or "")
         assert came_to(half)
 
     def test_so_is_one_that_never_began(self, half: Desk) -> None:

@@ -138,5 +138,5 @@ def test_what_the_model_made_of_its_choices_is_reported_in_words() -> None:
     assert asked_text(1, 0) == "the model was asked once, and the first candidate was taken"
     told = "the model was asked 23 times, and the first candidate was taken each time"
     assert asked_text(23, 0) == told
-    told = "the model was asked 23 times, and another candidate than the first was taken twice"
+    told = "the model was asked 23 times, and a candidate other than the first was taken twice"
     assert asked_text(23, 2) == told.replace("twice", "2 times")

@@ -150,7 +150,7 @@ def test_a_merge_that_passes_is_written(documents: Desk) -> None:
 def test_a_merge_that_fails_is_a_conflict(documents: Desk, mine: str, why: str) -> None:
     run_id = analyzed(documents)
     documents.write({"mod.py": mine})
-    assert said(documents, run_id).startswith(f"merged, it {why}")
+    assert said(documents, run_id).startswith(f"after the merge, it {why}")
 
 
 def test_an_agent_that_is_not_what_it_was_proves_nothing(documents: Desk) -> None:
@@ -158,7 +158,7 @@ def test_an_agent_that_is_not_what_it_was_proves_nothing(documents: Desk) -> Non
     documents.write({"mod.py": MODULE.replace("return 1", "return 2")})
     agent(documents, "parses", "mod.py", 4, DOCUMENTED)
     told = said(documents, run_id)
-    assert told.startswith("merged, it cannot be verified again: the agent own changed")
+    assert told.startswith("after the merge, it cannot be verified again: the agent own changed")
 
 
 def test_an_unmerged_change_is_not_checked_again(documents: Desk) -> None:
@@ -178,7 +178,7 @@ def test_onto_a_branch_the_branch_is_the_base(documents: Desk) -> None:
     documents.git("config", "user.email", "t@example.org")
     done = accept_onto_branch(documents.project, run_id, "fixes", ChangeSetChoice(every=True))
     (conflict,) = done.conflicts
-    assert conflict["detail"].startswith("merged, it fails nothing.pym")
+    assert conflict["detail"].startswith("after the merge, it fails nothing.pym")
     assert documents.git("rev-list", "--count", "main..fixes") == "1"
 
 
@@ -212,14 +212,14 @@ class TestOfTests:
 
     def test_that_fails_now(self, desk: Desk, run_id: str) -> None:
         desk.write({"mod.py": TESTED.replace("n + 1", "n + 2")})
-        assert said(desk, run_id).startswith("merged, it fails test_passes: ")
+        assert said(desk, run_id).startswith("after the merge, it fails test_passes: ")
 
     def test_that_notices_nothing_any_more(self, desk: Desk, run_id: str) -> None:
         desk.write({"mod.py": "def real(n):\n    return n + 1\n\n\nload = real\n"})
-        assert said(desk, run_id).startswith("merged, it fails test_")
+        assert said(desk, run_id).startswith("after the merge, it fails test_")
 
     def test_that_met_others_in_the_same_lines(self, desk: Desk, run_id: str) -> None:
         """Both are kept side by side, which is a merge too."""
         other = "\n\ndef test_mine():\n    assert load(2) == 3\n"
         desk.write({"tests/test_mod.py": TESTS + other, "mod.py": TESTED.replace("1", "2")})
-        assert said(desk, run_id).startswith("merged, it fails test_passes: ")
+        assert said(desk, run_id).startswith("after the merge, it fails test_passes: ")

@@ -149,7 +149,7 @@ class TestPrepare:
     @pytest.mark.parametrize(
         ("path", "act", "detail"),
         [
-            ("a.py", "edit", "was edited at the lines to change"),
+            ("a.py", "edit", "was edited at the same lines"),
             ("a.py", "delete", "was deleted"),
             ("gone.py", "edit", "was edited, but the change deletes it"),
             ("new/deep/n.py", "edit", "already exists"),
@@ -348,7 +348,7 @@ class TestRecover:
         stop(root, state, after_record=True)
         other = tmp_path / "other"
         plant(other)
-        with pytest.raises(Conflict, match="another project"):
+        with pytest.raises(Conflict, match="does not belong to"):
             recover_journal(state, other, recorded=lambda _: True)
         assert tree(other) == OLD
         assert recover_journal(state, root, recorded=lambda _: True).outcome == "completed"

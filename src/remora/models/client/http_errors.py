@@ -1,4 +1,4 @@
-"""HTTP failures of a model server as `ModelError`, without the key and with a hint."""
+"""Conversion of a model server's HTTP failures to `ModelError`, with a hint and without the key."""
 
 import contextlib
 import json
@@ -18,22 +18,25 @@ _HINTS = {
     429: "the server limits requests: wait, or lower model.max_concurrency",
 }
 _NO_KEY = (
-    "no key was sent: set REMORA_API_KEY (or OPENAI_API_KEY), and name the address with --model, "
-    "REMORA_MODEL__BASE_URL or your own config.yaml (a project's address never gets a key)"
+    "no key was sent: set REMORA_API_KEY (or OPENAI_API_KEY), and set the address with --model, "
+    "REMORA_MODEL__BASE_URL or your user config.yaml (no key is sent to a project's address)"
 )
 
 
 def server_failure(
     failure: Failure, *, shown: str, key: str | None, timeout_s: float
 ) -> ModelError:
-    """Return the error for a server at `shown` that refused or did not answer."""
+    """Return the error for a server that refused a request or did not answer.
+
+    `shown` is its address without credentials.
+    """
     if isinstance(failure, Reply):
         return _refused(failure, shown, key)
     return _unreachable(failure, shown, timeout_s)
 
 
 def unusable_answer(shown: str, why: str) -> ModelError:
-    """Return the error for a 2xx answer that is not usable."""
+    """Return the error for a 2xx response that cannot be used."""
     return ModelError(
         f"the model server at {shown} sent an unusable answer: {why}",
         hint="check that model.base_url is the address of an OpenAI-compatible server",
@@ -61,7 +64,7 @@ def _unreachable(error: httpx2.TransportError, shown: str, timeout_s: float) -> 
             f"the model server at {shown} did not answer within {timeout_s:g} s",
             hint="raise model.timeout_s, or lower model.max_concurrency",
         )
-    why = "it did not accept the connection in time"
+    why = "the connection timed out"
     if not isinstance(error, httpx2.TimeoutException):
         why = " ".join(str(error).split())[:200] or "the connection broke"
     return ModelError(

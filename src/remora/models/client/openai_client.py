@@ -1,4 +1,4 @@
-"""Async client of OpenAI-compatible servers, with llama.cpp's own endpoints where available."""
+"""Async client for OpenAI-compatible servers. Uses llama.cpp's endpoints if available."""
 
 import asyncio
 import itertools
@@ -21,7 +21,7 @@ from remora.models.protocol import Answer, Capabilities, Request, TokenCounter
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of probing a server. `llama`: it has llama.cpp's own endpoints."""
+    """Result of probing a server. `llama` is True if it has llama.cpp's additional endpoints."""
 
     name: str
     capabilities: Capabilities
@@ -30,7 +30,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenAIClient:
-    """Client of one server. Owns the connection pool and the key, which it never shows."""
+    """Client for one server. Owns the connection pool and the key, which it never reveals."""
 
     def __init__(
         self,
@@ -53,12 +53,12 @@ class OpenAIClient:
         self._http = httpx2.AsyncClient(
             headers=authorization(key),
             timeout=limits.timeout_s,
-            # a proxy of the environment must never see what is meant for this machine
+            # requests to this machine must not go through a proxy set in the environment
             trust_env=not address.loopback,
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return what identifies the model in a stream."""
+        """Return the data that identifies the model in a stream."""
         return {
             "provider": "openai",
             "base_url": self._address.shown,
@@ -68,7 +68,10 @@ class OpenAIClient:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """Return one answer by the request's strategy. Raises ModelError or ContextTooLarge."""
+        """Return one answer, decoded with the request's strategy.
+
+        Raises ModelError or ContextTooLarge.
+        """
         await self._check_size(request)
         async with self._turns:
             try:
@@ -129,8 +132,8 @@ class OpenAIClient:
             )
 
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send until answered, refused for good, or all retries have failed."""
-        # escaped: a lone surrogate is the server's to judge, and must not fail in our encoder
+        """Send a request until it is answered, finally refused, or all retries have failed."""
+        # escaped as ASCII, so that a lone surrogate reaches the server instead of failing here
         content = json.dumps(body).encode("ascii")
         for attempt in itertools.count():
             failure: Failure
@@ -149,7 +152,7 @@ class OpenAIClient:
     async def _send(self, url: str, content: bytes) -> Reply:
         headers = {"Content-Type": "application/json"}
         try:
-            # httpx2 limits each read only; this also stops a server that drips bytes
+            # httpx2 only limits each single read; this also stops a server that sends byte by byte
             async with (
                 asyncio.timeout(self._limits.timeout_s),
                 self._http.stream("POST", url, content=content, headers=headers) as response,
@@ -171,7 +174,7 @@ class OpenAIClient:
 
 
 def count_tokens(counter: TokenCounter, request: Request) -> int:
-    """Return the tokens of a whole request by `counter`."""
+    """Return the number of tokens of a whole request, as counted by `counter`."""
     if request.prompt is not None:
         return counter.count_text(request.prompt)
     return counter.count_messages(request.messages or (), request.decoding.tools)

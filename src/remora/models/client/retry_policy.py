@@ -1,4 +1,4 @@
-"""Retry policy of the model client: retryable failures and pauses between attempts."""
+"""Retry policy of the model client: which failures are retried, and the pauses between attempts."""
 
 import random
 from collections.abc import Callable
@@ -33,12 +33,12 @@ def next_pause(
     *,
     random: Callable[[], float] = random.random,
 ) -> float | None:
-    """Return the seconds to wait after failed attempt number `attempt` (from 0), or None to give up.
+    """Return the seconds to wait after attempt number `attempt` (from 0), or None to give up.
 
-    Only busy servers and broken connections are retried; a refusal or a timed-out answer is not.
-    The pause is the exponential backoff with equal jitter: half of it fixed, half random
-    (`random` returns 0 to 1), so that clients do not retry in step. `Retry-After` (seconds or an
-    HTTP date) replaces the fixed half and is a lower bound, up to the maximum of 30 s.
+    Only busy servers and broken connections are retried. A refusal or a timed-out answer is not.
+    The pause uses exponential backoff with equal jitter: half of it is fixed and half is random
+    (`random` returns 0 to 1), so that clients do not all retry at the same time. `Retry-After`
+    (seconds or an HTTP date) replaces the fixed half. The maximum is 30 s.
     """
     if attempt >= limits.retries or not _is_temporary(failure):
         return None
@@ -57,7 +57,7 @@ def _is_temporary(failure: Failure) -> bool:
 
 
 def _retry_after_s(failure: Failure, now: datetime) -> float | None:
-    """Return the seconds that the server asked for; None if there are none."""
+    """Return the seconds in the server's `Retry-After`, or None if it is missing or invalid."""
     if not isinstance(failure, Reply) or failure.retry_after is None:
         return None
     text = failure.retry_after.strip()

@@ -9,9 +9,11 @@ from remora.errors import ConfigError
 
 
 class Address(msgspec.Struct, frozen=True):
-    """`api` is the base of the OpenAI endpoints (usually `…/v1`), `root` of the server's own, if any.
+    """Address of a server.
 
-    `shown` has neither credentials nor query: it is used in messages and streams.
+    `api` is the base URL of the OpenAI endpoints, usually `…/v1`. `root` is the base URL of the
+    server's other endpoints, if known. `shown` is used in messages and streams: it has no
+    credentials and no query.
     """
 
     api: str
@@ -47,8 +49,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def _bad(base_url: str) -> ConfigError:
-    # the text may contain a password before an @: only the rest is shown
+    # there may be a password before an @, so only the text after it is shown
     shown = base_url.rpartition("@")[2]
     return ConfigError(
-        f"model.base_url is not a valid address: {shown!r}", hint="write it as http://HOST:PORT/v1"
+        f"model.base_url is not a valid address: {shown!r}",
+        hint="use a URL of the form http://HOST:PORT/v1",
     )

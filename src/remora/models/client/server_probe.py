@@ -1,4 +1,4 @@
-"""Server probe: models, context size and decoding abilities, found by requests."""
+"""Server probe, which finds models, context size and decoding abilities by sending requests."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ _MAX_NAME_CHARS = 200
 
 
 def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFacts:
-    """Return what the server can do. Raises ModelError if it cannot be reached.
+    """Return the server's model and abilities. Raises ModelError if it cannot be reached.
 
-    Nothing is concluded from a name or a version: each ability is tried.
+    Each ability is tried with a request. Names and versions are not trusted.
     """
     address = connection.address
     found = connection.request_once("GET", f"{address.api}/models")
@@ -43,7 +43,7 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
 
 
 def token_counter_for(facts: ServerFacts, post: PostJson) -> TokenCounter:
-    """Return the server's tokenizer if it has one, else the upper bound."""
+    """Return a counter that uses the server's tokenizer, or the upper bound if it has none."""
     return ServerTokenizer(facts.name, post) if facts.capabilities.tokenize else UpperBound()
 
 
@@ -55,7 +55,7 @@ def _models(found: Any) -> list[dict[str, Any]]:
 
 
 def _is_name(value: Any) -> bool:
-    """True if the name is safe to record and show: a server may claim any name."""
+    """Return True if a model name is safe to record and show. A server may send any name."""
     return isinstance(value, str) and 0 < len(value) <= _MAX_NAME_CHARS and value.isprintable()
 
 
@@ -64,7 +64,7 @@ def _only_model(listed: list[dict[str, Any]], shown: str, found: Any) -> str:
     if len(names) == 1:
         return names[0]
     status = f" (/models answered {found})" if isinstance(found, int) else ""
-    has = f"it has {', '.join(sorted(names)[:10])}" if names else f"it lists no model{status}"
+    has = f"it has {', '.join(sorted(names)[:10])}" if names else f"it lists no models{status}"
     raise ModelError(
         f"the server at {shown} needs a model name: {has}", hint="set model.name (or --model NAME)"
     )
@@ -77,7 +77,7 @@ def _served_context(model: dict[str, Any]) -> int | None:
 
 
 def _has_completions(connection: ServerConnection) -> bool:
-    # an empty request costs nothing: a server that has the endpoint rejects its body
+    # an empty request is cheap: a server that has the endpoint rejects the body
     found = connection.request_once("POST", f"{connection.address.api}/completions", {})
     return found not in _ABSENT
 

@@ -1,4 +1,4 @@
-"""Synchronous connection to one server, for probing and for counting tokens."""
+"""Synchronous connection to one server, for probing it and counting tokens."""
 
 import json
 import time
@@ -20,7 +20,7 @@ _REFUSED = (401, 403)
 
 
 class ServerConnection:
-    """Owns a connection and the key, which it never shows. Thread-safe."""
+    """Connection to one server. Owns the key, which it never reveals. Thread-safe."""
 
     def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
@@ -29,12 +29,15 @@ class ServerConnection:
         self._http = httpx2.Client(
             headers=authorization(key),
             timeout=limits.timeout_s,
-            # a proxy of the environment must never see what is meant for this machine
+            # requests to this machine must not go through a proxy set in the environment
             trust_env=not address.loopback,
         )
 
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the JSON answer of the server's endpoint `path`, with retries. Raises ModelError."""
+        """Post JSON to the endpoint `path`, with retries, and return the response.
+
+        Raises ModelError.
+        """
         content = json.dumps(body)
         for attempt in count():
             failure: Failure
@@ -51,7 +54,10 @@ class ServerConnection:
         raise AssertionError("count() does not end")
 
     def request_once(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
-        """Return the JSON object at `url`, else the status. No retries; a refused key is a ModelError."""
+        """Send one request without retries; return the JSON object, or else the HTTP status.
+
+        Raises ModelError if the server cannot be reached or refuses the key.
+        """
         try:
             reply = self._send(method, url, None if body is None else json.dumps(body))
         except httpx2.TransportError as error:
@@ -81,7 +87,7 @@ class ServerConnection:
         return Reply(answer.status_code, answer.headers.get("Retry-After"), body)
 
     def _body(self, answer: httpx2.Response) -> bytes:
-        # httpx2 limits each read only; this also stops a server that drips bytes or never ends
+        # httpx2 only limits each single read; this also stops a server that sends byte by byte
         end = time.monotonic() + self._limits.timeout_s
         body = bytearray()
         for part in answer.iter_bytes():
@@ -104,5 +110,5 @@ class ServerConnection:
 
 
 def authorization(key: str | None) -> dict[str, str]:
-    """Return the header with the key."""
+    """Return the authorization header, or no headers if there is no key."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}

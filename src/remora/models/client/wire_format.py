@@ -1,4 +1,4 @@
-"""Wire format: requests as JSON bodies, JSON bodies as answers."""
+"""Wire format: conversion of requests to JSON bodies, and of JSON bodies to answers."""
 
 import json
 import math
@@ -28,17 +28,17 @@ _RANK_FIELDS = (
 
 
 class UnusableAnswer(Exception):
-    """A server's body that breaks the protocol; the client raises it as ModelError."""
+    """A response body violates the protocol. The client converts this to ModelError."""
 
 
 def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
-    """Return the body of llama.cpp's `/completion` for the exact distribution over the labels.
+    """Return a body for llama.cpp's `/completion` that requests the exact label probabilities.
 
-    A grammar alone is not enough: the server first samples freely, and if that token fits, it
-    reports the distribution over the whole vocabulary, where an unlikely label may be missing
-    from the best `n_probs`. The same large bias on every label keeps the odds between them and
-    leaves nothing to other tokens. Raises ValueError for labels that are not single capital
-    letters: only those are one token everywhere.
+    A grammar is not enough: the server first samples without it. If the sampled token fits the
+    grammar, the server reports the distribution over the whole vocabulary, and an unlikely label
+    may not be among the `n_probs` most likely tokens. The same large bias on every label keeps
+    their odds and makes all other tokens impossible. Raises ValueError unless all labels are
+    single capital letters, because only these are one token for every tokenizer.
     """
     labels = decoding.labels
     if not labels or not all(len(label) == 1 and "A" <= label <= "Z" for label in labels):
@@ -62,7 +62,7 @@ def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
 
 
 def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
-    """Return the body of `/v1/chat/completions`: `grammar`, `tool_call` or free `completion`."""
+    """Return the body of `/v1/chat/completions` for a grammar, a tool call or free text."""
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["messages"] = msgspec.to_builtins(list(request.messages or ()))
@@ -73,12 +73,12 @@ def chat_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
 
 
 def completion_body(request: Request, *, model: str, llama: bool) -> dict[str, Any]:
-    """Return the body of `/v1/completions` for a finished prompt, with or without a grammar."""
+    """Return the body of `/v1/completions` for a complete prompt, with or without a grammar."""
     decoding = request.decoding
     body = _sampling(decoding, model=model, llama=llama)
     body["prompt"] = request.prompt
     if answer_form(decoding.strategy).shows_control_tokens:
-        # by default servers strip special tokens, which delimit a call
+        # by default, servers remove special tokens, but they delimit a call
         shown = (
             {"preserved_tokens": list(_SHOWN_TOKENS)} if llama else {"skip_special_tokens": False}
         )
@@ -95,7 +95,7 @@ def read_rank(body: dict[str, Any], labels: tuple[str, ...]) -> Answer:
     weights = [max(found.get(label, 0.0), _SMALLEST) for label in labels]
     total = sum(weights)
     if total < 0.5:
-        raise UnusableAnswer("the probabilities of a ranking request are not those of its labels")
+        raise UnusableAnswer("the answer to a ranking request has probabilities of other tokens")
     scores = {
         label: math.log(weight / total) for label, weight in zip(labels, weights, strict=True)
     }
@@ -139,7 +139,7 @@ def decode_body(body: bytes) -> dict[str, Any]:
 
 
 def _recordable(value: Any) -> Any:
-    """Escape lone surrogates: UTF-8, and so a stream, cannot encode them."""
+    """Escape lone surrogates, because UTF-8 and therefore streams cannot encode them."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, list):
@@ -150,7 +150,7 @@ def _recordable(value: Any) -> Any:
 
 
 def read_usage(body: dict[str, Any]) -> Usage:
-    """Return the token counts of either protocol; None for those that the server omits."""
+    """Return the token counts of either protocol. Counts that the server omits are None."""
     usage = _dict(body.get("usage"))
     timings = _dict(body.get("timings"))
     prompt = _count(usage.get("prompt_tokens", body.get("tokens_evaluated")))
@@ -192,7 +192,10 @@ def _top_probs(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _content(choice: dict[str, Any]) -> tuple[str, ToolCall | None]:
-    """Return text and native call; a call whose arguments are not a JSON object stays text."""
+    """Return the text and the native call, if any.
+
+    A call whose arguments are not a JSON object is returned as text.
+    """
     message = _dict(choice.get("message"))
     text = _text(message.get("content", choice.get("text"))) or ""
     match message.get("tool_calls"):

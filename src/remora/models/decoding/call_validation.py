@@ -13,11 +13,11 @@ _SHOWN_CHARS = 60
 
 
 class BadCall(RemoraError):
-    """A model's answer is not a valid call; the one-line message is shown to the model."""
+    """A model's answer is not a valid call. The one-line message is shown to the model."""
 
 
 def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
-    """Return the granted tool of that name. Raises BadCall, which lists the tools."""
+    """Return the granted tool of that name. Raises BadCall with a list of the tools."""
     granted = {tool.name: tool for tool in tools}
     if name not in granted:
         raise BadCall(f"unknown tool {short_repr(name)}; the tools are {', '.join(granted)}")
@@ -63,11 +63,11 @@ def _first_error(schema: dict[str, Any], args: dict[str, Any]) -> Any:
 
 @cache
 def _validator() -> Any:
-    """Return the validator class. Imported on first use: jsonschema loads slowly."""
+    """Return the validator class. Imported on first use, because jsonschema is slow to import."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # JSON Schema accepts 1.0 as an integer; a tool that expects a line number does not
+    # JSON Schema accepts 1.0 as an integer, but tools do not, for example as a line number
     checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
     return extend(Draft202012Validator, type_checker=checker)  # type: ignore[no-untyped-call]
 

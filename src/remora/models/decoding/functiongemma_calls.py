@@ -1,7 +1,8 @@
-"""Strict parser of FunctionGemma's calls: `<start_function_call>call:NAME{arg:<escape>v<escape>}…`.
+"""Strict parser for FunctionGemma calls: `<start_function_call>call:NAME{arg:<escape>v<escape>}…`.
 
-Strings are enclosed in two `<escape>` tokens and may contain anything else; numbers, `true`, `false`,
-`null`, arrays `[a,b]` and objects `{key:value}` are bare, keys without quotes.
+Strings are enclosed in two `<escape>` tokens and may contain any other text. Numbers, `true`,
+`false`, `null`, arrays `[a,b]` and objects `{key:value}` are written without `<escape>`, and keys
+without quotes.
 """
 
 import json
@@ -22,10 +23,11 @@ _MAX_DEPTH = 32
 
 
 def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
-    """Return the first call in `text`, ignoring others. Raises BadCall with a one-line reason.
+    """Return the first call in `text`. Further calls are ignored.
 
-    A string for another type is converted, and a bare number or word to a string: some servers
-    declare every argument as a string. Nothing else is repaired.
+    A string is converted if the declared type is not a string, and a bare number or word is
+    converted to a declared string. This is necessary because some servers declare every argument
+    as a string. Nothing else is repaired. Raises BadCall with a one-line reason.
     """
     reader = _Parser(text)
     calls = []
@@ -43,13 +45,13 @@ def parse_functiongemma(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
 
 
 class _Bare(str):
-    """A number or word as written, so that a string argument keeps its spelling."""
+    """A number or word as written, so that it is unchanged if the argument is a string."""
 
     __slots__ = ()
 
 
 class _Parser:
-    """Recursive-descent parser at a position in the answer."""
+    """Recursive-descent parser for an answer."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -132,7 +134,7 @@ class _Parser:
 
 
 def _coerced(value: Any, schema: Any, top: Mapping[str, Any]) -> Any:
-    """Convert `value` to its declared type; a value that does not fit is left to validation."""
+    """Convert `value` to its declared type. A value that does not fit is rejected later."""
     schema = _resolve_schema(schema, top)
     match value:
         case dict():
@@ -153,7 +155,7 @@ def _resolve_schema(schema: Any, top: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _kinds(schema: Mapping[str, Any], top: Mapping[str, Any]) -> set[str]:
-    """Return the types that `schema` allows; empty where it declares none."""
+    """Return the types that `schema` allows; empty if it declares none."""
     if "enum" in schema and "type" not in schema:
         return {"string" if isinstance(v, str) else "other" for v in schema["enum"]}
     choices = [c for word in ("anyOf", "oneOf") for c in schema.get(word, ())]

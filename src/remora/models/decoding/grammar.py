@@ -1,7 +1,7 @@
-"""GBNF grammar of one tool call: `{"tool":"NAME","args":{…}}`, typed by the tools' schemas.
+"""GBNF grammar for one tool call: `{"tool":"NAME","args":{…}}`, typed by the tools' schemas.
 
-The parser checks what a grammar cannot express: ranges, patterns, formats, unique items.
-Properties are in declared order, the order in which the model sees them.
+Ranges, patterns, formats and unique items cannot be expressed in a grammar; validation checks them.
+Properties are in declared order, which is the order in which the model sees them.
 """
 
 import json
@@ -10,11 +10,11 @@ from typing import Any
 
 from remora.chat import ToolSchema
 
-_DIGITS = 15  # every integer of 15 digits is exact as a float
+_DIGITS = 15  # a float represents every integer of 15 digits exactly
 _MAX_REPEATS = 2000  # llama.cpp refuses larger bounds
 
 _TERMINALS = {
-    # without escapes of surrogates: half of a pair is not text
+    # no escapes of surrogates, because half of a surrogate pair is not valid text
     "char": (
         r'[^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" '
         r"([0-9a-cA-CefEF] hex hex hex | [dD] [0-7] hex hex))"
@@ -42,7 +42,7 @@ _NEEDS = {
 
 
 def tool_call_grammar(tools: Iterable[ToolSchema]) -> str:
-    """Return a grammar of all calls of `tools`. Raises ValueError if there are none."""
+    """Return a grammar for all calls of `tools`. Raises ValueError if there are no tools."""
     made: dict[str, str] = {}
     used: set[str] = set()
     calls = []
@@ -65,7 +65,7 @@ def closed_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolve_ref(ref: str, top: Mapping[str, Any]) -> Any:
-    """Return the target of a local `$ref` (`#/$defs/NAME`). Raises ValueError for any other."""
+    """Return the target of a local `$ref` (`#/$defs/NAME`). Raises ValueError for any other ref."""
     found: Any = top
     start, *steps = ref.split("/")
     for step in steps:
@@ -77,7 +77,7 @@ def resolve_ref(ref: str, top: Mapping[str, Any]) -> Any:
 
 
 class _Rules:
-    """Adds the rules of one tool to `made`, by name, and its terminals to `used`."""
+    """Adds the rules for one tool to `made`, by name, and its terminals to `used`."""
 
     def __init__(
         self, prefix: str, top: Mapping[str, Any], made: dict[str, str], used: set[str]
@@ -89,7 +89,10 @@ class _Rules:
         self._refs: dict[str, str] = {}
 
     def value(self, name: str, schema: Any) -> str:
-        """Return an expression for what `schema` allows; its rules begin with `name`."""
+        """Return an expression for the values that `schema` allows.
+
+        The names of the rules it adds begin with `name`.
+        """
         if not isinstance(schema, Mapping):
             return self._terminal("value")
         if "$ref" in schema:
@@ -144,9 +147,10 @@ class _Rules:
         return f"{_literal(_json(key) + ':')} {self.value(name, schema)}"
 
     def _members(self, name: str, pairs: list[tuple[str, bool]]) -> str:
-        """Return the pairs in order, with commas between those present.
+        """Return an expression for the pairs in order, with commas between the present ones.
 
-        `after` may follow once a member is written; before, each optional pair may be the first.
+        `starts` has the pairs that can be first: optional ones, up to the first required pair.
+        `after` is the expression for what may follow a pair.
         """
         after = ""
         starts: list[str] = []
@@ -164,7 +168,10 @@ class _Rules:
         return f"({' | '.join(starts)})?" if may_be_empty else group
 
     def _ref(self, ref: str) -> str:
-        """Return the rule of a definition, named before it is made so that it may be recursive."""
+        """Return the name of a definition's rule.
+
+        It is named before its body is built, so that the definition may be recursive.
+        """
         if ref not in self._refs:
             name = self._refs[ref] = f"{self._prefix}-d{len(self._refs)}"
             self._made[name] = self.value(f"{name}-b", resolve_ref(ref, self._top))
@@ -183,7 +190,7 @@ class _Rules:
 
 
 def _choices(schema: Mapping[str, Any]) -> list[Any] | None:
-    """Return the alternatives of a union, each as a schema."""
+    """Return the alternatives of a union as schemas, or None if `schema` is not a union."""
     for word in ("anyOf", "oneOf"):
         if isinstance(schema.get(word), list):
             return list(schema[word])
@@ -196,7 +203,7 @@ def _span(schema: Mapping[str, Any], least: str, most: str) -> str:
 
 
 def _repeat(least: int, most: int | None) -> str:
-    """Return `*`, `{m,}` or `{m,n}`; bounds that llama.cpp refuses are left to the parser."""
+    """Return `*`, `{m,}` or `{m,n}`. Bounds that llama.cpp would refuse are left to validation."""
     least = min(least, _MAX_REPEATS)
     if most is None or most > _MAX_REPEATS:
         return f"{{{least},}}" if least else "*"

@@ -1,4 +1,4 @@
-"""Strict parser of JSON calls: `{"tool":"NAME","args":{…}}`."""
+"""Strict parser for JSON calls: `{"tool":"NAME","args":{…}}`."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,10 @@ __all__ = ["BadCall", "parse_functiongemma", "parse_json_call"]
 
 
 def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
-    """Return the first call in `text`, ignoring others; nothing is repaired. Raises BadCall."""
+    """Return the first call in `text`. Further calls are ignored, and nothing is repaired.
+
+    Raises BadCall.
+    """
     values = _values(text)
     match values[0]:
         case {"tool": str(name), "args": dict(args)} if len(values[0]) == 2:
@@ -21,7 +24,7 @@ def parse_json_call(text: str, tools: Sequence[ToolSchema]) -> ToolCall:
 
 
 def _values(text: str) -> list[Any]:
-    """Return one or more JSON values, separated by white space only."""
+    """Return one or more JSON values, which must be separated only by white space."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_no_constant)
     values, remaining = [], text.strip()
     if not remaining:

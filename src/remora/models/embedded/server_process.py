@@ -1,4 +1,4 @@
-"""Process of the embedded server: started on first use, restarted once."""
+"""Process of the embedded server, which is started on first use and restarted once."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ _KEPT_LINES = 20
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A started server: its address, its key, and the number of the start (from 1)."""
+    """A started server. `start_number` counts its starts from 1."""
 
     address: str
     key: str
@@ -34,7 +34,8 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of the child. `context`: tokens per slot; `slots`: concurrent requests."""
+    """Options of the child. `context` is in tokens per slot; `slots` is the number of requests
+    that run concurrently."""
 
     weights: Path
     name: str
@@ -44,11 +45,11 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     cache_mib: int
 
     def argv(self) -> list[str]:
-        """Return the child's command line, which contains no secret."""
+        """Return the child's command line, which does not contain the key."""
         words = msgspec.structs.asdict(self)
         options = [(f"--{k.replace('_', '-')}", str(v)) for k, v in words.items()]
-        # -P: the current folder may be an untrusted project with an xllamacpp.py in it
-        # by file: the child needs nothing of this package, which takes 0.15 s to import
+        # -P: the current folder may be an untrusted project that contains an xllamacpp.py
+        # by path: the child does not need this package, which takes 0.15 s to import
         start = [sys.executable, "-P", model_server.__file__]
         return start + [word for option in options for word in option]
 
@@ -68,11 +69,14 @@ class ServerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The child's process id while it runs."""
+        """The child's process ID, or None if it is not running."""
         return None if self._child is None else self._child.pid
 
     def ensure_running(self) -> RunningServer:
-        """Return the server, started if needed. Raises ModelError after the last allowed start."""
+        """Return the server, and start it if needed.
+
+        Raises ModelError if it has been started too often or cannot be started.
+        """
         with self._lock:
             if self._served is not None and self._alive():
                 return self._served
@@ -84,7 +88,7 @@ class ServerProcess:
             return self._served
 
     def has_ended(self, served: RunningServer) -> bool:
-        """True if that server has ended (waits briefly for a child that is just ending)."""
+        """Return True if that server has ended. Waits briefly for a child that is about to end."""
         with self._lock:
             if self._served is not served:
                 return True
@@ -182,7 +186,7 @@ def usable_cores() -> int:
 
 
 def _announced(stdout: IO[bytes]) -> str:
-    """Return the address in the child's one line; empty if it ended or timed out."""
+    """Return the address that the child prints; empty if the child ended or timed out."""
     readable, _, _ = select.select([stdout], [], [], _START_LIMIT_S)
     if not readable:
         return ""

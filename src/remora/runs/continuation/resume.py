@@ -24,9 +24,9 @@ from remora.trace.redact.redactor import Redactor
 
 
 def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
-    """Raise UsageError if the agent's definition changed since it began.
+    """Raise UsageError if the agent's definition changed after the agent began.
 
-    Only keys that both versions know are compared: a later version may record more.
+    Only keys in both records are compared, because a later Remora version may record more keys.
     """
     now = redact.clean(definition_record(agent))
     known = now.keys() & start.definition.keys()
@@ -35,16 +35,17 @@ def check_definition(start: AgentStart, agent: Agent, redact: Redactor) -> None:
         raise UsageError(
             f"the agent {agent.definition.name} changed since {start.packet.agent_id} began: "
             f"{', '.join(changed)}",
-            hint="restore it, or start a new run; a fork uses the current agent",
+            hint="restore the agent, or start a new run; a fork uses the current agent",
         )
 
 
 async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | None = None) -> None:
-    """Finish a run's open attempts and start its remaining jobs; `record` is its verified one.
+    """Finish a run's open attempts and start its remaining jobs.
 
-    With `only`, just these agents, on the files that they began with. Raises StreamLocked while
-    another process writes the run; StreamDamaged, after all else is done, if an attempt's stream
-    cannot be continued.
+    `record` is the run's verified record. With `only`, just these agents are continued, on the
+    files that they began with. Raises StreamLocked while another process writes the run. If an
+    attempt's stream cannot be continued, the other jobs are finished first, then StreamDamaged is
+    raised.
     """
     with open_run(run.project, record, run.clock) as stream:
         attempts = stream.record.attempts()
@@ -67,8 +68,8 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
 class _ResumedJobs:
     """Jobs of a resumed run.
 
-    With `rebases`, an agent whose file changed restarts on the current file; a fork does not,
-    because it is about the earlier file.
+    With `rebases`, an agent whose file changed restarts on the current file. Forks never restart,
+    because their purpose is to continue from the earlier file.
     """
 
     def __init__(
@@ -122,9 +123,10 @@ class _ResumedJobs:
     def _restart(
         self, job: Job, start: AgentStart | None, moved: ChangedJob
     ) -> tuple[Job, AgentStart | None]:
-        """Return the attempt on the changed file: this one if it had not begun, else a child of it.
+        """Return the attempt to run on the changed file.
 
-        The old attempt's stream is anchored at its current end.
+        An attempt that had not begun is used as it is. Otherwise a child attempt is started, and
+        the run records the end of the old attempt's stream.
         """
         if start is None:
             return moved.job, None
@@ -136,7 +138,7 @@ class _ResumedJobs:
         return after, first
 
     def _sound_head(self, job: Job) -> Head:
-        """Sync an attempt's stream and return its head, before the run names it."""
+        """Sync an attempt's stream and return its head, before the run records the head."""
         with agent_emitter(self._project, job, self._run.clock) as emitter:
             emitter.sync()
             return emitter.head

@@ -23,9 +23,9 @@ from remora.trace.stream.line_builder import Clock, utc_now
 
 
 def jobs_to_retry(view: RunView, node: str) -> list[JobView]:
-    """Return the current attempts of a node's jobs (a name or a glob); all must have ended.
+    """Return the current attempts of the jobs on `node`, which is a name or a glob.
 
-    Raises NotFound with the nearest names, UsageError for an unfinished job, StreamDamaged.
+    Raises UsageError if a job has not ended, NotFound with the nearest names, StreamDamaged.
     """
     jobs = jobs_named(view, node)
     for job in jobs:
@@ -49,11 +49,11 @@ def retry(
     feedback: str | None = None,
     clock: Clock = utc_now,
 ) -> tuple[list[Job], RunRecord]:
-    """Record the verdict `retried` on each job and start its next attempt, which is not run.
+    """Record the verdict `retried` on each job and start its next attempt, without running it.
 
-    Returns the attempts, and the run's verified `record` with what was appended. `feedback` is
-    pinned in the packet. Raises Conflict if a node no longer exists, StreamLocked if the run is
-    running, UsageError for feedback that is too long.
+    Returns the attempts and the run's verified record, which includes the events appended here.
+    `feedback` is pinned in the packet. Raises Conflict if a node no longer exists, StreamLocked if
+    the run is running, UsageError for feedback that is too long.
     """
     pinned = checked_feedback(feedback, project.redact)
     with open_run(project, record, clock) as stream:
@@ -77,7 +77,7 @@ def _start(
 ) -> tuple[Job, AgentStart]:
     """Return the next attempt and its start event.
 
-    An agent that began in turn 0 restarts on the current file, a fork at its fork point.
+    A fork continues from its fork point. Any other agent restarts on the current file.
     """
     point = fork_point_at(read_events(project.trace.existing_agent(job.agent_id)), 0)
     base_files = cache.of(point.start.rebased)

@@ -1,4 +1,4 @@
-"""Streams of further attempts, started before they are run."""
+"""Numbers and first stream lines of further attempts, before they are run."""
 
 from collections.abc import Callable
 
@@ -21,9 +21,10 @@ class AttemptNumbers:
             self._highest[key] = max(self._highest.get(key, 0), attempt.job.attempt)
 
     def next_of(self, job: Job) -> Job:
-        """Return the job as an attempt without a stream.
+        """Return the job with the next attempt number that has no stream.
 
-        A stream that a killed command created, and that its run does not record, keeps its number.
+        A killed command may have left a stream that the run does not record. Its number is
+        skipped.
         """
         key = job.operation, job.node_id
         while True:
@@ -38,7 +39,10 @@ UpdateStart = Callable[[Job, AgentStart], AgentStart]
 
 
 def start_stream(project: Project, job: Job, start: AgentStart, clock: Clock) -> None:
-    """Write and sync the first line of an attempt's stream, before the run's stream names it."""
+    """Write and sync the first line of an attempt's stream.
+
+    Call before the run's stream records the attempt.
+    """
     with agent_emitter(project, job, clock) as emitter:
         emitter.emit(start, turn=0)
         emitter.sync()

@@ -9,7 +9,7 @@ from remora.models.protocol import Model
 from remora.runs.planning.run_request import RunRequest
 
 EMBEDDED_LIMIT = 600
-"""Tokens of a whole request to the embedded model, about two seconds of reading."""
+"""Maximum tokens of a request to the embedded model. Reading them takes about two seconds."""
 
 
 def query_settings_for(
@@ -24,7 +24,7 @@ def query_settings_for(
     limit = memory.packet_size_limit
     if model.describe().get("provider") == "embedded":
         limit = min(limit, EMBEDDED_LIMIT)
-    if not memory.enabled:  # for comparisons: as much raw history as the server accepts
+    if not memory.enabled:  # to compare: send as much raw history as the server accepts
         renderer, limit = "history", model.context or limit
     if model.context is not None:
         limit = min(limit, model.context - ANSWER_TOKENS)
@@ -43,14 +43,17 @@ def query_settings_for(
 
 
 def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:
-    """Return the flag, else the configured operation's value, the definition's, or the runner's."""
+    """Return the maximum number of turns.
+
+    The first one set is used: flag, operation's configuration, agent definition, runner default.
+    """
     operation = config.operations.get(agent.definition.operation)
     configured = operation.max_turns if operation is not None else None
     return request.max_turns or configured or agent.definition.max_turns or config.runner.max_turns
 
 
 def options_for(config: Config, operation: str, request: RunRequest) -> dict[str, Any]:
-    """Return the options of an agent's scripts: flags and the operation's own settings."""
+    """Return the options of an agent's scripts: flags and the operation's settings."""
     configured = config.operations.get(operation)
     own = configured.model_dump(exclude={"max_turns"}, exclude_none=True) if configured else {}
     return {"unsafe_fixes": request.unsafe_fixes, **own}

@@ -38,8 +38,8 @@ async def run_attempt(
 ) -> str:
     """Run an attempt to its end, record the end in the run's stream, and return the status.
 
-    `start` is the one in the attempt's stream, if it has begun. `failure` is the error that prevents
-    it from continuing: the attempt is ended as it is.
+    `start` is the start event in the attempt's stream, if it has begun. `failure` is an error that
+    prevents the attempt from continuing: it is ended in its current state.
     """
     await run_in_thread(stream.append, job_start(job))
     run.observer.began(job)
@@ -70,7 +70,10 @@ def _dependencies(
     start: AgentStart | None,
     stream: tuple[EventEmitter, Path],
 ) -> AgentDependencies:
-    """Return the agent's dependencies; `stream` is its emitter and path, which may have events."""
+    """Return the agent's dependencies.
+
+    `stream` is the agent's emitter and the path of its stream, which may already have events.
+    """
     agent, (base_files, workspace), (emitter, path) = run.agents[job.operation], files, stream
     mode = run.project.config.runner.memory.summarizer_mode
     model, settings, max_turns = _query_settings(run, agent, start)
@@ -114,9 +117,10 @@ def _user_file(root: Path) -> UserFile:
 def _query_settings(
     run: Run, agent: Agent, start: AgentStart | None
 ) -> tuple[Model, QuerySettings, int]:
-    """Return model, query settings and maximum turns; an agent that has begun keeps its own.
+    """Return the model, the query settings and the maximum number of turns.
 
-    Raises ModelError if the model no longer supports them.
+    An agent that has begun keeps the recorded ones. Raises ModelError if the model no longer
+    supports them.
     """
     if start is None:
         config, model = run.project.config, run.model(agent)

@@ -1,4 +1,4 @@
-"""Restore the files that a run's agents start from, and detect changes since."""
+"""Restore the files that a run's agents start from, and detect later changes by the user."""
 
 import hashlib
 import re
@@ -29,21 +29,21 @@ _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
 class ChangedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job on the user's current file; `rebased` names that file's content."""
+    """A job on the user's current file; `rebased` has that file's hash and mode."""
 
     job: Job
     rebased: dict[str, Any]
 
 
 class BaseFilesCache:
-    """The run's base, and bases with files as the user changed them since.
+    """Restored bases of a run: the recorded one, and ones that include the user's later edits.
 
     The owner must be the only writer of the run's stream: the folders are named after the run.
     """
 
     def __init__(self, project: Project, run_id: str, start: RunStart) -> None:
-        if not is_id(run_id):  # it is the name of a folder that is emptied
-            raise NotFound(f"{run_id!r} is not the name of a run")
+        if not is_id(run_id):  # the folder of this name is emptied
+            raise NotFound(f"{run_id!r} is not a run ID")
         self._project = project
         self._run_id = run_id
         self._start = start
@@ -51,7 +51,7 @@ class BaseFilesCache:
         self._lock = threading.Lock()
 
     def of(self, rebased: _Rebased) -> BaseFiles:
-        """Return the run's base with these files in it.
+        """Return the run's base with the files in `rebased` replaced.
 
         Raises OutsideError (the commit is missing), DiskError, NotFound or StreamDamaged.
         """
@@ -67,9 +67,10 @@ class BaseFilesCache:
             return self._made[known]
 
     def moved(self, job: Job, base_files: BaseFiles) -> ChangedJob | None:
-        """Return the job on its current file; None if the file is unchanged.
+        """Return the job on its current file, or None if the file is unchanged.
 
-        The content is stored in `objects/`. Raises Conflict if the file or node no longer exists.
+        The file's content is stored in `objects/`. Raises Conflict if the file or node no longer
+        exists.
         """
         content = _content(self._project.root, job)
         known = base_files.base.files.get(job.path)
@@ -97,7 +98,7 @@ class BaseFilesCache:
         self._made.clear()
 
     def _folder(self, number: int) -> Path:
-        """Return an empty folder; removes what a killed command left there."""
+        """Return the path of a base, and remove a folder that a killed command left there."""
         name = f"{self._run_id}~{number}" if number else self._run_id
         folder = self._project.cache / "bases" / name
         try_remove_tree(folder)
@@ -114,7 +115,10 @@ class BaseFilesCache:
 
 
 def _commit(commit: object) -> str | None:
-    """Check that this is a commit hash: in a foreign stream it could be an option for git."""
+    """Return the commit hash. Raises StreamDamaged for any other value.
+
+    In a stream from another installation it could be an option for git.
+    """
     if commit is None or (isinstance(commit, str) and _COMMIT.fullmatch(commit)):
         return commit
     raise StreamDamaged("the run's base has an invalid commit", hint="remora trace verify")
@@ -139,4 +143,4 @@ def _content(root: Path, job: Job) -> bytes:
 
 def _gone_conflict(job: Job, why: str) -> Conflict:
     name = job.node_id.removeprefix("node:")
-    return Conflict(f"{name} no longer exists since the run began: {why}")
+    return Conflict(f"{name} can no longer be found: {why}")

@@ -1,4 +1,4 @@
-"""Engines, which spread the jobs of a run over workers."""
+"""Engines that distribute the jobs of a run to workers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,10 +11,10 @@ Work = Callable[[Job], Awaitable[None]]
 
 
 class Engine(Protocol):
-    """Spreads jobs over workers. Every result is a stream, so an engine returns nothing."""
+    """Distributes jobs to workers. Returns nothing, because results are recorded in streams."""
 
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
-        """Call `work` once for each job; start no further job after cancellation."""
+        """Call `work` once for each job. After cancellation, no further jobs are started."""
 
 
 class LocalEngine:
@@ -26,8 +26,8 @@ class LocalEngine:
     async def run(self, jobs: Sequence[Job], work: Work) -> None:
         """Run all jobs.
 
-        An exception other than RemoraError or OSError stops only its job; it is raised when the
-        others are done.
+        RemoraError and OSError stop all jobs. Any other exception stops only its job and is
+        raised when the others are done.
         """
         waiting = iter(jobs)
         broken: list[Exception] = []
@@ -38,7 +38,7 @@ class LocalEngine:
                     await work(job)
                 except (RemoraError, OSError):
                     raise
-                except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+                except Exception as error:  # noqa: BLE001 - the other jobs continue
                     broken.append(error)
 
         try:
@@ -46,6 +46,6 @@ class LocalEngine:
                 for _ in range(max(1, min(self._concurrency, len(jobs)))):
                     group.create_task(worker())
         except* (RemoraError, OSError) as failed:
-            raise failed.exceptions[0] from None  # the others are likely the same
+            raise failed.exceptions[0] from None  # the others likely have the same cause
         if broken:
             raise broken[0]

@@ -15,15 +15,15 @@ from remora.workspaces.copy.snapshot import BaseSnapshot
 
 
 async def execute(run: Run, base_files: BaseFiles) -> None:
-    """Run all jobs of the plan; results are in the streams.
+    """Run all jobs of the plan and record the results in streams.
 
-    On cancellation, running jobs count as interrupted: their streams have no end.
+    On cancellation, running jobs count as interrupted, because their streams have no end event.
     """
     project = run.project
     project.trace.create()
     _keep_base(project, base_files.base)
     with open_run(project, run.run_id, run.clock) as stream:
-        if base_files.base.commit is not None:  # before run_start names it
+        if base_files.base.commit is not None:  # before run_start refers to it
             pin_commit(project.root, run.run_id, base_files.base.commit)
         stream.append(sign_run_start(_start(run, base_files.base), project.install_key))
         run.observer.planned(run.run_id, run.plan)
@@ -38,7 +38,7 @@ async def execute(run: Run, base_files: BaseFiles) -> None:
 
 
 def _keep_base(project: Project, base: BaseSnapshot) -> None:
-    """Store contents that the commit does not have, before `run_start` names them."""
+    """Store file contents that are not in the commit, before `run_start` refers to them."""
     for path, file in base.differing.items():
         content = base.read(path) if file is not None else None
         if content is not None:

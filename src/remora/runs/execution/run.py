@@ -1,4 +1,4 @@
-"""A run's parts, the files its agents start from, and its observer."""
+"""Parts of a run, the files that its agents start from, and its observer."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -25,46 +25,49 @@ from remora.workspaces.copy.workspace import WorkspaceDriver
 
 class RunObserver(Protocol):
     def planned(self, run_id: str, plan: Plan) -> None:
-        """The run begins."""
+        """Called when the run begins."""
 
     def began(self, job: Job) -> None:
-        """A job begins."""
+        """Called when a job begins."""
 
     def event(self, job: Job, event: Event) -> None:
-        """An event of a job is in its stream."""
+        """Called after an event was written to a job's stream."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """A job ended."""
+        """Called when a job has ended."""
 
 
 class NoObserver:
     def planned(self, run_id: str, plan: Plan) -> None:
-        """The run begins."""
+        """Called when the run begins."""
 
     def began(self, job: Job) -> None:
-        """A job begins."""
+        """Called when a job begins."""
 
     def event(self, job: Job, event: Event) -> None:
-        """An event of a job is in its stream."""
+        """Called after an event was written to a job's stream."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """A job ended."""
+        """Called when a job has ended."""
 
 
 class FactSource(Protocol):
     """Opens the source of node facts for agents."""
 
     def opened(self) -> AbstractAsyncContextManager[NodeFacts]:
-        """Raises OutsideError if the configuration requires a hub that does not run."""
+        """Open the source.
+
+        Raises OutsideError if the configuration requires a hub that is not running.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """A planned or resumed run.
 
-    `settings` is the configuration that its stream records. `base` is the start of a new run. `python`
-    runs the project's code, if an agent needs that. `models` holds the connected models by the names that
-    agents ask for, `default_model` the name for all other agents.
+    `settings` is the configuration recorded in its stream. `base` is the snapshot that a new run
+    starts from. `python` runs the project's code, if an agent needs that. `models` maps the model
+    names in agent definitions to connected models. Agents without a model use `default_model`.
     """
 
     run_id: str
@@ -89,7 +92,7 @@ class Run:
         return LocalEngine(concurrency)
 
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
-        """Return the model of an agent; of a resumed one by its recorded name."""
+        """Return an agent's model. A resumed agent uses the model name `recorded` in its stream."""
         return self.models[recorded or agent.definition.model or self.default_model]
 
     def close(self) -> None:
@@ -100,9 +103,9 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class BaseFiles:
-    """The files that an agent starts from, and private copies of them.
+    """The files that an agent starts from, and a driver that makes private copies of them.
 
-    `rebased` are those that differ from the run's own base: `{path: {sha256, mode}}`.
+    `rebased` lists the files that differ from the run's recorded base: `{path: {sha256, mode}}`.
     """
 
     base: BaseSnapshot
@@ -111,7 +114,7 @@ class BaseFiles:
     _known: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     def findings(self, path: str) -> list[dict[str, Any]]:
-        """Return ruff's findings in a file of the base. Raises HostError."""
+        """Return the ruff findings in a file of the base. Raises HostError."""
         if path not in self._known:
             self._known[path] = lint_findings(self.base.folder, [path])
         return self._known[path]

@@ -1,1 +1,1 @@
-"""Planning: which functions need which operation, and why."""
+"""Planning: which nodes need which operation."""

@@ -1,4 +1,4 @@
-"""Validation of agent definitions, each alone and all together."""
+"""Validation of agent definitions, one by one and as a set."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from remora.pym import ScriptChecks
 class CheckedDefinition:
     """Result for one `agent.yaml`; `error` is empty if it is valid.
 
-    `warnings` name unused grants, and externals that are declared but not granted.
+    `warnings` list unused grants, and externals that are declared but not granted.
     """
 
     path: Path
@@ -29,7 +29,7 @@ class CheckedDefinition:
 def check_definitions(
     root: Path, operations: Operations, paths: Sequence[Path] = ()
 ) -> list[CheckedDefinition]:
-    """Check the named definitions (folders, files, names), or all that `root` has."""
+    """Check the definitions at `paths` (folders, files or agent names), or all under `root`."""
     checker = _Checker(root, operations, ScriptChecks())
     if paths:
         return [checker.named(path) for path in paths]
@@ -43,7 +43,7 @@ def check_definitions(
 def _check_together(
     checker: "_Checker", checked: list[CheckedDefinition]
 ) -> list[CheckedDefinition]:
-    """Report two agents with one name or operation once, at the definition that the error names."""
+    """Report agents that share a name or an operation, at the definition in the error's message."""
     try:
         load_agents(checker.root, checker.operations, checks=checker.scripts)
     except RemoraError as error:
@@ -57,7 +57,7 @@ def _check_together(
 
 @dataclass(frozen=True)
 class _Checker:
-    """Checks definitions of a root; `scripts` bounds the time for all of them."""
+    """Checks the definitions of a root; `scripts` limits the total time of script checks."""
 
     root: Path
     operations: Operations
@@ -76,7 +76,7 @@ class _Checker:
         )
 
     def named(self, path: Path) -> CheckedDefinition:
-        """Check a folder or file that exists, else the agent of that name."""
+        """Check the folder or file at `path`, or the agent of that name if there is none."""
         if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
             return self.check(path.parent if path.is_file() else path, builtin=False)
         known = agent_folders(self.root, self.operations)

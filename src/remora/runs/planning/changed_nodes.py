@@ -11,16 +11,16 @@ from remora.runs.planning.plan import Source
 
 
 def changed_nodes(root: Path, tree: Path, revision: str, source: Source) -> frozenset[str]:
-    """Return the keys of nodes of `tree` that are new or whose own lines changed since `revision`.
+    """Return the keys of nodes in `tree` that are new or changed since `revision`.
 
-    A change within a function does not change its class or module. Raises UsageError for an unknown
-    revision, or without git.
+    Lines of nested nodes do not count: a change in a function does not change its class or module.
+    Raises UsageError if the revision is unknown or git is not available.
     """
     try:
         commit = git_output(root, "rev-parse", "--verify", "-q", f"{revision}^{{commit}}")
     except OutsideError as error:
         raise UsageError(
-            f"git has no revision {revision!r} here", hint="name a commit, branch or tag"
+            f"git has no revision {revision!r} here", hint="use a commit, branch or tag"
         ) from error
     rev = commit.decode().strip()
     found: set[str] = set()

@@ -13,14 +13,14 @@ from remora.pym import Limits
 
 
 class NeedScripts:
-    """Runs need scripts on the nodes of one file, which is read only if needed."""
+    """Runs need scripts on the nodes of one file, which is read on first use."""
 
     def __init__(self, tree: Path, module: Module) -> None:
         self._path = tree / module.path
         self._module = module
 
     def asked(self, agent: Agent, node: Node, findings: int) -> bool:
-        """Return the script's answer for a node. Raises HostError if it fails."""
+        """Return the script's result for a node. Raises HostError if the script fails."""
         if agent.needs is None:
             return False
         given = {}
@@ -33,7 +33,7 @@ class NeedScripts:
         return bool(run.value)
 
     def _text(self, node: Node) -> str:
-        """Return the lines that belong to the node and not to nested nodes."""
+        """Return the node's lines without those of nested nodes."""
         return "".join(
             self._lines[number - 1] for number in sorted(own_lines(self._module, node.key))
         )

@@ -1,4 +1,4 @@
-"""Plan of a run: which nodes need which operation. Deterministic; runs no project code."""
+"""Run plan: which nodes need which operation. Deterministic, and runs no project code."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from remora.text import REPORT, bug_report_line
 from remora.tools.tree import TEXT_LIMIT
 
 AGENTS_FOLDER = f"{OWN_FOLDER.parts[0]}/"
-"""Folder of a project's agents and their tests, which are never planned."""
+"""Folder of a project's agents and their tests. No jobs are planned for files in it."""
 MAX_JOBS = 200
 """More jobs than this need confirmation."""
 
@@ -33,8 +33,9 @@ _UTF8 = frozenset({"utf-8", "utf-8-sig", "ascii"})
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """Selection of files and nodes.
 
-    `paths` are root-relative files or folders (none: all), `node` a glob, `changed` the keys of
-    nodes that differ from a revision, `max_nodes` a bound on the nodes that become jobs.
+    `paths` are root-relative files or folders; an empty tuple selects all. `node` is a glob.
+    `changed` has the keys of nodes that differ from a revision. `max_nodes` limits the number of
+    nodes with jobs.
     """
 
     paths: tuple[str, ...] = ()
@@ -44,8 +45,11 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Jobs in the order of files and lines; `skipped` counts pairs of node and operation that
-    need no work. `findings` is the number of lint findings on the nodes of lint jobs."""
+    """Jobs in the order of files and lines.
+
+    `skipped` counts pairs of node and operation that need no work. `findings` is the number of
+    lint findings on the nodes of lint jobs.
+    """
 
     jobs: tuple[Job, ...] = ()
     operations: tuple[str, ...] = ()
@@ -63,7 +67,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_modules(tree: Path, paths: Iterable[str], selection: Selection) -> Source:
-    """Parse the selected Python files of a tree; report unreadable ones."""
+    """Parse the selected Python files of a tree and list the unreadable ones."""
     modules: list[Module] = []
     unreadable: list[dict[str, Any]] = []
     for path in paths:
@@ -102,7 +106,7 @@ def make_plan(
             parts.append(sought.within(module, room))
         except (RemoraError, OSError):
             raise
-        except Exception as error:  # noqa: BLE001 - one odd file must not cost all the others
+        except Exception as error:  # noqa: BLE001 - one bad file must not stop the whole plan
             unreadable.append(
                 {"path": module.path, "detail": f"{bug_report_line(error)}; {REPORT}"}
             )
@@ -117,7 +121,7 @@ def make_plan(
 
 
 class _Part(NamedTuple):
-    """A file's share of a plan; `nodes` counts those with jobs."""
+    """A file's share of a plan; `nodes` counts the nodes with jobs."""
 
     jobs: list[Job]
     nodes: int
@@ -127,7 +131,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class _FilePlanner:
-    """Plans jobs file by file; `counting` names the needs whose amounts are findings."""
+    """Plans jobs file by file; `counting` has the names of the needs that count findings."""
 
     run_id: str
     tree: Path
@@ -137,7 +141,7 @@ class _FilePlanner:
     counting: frozenset[str]
 
     def within(self, module: Module, room: int | None) -> _Part:
-        """Return the jobs on a file's nodes, at most `room` nodes."""
+        """Return the jobs on at most `room` nodes of a file, or on all if it is None."""
         scripts = NeedScripts(self.tree, module)
         jobs: list[Job] = []
         chosen: set[NodeKey] = set()
@@ -174,8 +178,10 @@ def _selected(path: str, wanted: Sequence[str]) -> bool:
 
 
 def _module(tree: Path, path: str) -> Module | Unreadable:
-    """Return the module, or why agents cannot work on it: tools read UTF-8 files of limited
-    size."""
+    """Return the module, or the reason that agents cannot work on it.
+
+    Tools read only UTF-8 files up to a maximum size.
+    """
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -186,7 +192,7 @@ def _module(tree: Path, path: str) -> Module | Unreadable:
         if size > TEXT_LIMIT:
             return Unreadable(path=path, detail=f"larger than {TEXT_LIMIT // 1024**2} MiB")
         found = parse_module(path, (tree / path).read_bytes())
-    except FileNotFoundError:  # it is in the project but could not be copied
+    except FileNotFoundError:  # the file is in the project but could not be copied
         return Unreadable(path=path, detail="it cannot be read")
     except OSError as error:
         return Unreadable(path=path, detail=error.strerror or str(error))
@@ -202,7 +208,7 @@ def _wanted(nodes: Sequence[Node], selection: Selection) -> set[NodeKey]:
         if not keys:
             raise UsageError(
                 f"no node matches {selection.node!r}",
-                hint="a glob over path:qualname or qualname, such as 'src/shop/*' or 'load_*'",
+                hint="use a glob over path:qualname or qualname, such as 'src/shop/*' or 'load_*'",
             )
     if selection.changed is not None:
         keys = [key for key in keys if key in selection.changed]

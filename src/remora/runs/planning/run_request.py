@@ -8,7 +8,7 @@ from pathlib import Path
 class RunRequest:
     """The arguments of `analyze`.
 
-    `changed` is a revision; an empty one is HEAD, and None selects nodes whether they changed or not.
+    `changed` is a revision; an empty string means HEAD. None also selects unchanged nodes.
     """
 
     paths: tuple[Path, ...] = ()

@@ -1,4 +1,4 @@
-"""An attempt's own stream: writer, start and end."""
+"""Stream of one attempt: writer, start and end."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "JsonlEventEmitter":
-    """Open the attempt's stream for writing. Raises as `JsonlEventEmitter.open` does."""
+    """Open the attempt's stream for writing. Raises whatever `JsonlEventEmitter.open` raises."""
     from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
     from remora.trace.stream.line_builder import Identity, utc_now
 
@@ -33,7 +33,7 @@ def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "
 
 
 def is_begun(folder: TraceFolder, agent_id: str) -> bool:
-    """True if an agent has a stream, sealed, open or empty."""
+    """Return True if an agent has a stream, even a sealed or an empty one."""
     with suppress(NotFound):
         folder.existing_agent(agent_id)
         return True
@@ -41,9 +41,9 @@ def is_begun(folder: TraceFolder, agent_id: str) -> bool:
 
 
 def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
-    """Return an agent's start event; None if it never began.
+    """Return an agent's start event, or None if it never began.
 
-    Raises StreamDamaged, or StreamError for unknown folding rules.
+    Raises StreamDamaged, or StreamError if the stream needs folding rules that are unknown.
     """
     with suppress(NotFound):
         for event in read_events(folder.existing_agent(agent_id)):
@@ -53,7 +53,7 @@ def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
 
 
 def start_in(event: Event) -> AgentStart | None:
-    """Return the payload of an `agent_start`. Raises as `start_of` does."""
+    """Return the payload of an `agent_start`. Raises whatever `start_of` raises."""
     from remora.trace.read.state_at import start_packet
 
     found = typed_payload(event) if start_packet(event) is not None else None
@@ -63,7 +63,10 @@ def start_in(event: Event) -> AgentStart | None:
 def start_and_end_of(
     folder: TraceFolder, agent_id: str
 ) -> tuple[AgentStart | None, AgentEnd | None]:
-    """Return an agent's start and end from one look at its stream. Raises as `start_of` does."""
+    """Read an agent's start and end in one pass over its stream.
+
+    Raises whatever `start_of` raises.
+    """
     start, last = None, None
     with suppress(NotFound):
         for last in read_events(folder.existing_agent(agent_id)):
@@ -74,7 +77,7 @@ def start_and_end_of(
 
 
 def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
-    """Return an agent's end event; None without one. Raises StreamDamaged."""
+    """Return an agent's end event, or None if its stream has none. Raises StreamDamaged."""
     with suppress(NotFound):
         last = last_event(folder.existing_agent(agent_id))
         end = typed_payload(last) if last is not None and last.type == AgentEnd.type else None
@@ -83,14 +86,14 @@ def end_of(folder: TraceFolder, agent_id: str) -> AgentEnd | None:
 
 
 def job_start(job: Job) -> JobStart:
-    """Return the event that an attempt starts or continues."""
+    """Return the event that records that an attempt starts or continues."""
     return JobStart(
         agent_id=job.agent_id, operation=job.operation, node_id=job.node_id, attempt=job.attempt
     )
 
 
 def job_end(job: Job, status: str, head: Head) -> JobEnd:
-    """Return the event that an attempt ended, with the head of its stream."""
+    """Return the event that records an attempt's end and the head of its stream."""
     return JobEnd(
         agent_id=job.agent_id,
         operation=job.operation,

@@ -1,4 +1,4 @@
-"""Attempts of a run, finished and remaining, from the run's own stream."""
+"""Finished and remaining attempts of a run, read from the run's stream."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from remora.trace.read.reader import INTERRUPTED, typed_payload
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent of a run; `status` is null without a `job_end`."""
+    """An agent of a run; `status` is null until its `job_end` is recorded."""
 
     job: Job
     status: str | None = None
@@ -21,7 +21,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class Attempts(msgspec.Struct, frozen=True, kw_only=True):
     """All agents of a run in the order of their first start, and the remaining jobs.
 
-    `ended`: the run's stream has its `run_end`.
+    `ended` is True if the run's stream has a `run_end`.
     """
 
     start: RunStart
@@ -42,7 +42,7 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unended(self) -> list[Attempt]:
-        """Return attempts that were interrupted or never run, except replaced ones."""
+        """Return attempts without an end, and interrupted ones that no newer attempt replaces."""
         newest = [attempt.job.agent_id for attempt in self.newest.values()]
         return [
             attempt
@@ -58,7 +58,7 @@ def as_attempt(job: Job, attempt: int) -> Job:
 
 
 def read_attempts(events: Iterable[Event]) -> Attempts:
-    """Read the attempts from a run's events. Raises StreamDamaged if they are not a run's."""
+    """Read the attempts from a run's events. Raises StreamDamaged if the events are not a run."""
     start: RunStart | None = None
     jobs: dict[tuple[str, str], Job] = {}
     begun: dict[str, Attempt] = {}

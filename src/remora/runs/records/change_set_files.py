@@ -1,4 +1,4 @@
-"""Contents of a job's change set from `objects/`: diff and patches."""
+"""Diff and patches of a job's change set, from the file contents in `objects/`."""
 
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def job_diff(project: Project, job: JobView) -> str:
-    """Return the unified diff of a job's change set. Raises NotFound or StreamDamaged if a content is
-    missing."""
+    """Return the unified diff of a job's change set.
+
+    Raises NotFound or StreamDamaged if a file's content is missing.
+    """
     return "".join(
         diff(unescape_path(change.path), *_contents(project, change), mode=change.mode)
         for change in job.change_set
@@ -24,7 +26,7 @@ def job_diff(project: Project, job: JobView) -> str:
 
 
 def patches_of(project: Project, job: JobView) -> "list[FilePatch]":
-    """Return the patches that accepting the job would apply. Raises as `job_diff` does."""
+    """Return the patches that accepting the job would apply. Raises whatever `job_diff` raises."""
     from remora.workspaces.apply.transaction import FilePatch
 
     return [

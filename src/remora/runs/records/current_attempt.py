@@ -1,18 +1,19 @@
-"""Current attempt of each job: the one that `show` shows and `accept` uses."""
+"""Current attempt of each job: the attempt that `show` shows and `accept` uses."""
 
 from remora.memory.events import JobEnd, JobStart, Payload, Review, RunEnd
 from remora.trace.read.reader import INTERRUPTED
 
 PENDING, CONFLICT, RETRIED, STALE = "pending", "conflict", "retried", "stale"
 UNDECIDED = (PENDING, CONFLICT, STALE)
-"""Reviews of change sets that can be accepted or rejected."""
+"""Review states of change sets that can be accepted or rejected."""
 
 
 class CurrentAttempts:
     """Finds the current attempt of each job in a run's events.
 
-    It is the newest one that ended, so a fork replaces its parent only after it ended; if none ended,
-    or that one is `retried`, the newest. `ends` and `verdicts` are the last ones by agent.
+    The current attempt is the newest one that ended, so a fork replaces its parent only when the
+    fork ends. If none ended, or the newest ended one is `retried`, the newest attempt is current.
+    `ends` and `verdicts` map each agent to its last end and verdict.
     """
 
     def __init__(self) -> None:
@@ -37,7 +38,7 @@ class CurrentAttempts:
         return [self._counts(attempts) for attempts in self._starts.values()]
 
     def review(self, agent_id: str) -> str:
-        """Return the last verdict, or `pending` for a verified change set without one."""
+        """Return the last verdict, or `pending` for a verified change set without a verdict."""
         verdict, end = self.verdicts.get(agent_id), self.ends.get(agent_id)
         if verdict is not None:
             return verdict.verdict

@@ -1,4 +1,4 @@
-"""Findings of nodes by code, as streams record them: fixed and remaining.
+"""Fixed and remaining findings of nodes by code, as recorded in streams.
 
 A linter's code is one word. Any other code is `missing THING` or `outdated THING`, such as `missing
 docstring`; its fix is displayed as `THING added` or `THING updated`.
@@ -15,18 +15,20 @@ _VERBS = {"missing": ("added", "add"), "outdated": ("updated", "update")}
 
 
 def is_lint_code(code: str) -> bool:
-    """Return True for a linter's code, False for a missing or outdated thing."""
+    """Return True for a linter's code, or False for `missing THING` and `outdated THING`."""
     return " " not in code
 
 
 def known_findings(event: Event) -> dict[str, int] | None:
-    """Return the node's findings that a tool's result adds to the packet; None for other
-    results."""
+    """Return the node's findings in a tool result's packet delta, or None for other events."""
     return _known_counts(event, "findings")
 
 
 def known_worth(event: Event) -> dict[str, int] | None:
-    """Return the numbers a tool's result reports of its work, such as mutants killed."""
+    """Return the measurements of written tests in a tool's result, such as mutants killed.
+
+    None for other events.
+    """
     return _known_counts(event, "worth")
 
 
@@ -44,9 +46,9 @@ def fixed(before: Codes, after: Codes) -> dict[str, int]:
 
 
 def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
-    """Return the findings that a job's change set fixes, and those left; None if unknown.
+    """Return the findings that a job's change set fixes and the remaining ones, or None if unknown.
 
-    Only a verified change set fixes anything.
+    Only a verified change set counts as a fix.
     """
     found = job["findings"]
     if found is None:
@@ -57,17 +59,20 @@ def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
 
 
 def counts_as_done(job: Mapping[str, Any]) -> bool:
-    """True if a job's change set is accepted or pending."""
+    """Return True if a job's change set is accepted or pending."""
     return job["review"] in ("pending", "accepted")
 
 
 def codes_text(codes: Codes) -> str:
-    """`F401 x2, UP045`."""
+    """Return a text such as `F401 x2, UP045`."""
     return ", ".join(f"{code} x{n}" if n > 1 else code for code, n in sorted(codes.items()))
 
 
 def fixes_text(fixed_codes: Codes, *, done: bool = True) -> str:
-    """`fixed F401 x2, UP045`, `docstring added`; in the conditional if it is not `done`."""
+    """Return a text such as `fixed F401 x2, UP045` or `docstring added`.
+
+    Unless `done`, the text is conditional, such as `would fix F401 x2`.
+    """
     linted = {code: n for code, n in fixed_codes.items() if is_lint_code(code)}
     parts = [("fixed " if done else "would fix ") + codes_text(linted)] if linted else []
     for code in (code for code, n in fixed_codes.items() if n and not is_lint_code(code)):

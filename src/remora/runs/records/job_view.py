@@ -42,15 +42,23 @@ from remora.trace.trace_folder import TraceFolder
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt of a job.
 
-    `status` is null in a plan. `review` is the last verdict, `pending` for a verified change set
-    without one, `stale` if the user edited its node while the agent worked, or empty. `before` and
-    `after` count lint findings by code as first and last reported by tools (null: never). `worth`
-    is that of a written test, `why` the reason for `no_change`. `same`: the change set equals the
-    parent attempt's. `branch` is the one it was committed to. `conflicts` are the last verdict's,
-    `{node_id, path, detail}`. `first_diagnostics` and `last_diagnostics` are those of the packet,
-    as lines. `head` is that of the stream by the run's record, `sound` that of its lines if all
-    match their hashes. `model` is the model's name, `observed` what a verified submission's tests
-    ran. `damaged`: the stream cannot be read; only `error` is set.
+    `status` is null in a plan.
+    `review` is the last verdict, or `pending` for a verified change set without a verdict. It is
+    `stale` if the user edited the node while the agent worked, and empty if there is nothing to
+    review.
+    `before` and `after` are the findings by code that tools reported first and last, or null if
+    they reported none. `worth` has the measurements of a written test. `why` is the reason for
+    `no_change`.
+    `same` is True if the change set equals that of the parent attempt. `branch` is the branch that
+    the change set was committed to. `conflicts` are the conflicts of the last verdict, each
+    `{node_id, path, detail}`.
+    `first_diagnostics` and `last_diagnostics` are the first and last diagnostics of the packet, as
+    lines.
+    `head` is the stream's head in the run's record. `sound` is the head computed from the stream,
+    if all its lines match their hashes.
+    `model` is the model's name. `observed` has the calls that were observed while the tests of a
+    verified submission ran.
+    If `damaged` is True, the stream cannot be read and only `error` is set.
     """
 
     agent_id: str
@@ -87,7 +95,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:
-    """Read an attempt of the recorded run from its stream, whether it is current or not."""
+    """Read an attempt of the recorded run from its stream, even if it is not the current one."""
     counting = CurrentAttempts()
     for event in record.events:
         counting.add(typed_payload(event))
@@ -97,9 +105,10 @@ def read_attempt(project: Project, job: Job, record: RunRecord) -> JobView:
 def read_job(
     folder: TraceFolder, start: JobStart, end: JobEnd | None, *, hashed: bool = False
 ) -> JobView:
-    """Read an attempt: `interrupted` if its stream is missing, `error` if it is damaged.
+    """Read an attempt from its stream.
 
-    `sound` is found only if `hashed`.
+    The status is `interrupted` if the stream is missing, and `error` if it is damaged. `sound` is
+    computed only if `hashed`.
     """
     view = JobView(
         agent_id=start.agent_id,
@@ -138,16 +147,16 @@ def _damaged(view: JobView, end: JobEnd | None, error: RemoraError) -> JobView:
 
 
 def check_anchored(job: JobView) -> None:
-    """Raise StreamDamaged unless the stream that was read is whole and matches its run's record."""
+    """Raise StreamDamaged unless the stream is complete and matches its run's record."""
     if job.head.count == 0 or job.sound != job.head:
         raise StreamDamaged(
             f"the stream of {job.agent_id} differs from its run's record",
-            hint="run `remora trace verify`; nothing of it was used",
+            hint="run `remora trace verify`; the stream was not used",
         )
 
 
 def is_changed_by_user(shown: Mapping[str, Any], node_id: str) -> bool:
-    """True if the shown Hub facts say that the user changed the node."""
+    """Return True if the Hub facts shown to the agent say that the user changed the node."""
     facts = shown.get(node_id)
     return isinstance(facts, Mapping) and facts.get("changed_by_user") is True
 
@@ -184,9 +193,9 @@ class _JobFold:
         self._reason.add(event)
         self._learn([event])
         self._hear(event)
-        # texts of models and tools may have been moved to blobs, which are not read here
+        # other events may have their text in blobs, which are not read here
         data = typed_payload(event) if event.type in (AgentStart.type, AgentEnd.type) else None
-        if isinstance(data, AgentStart):  # a fork begins with what was known before it
+        if isinstance(data, AgentStart):  # a fork begins with its parent's knowledge
             self._learn(ancestors(self._folder, data))
             self._parent = parent.agent_id if (parent := parent_of(data)) is not None else ""
             self._changed_by_user = is_changed_by_user(data.packet.hub_context, self._node_id)
@@ -218,7 +227,7 @@ class _JobFold:
 
     def _see_submission(self, event: Event) -> None:
         if event.type == SubmitResult.type:
-            with suppress(StreamDamaged):  # nothing that is accepted depends on it
+            with suppress(StreamDamaged):  # accepted changes do not depend on it
                 submission = decode_part(event, _Submission)
                 self._observed = submission.observed if submission.verified else self._observed
 

@@ -18,7 +18,7 @@ PLANNED = "planned"
 
 
 def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
-    """Return the document of `analyze --dry-run --json`: that of a run, each job `planned`."""
+    """Return the document of `analyze --dry-run --json`: a run's document with `planned` jobs."""
     jobs = [
         JobView(agent_id=job.agent_id, operation=job.operation, node_id=job.node_id, status=PLANNED)
         for job in plan.jobs
@@ -43,8 +43,8 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
 def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) -> dict[str, Any]:
     """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, diff}]}`.
 
-    Without nodes: every verified change set. With nodes (names or globs): their jobs' changes,
-    verified or not. Raises NotFound for an unknown node.
+    Without `nodes`, it has every verified change set. With `nodes` (names or globs), it has all
+    changes of their jobs, verified or not. Raises NotFound for an unknown node.
     """
     jobs = select_jobs(view, nodes) if nodes else [job for job in view.jobs if job.review]
     return {
@@ -65,7 +65,7 @@ def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) ->
 
 
 def model_never_answered(project: Project, view: RunView) -> bool:
-    """True if every job failed because the model never answered."""
+    """Return True if every job failed because the model never answered."""
     return bool(view.jobs) and all(
         job.status == "error"
         and job.stop_reason == "model_error"

@@ -1,4 +1,4 @@
-"""Lineage of forks: the events of their parents' streams."""
+"""Lineage of forks: parent attempts and their events."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +13,7 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """Last line of the parent's stream that a fork continues."""
+    """Parent of a fork: the last line of its stream that the fork continues from."""
 
     run_id: str
     agent_id: str
@@ -24,10 +24,10 @@ class Parent(msgspec.Struct, frozen=True):
 def ancestors(
     folder: TraceFolder, start: AgentStart, seen: frozenset[str] = frozenset()
 ) -> Iterator[Event]:
-    """Yield the events before a fork, oldest first, as far as the streams still exist.
+    """Yield the events before a fork, oldest first. Unreadable events are left out.
 
-    `recall` and the stop rules need them: packet and files are in the fork's own stream. Agents in
-    `seen` are left out, so that a cycle ends.
+    `recall` and the stop rules need these events. The packet and the files are in the fork's own
+    stream. Agents in `seen` are skipped, so that a cycle ends.
     """
     parent = parent_of(start)
     if parent is None or parent.agent_id in seen:

@@ -14,7 +14,7 @@ _FEW = 5
 
 
 def run_named(folder: TraceFolder, name: str) -> str:
-    """Return the run that `name` means: an ID, a prefix of one, or `last` for the newest.
+    """Return the ID of the run that `name` refers to: an ID, a unique prefix, or `last`.
 
     Raises NotFound for an unknown name, UsageError for an ambiguous prefix.
     """
@@ -22,17 +22,17 @@ def run_named(folder: TraceFolder, name: str) -> str:
     if name == LAST:
         newest = _newest_run(folder)
         if newest is None:
-            raise NotFound(f"no run in {folder.path}", hint="`remora analyze` starts one")
+            raise NotFound(f"no run in {folder.path}", hint="run `remora analyze` to start one")
         return newest
     # a missing one raises NotFound with the nearest names
     return _by_prefix(known, name, "run") or stream_id(folder.existing_run(name))
 
 
 def stream_named(folder: TraceFolder, name: str) -> str:
-    """Return the agent or run that `name` means.
+    """Return the ID of the agent or run that `name` refers to.
 
-    That is an ID, a node (`path:qualname`, a qualname or a glob) of the newest run, a prefix of an
-    ID, or `last` for the newest run's own stream. Raises NotFound with the nearest names,
+    `name` is an ID, a node (`path:qualname`, a qualname or a glob) of the newest run, a unique
+    prefix of an ID, or `last` for the newest run. Raises NotFound with the nearest names, or
     UsageError for an ambiguous name.
     """
     if name == LAST:
@@ -56,10 +56,10 @@ def _newest_run(folder: TraceFolder) -> str | None:
 
 
 def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
-    """Return the current agents by node key; empty if the run cannot be read."""
+    """Return the newest run's current agents by node key, or nothing if it cannot be read."""
     newest = _newest_run(folder)
     counting = CurrentAttempts()
-    # if its end is damaged, the part before is enough
+    # if the stream is damaged, use the events before the damage
     with suppress(RemoraError):
         for event in read_events(folder.run_stream(newest)) if newest is not None else ():
             counting.add(typed_payload(event))
@@ -70,7 +70,7 @@ def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
 
 
 def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
-    """Return the one agent that worked on the named node."""
+    """Return the agent that worked on the named node. Raises UsageError if there are several."""
     matched = match_nodes(map(NodeKey, nodes), name)
     agents = [agent_id for key in matched for agent_id in nodes[key]]
     if len(agents) > 1:
@@ -79,7 +79,7 @@ def _agent_of_node(nodes: dict[str, list[str]], name: str) -> str | None:
             for key in matched
             for agent_id in nodes[key]
         ]
-        raise UsageError(f"{name!r} means more than one agent", hint=_some(names))
+        raise UsageError(f"{name!r} matches more than one agent", hint=_some(names))
     return agents[0] if agents else None
 
 

@@ -1,4 +1,4 @@
-"""Reasons for `no_change`, in the words of the agent's scripts."""
+"""Reason for `no_change`, as worded by the agent's scripts."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from remora.trace.read.reader import decode_part
 
 
 class NoChangeReason:
-    """Collects an agent's last knowledge before it submitted."""
+    """Collects an agent's last known state before it submitted."""
 
     def __init__(self) -> None:
         self._offered = ""
@@ -36,10 +36,10 @@ class NoChangeReason:
             self._found = delta.add_action.summary
 
     def text(self, left: Codes | None) -> str | None:
-        """Return the reason, None if there is none.
+        """Return the reason, or None if there is none. `left` has the remaining findings.
 
-        If a linter's findings are left (`left`), the tool's summary says more than the candidate's
-        reason.
+        If they are lint findings, the tool's summary is preferred to the candidate's reason,
+        because it says more.
         """
         if self._needs_model:
             return NEEDS_MODEL
@@ -54,6 +54,6 @@ class _Call(msgspec.Struct):
 
 
 def _is_undecided(event: Event) -> bool:
-    """True if the call was made because rules alone could not decide."""
+    """Return True if the call was made because the rules could not decide."""
     call = decode_part(event, _Call)
     return call.tool == SUBMIT and call.choice is None and call.args.get("summary") == NEEDS_MODEL

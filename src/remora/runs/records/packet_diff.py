@@ -15,8 +15,8 @@ Op = Literal["add", "remove", "change"]
 class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
     """One difference.
 
-    `path` is a JSON Pointer; an item's index is that in the later packet, of a removed item that in
-    the earlier one. `before` of an added and `after` of a removed value are null.
+    `path` is a JSON Pointer. It uses an item's index in the later packet, or in the earlier packet
+    for a removed item. `before` is null for an added value, `after` for a removed one.
     """
 
     op: Op
@@ -28,7 +28,7 @@ class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
 def packet_changes(before: DecisionPacket, after: DecisionPacket) -> list[PacketChange]:
     """Return the differences in the packet's order; empty only if both are equal as JSON.
 
-    `knowledge` is compared by key, lists by their items, `excerpt` and everything else whole.
+    `knowledge` is compared by key and lists by item. Everything else is compared as a whole.
     """
     return list(_members("", packet_json(before), packet_json(after)))
 
@@ -83,7 +83,7 @@ def _replaced(place: str, old: dict[int, Any], new: dict[int, Any]) -> Iterator[
 
 
 def _is_same_call(before: Any, after: Any) -> bool:
-    """True if two items are the same call, changed only in other fields."""
+    """Return True if two items are the same call and differ only in other fields."""
     if not isinstance(before, dict) or not isinstance(after, dict) or "tool" not in before:
         return False
     return all(_same(before.get(key), after.get(key)) for key in ("tool", "args"))

@@ -44,9 +44,10 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 def own_record(
     project: Project, run: str | RunView, *, trusted: bool = False
 ) -> tuple[RunRecord, Sequence[JobView]]:
-    """Return a run's verified record and the jobs read with it, from the view if it has them.
+    """Return a run's verified record and the jobs that were read with it.
 
-    Raises as `read_own_record` does.
+    Both are taken from a view if its record is verified. Otherwise the record is read again and
+    there are no jobs. Raises whatever `read_own_record` raises.
     """
     if isinstance(run, RunView):
         if run.record.verified and (trusted or not run.record.trusted):
@@ -56,14 +57,15 @@ def own_record(
 
 
 def own_run(project: Project, run_id: str, *, trusted: bool = False) -> RunView:
-    """Read a run with a verified record. Raises as `read_own_record` does."""
+    """Read a run and verify its record. Raises whatever `read_own_record` raises."""
     return read_run(project, read_own_record(project, run_id, trusted=trusted))
 
 
 def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = ()) -> RunView:
-    """Read a run from its streams. Raises NotFound, or StreamDamaged for the run's own.
+    """Read a run from its streams.
 
-    Attempts in `known` that had ended are not read again.
+    Attempts in `known` that had ended are not read again. Raises NotFound, or StreamDamaged if the
+    run's stream is damaged. The damaged stream of an attempt is reported in its view.
     """
     record = run if isinstance(run, RunRecord) else read_record(project, run)
     run_id, events = record.run_id, record.events
@@ -96,7 +98,7 @@ def run_documents(runs: Iterable[RunLine]) -> list[dict[str, Any]]:
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
-    """Return the jobs whose node `name` means (a name or a glob), or the agent of that ID.
+    """Return the jobs on the nodes that match `name` (a name or a glob), or the agent of that ID.
 
     Raises NotFound with the nearest names.
     """
@@ -115,7 +117,7 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
 
 
 def select_jobs(view: RunView, names: Iterable[str]) -> list[JobView]:
-    """Return the jobs that any of the names means, each once, in the order of the run."""
+    """Return the jobs that match any of the names, without duplicates, in the order of the run."""
     meant = {job.agent_id for name in names for job in jobs_named(view, name)}
     return [job for job in view.jobs if job.agent_id in meant]
 
@@ -147,7 +149,7 @@ def run_document(project: Project, view: RunView) -> dict[str, Any]:
 
 
 def job_document(job: JobView) -> dict[str, Any]:
-    """Return one entry of `jobs` in that document."""
+    """Return one entry of `jobs` in a run's document."""
     return {
         "agent_id": job.agent_id,
         "operation": job.operation,

@@ -1,4 +1,4 @@
-"""Review verdicts as the run's stream records them."""
+"""Review verdicts as recorded in the run's stream."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,8 @@ def review_event(
 ) -> Review:
     """Return the review event.
 
-    `feedback` is redacted, `branch` is the one committed to, `detail` lists conflicts.
+    `feedback` must be redacted. `branch` is the branch that was committed to. `detail` lists
+    conflicts.
     """
     return Review(
         verdict=verdict,

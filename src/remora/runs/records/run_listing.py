@@ -1,4 +1,4 @@
-"""List of a project's runs, from the runs' own streams alone."""
+"""List of a project's runs. Only the runs' streams are read, not those of their agents."""
 
 from pathlib import Path
 
@@ -18,10 +18,10 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A run and the number of its pending, accepted and conflicting change sets.
+    """A run and the numbers of its pending, accepted and conflicting change sets.
 
-    `jobs` counts planned pairs of node and operation. An unreadable run is `damaged`, without
-    counts.
+    `jobs` counts planned pairs of node and operation. An unreadable run is `damaged`, and its
+    change sets are not counted.
     """
 
     run_id: str
@@ -34,7 +34,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_run_lines(folder: TraceFolder, *, skip: str | None = None) -> list[RunLine]:
-    """Return every run but `skip`, oldest first; ignores files that do not begin as a run."""
+    """Return every run except `skip`, oldest first.
+
+    Files that do not begin with `run_start` are ignored.
+    """
     paths = (path for path in folder.run_streams() if stream_id(path) != skip)
     found = [line for path in paths if (line := _line(path))]
     return sorted(found, key=lambda run: (run.started, run.run_id))

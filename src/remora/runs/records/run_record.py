@@ -1,4 +1,4 @@
-"""Events of a run's own stream, read in one pass and passed on."""
+"""Events of a run's stream, read once and passed on."""
 
 from pathlib import Path
 
@@ -15,9 +15,10 @@ from remora.trace.read.verified_reader import hash_mismatch
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's events. `is_written`: a live writer had locked the stream.
+    """A run's events.
 
-    `verified`: every line matches its hash, and the run is this installation's or `trusted`.
+    `is_written` is True if a live writer had locked the stream. `verified` is True if every line
+    matches its hash, and the run was started by this installation or is `trusted`.
     """
 
     run_id: str
@@ -44,10 +45,11 @@ def read_record(project: Project, run_id: str) -> RunRecord:
 
 
 def read_own_record(project: Project, run_id: str, *, trusted: bool = False) -> RunRecord:
-    """Read a run and check its hashes, and that it is this installation's unless `trusted`.
+    """Read a run and check its hashes.
 
-    A torn tail is left out: only a writer removes it. Raises UsageError for a foreign run,
-    NotFound, StreamDamaged.
+    Unless `trusted`, also check that this installation started the run, and raise UsageError if it
+    did not. A torn tail is left out, because only a writer may remove it. Raises NotFound,
+    StreamDamaged.
     """
     path = project.trace.existing_run(run_id)
     is_written = is_being_written(path)

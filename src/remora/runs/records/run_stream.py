@@ -1,4 +1,4 @@
-"""A run's own stream: plan, job starts and ends, verdicts."""
+"""Stream of a run: plan, job starts and ends, verdicts."""
 
 import threading
 from collections.abc import Iterator
@@ -24,7 +24,10 @@ class RunStream:
     """
 
     def __init__(self, project: Project, emitter: JsonlEventEmitter, record: RunRecord) -> None:
-        """`record` is verified, or has no events: then those appended are not kept either."""
+        """Append to the stream of `record`.
+
+        Appended events are added to the record only if it is verified.
+        """
         self._project = project
         self.run_id = record.run_id
         self._emitter = emitter
@@ -37,7 +40,8 @@ class RunStream:
     def append(self, payload: Payload) -> Event:
         """Append an event, sync it and store the head.
 
-        In a signed run an anchor is signed here. Raises as `JsonlEventEmitter.emit`, and DiskError.
+        In a signed run, job ends, reviews and the run's end are signed. Raises DiskError, and
+        whatever `JsonlEventEmitter.emit` raises.
         """
         with self._one_by_one:  # the signature covers the previous head
             payload = with_signature(payload, self._signer, self.run_id, self._emitter.head)
@@ -54,7 +58,7 @@ class RunStream:
 
     @property
     def record(self) -> RunRecord:
-        """The verified record that the run was opened with, and what was appended since."""
+        """The verified record that the run was opened with, plus the events appended since then."""
         events = (*self._record.events, *self._appended)
         return msgspec.structs.replace(self._record, events=events)
 
@@ -67,9 +71,9 @@ class RunStream:
 def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> Iterator[RunStream]:
     """Open the run's stream with this process as its only writer.
 
-    A record is read again if it is not verified or the stream has changed since. Raises
-    StreamLocked if there is another writer, ConfigError if the run's signing key is missing,
-    and for a record as `read_own_record` does.
+    A record is read again if it is not verified, or if the stream has changed since it was read.
+    Raises StreamLocked if there is another writer, ConfigError if the run's signing key is missing,
+    and whatever `read_own_record` raises when a record is read again.
     """
     record = run if isinstance(run, RunRecord) else RunRecord(run_id=run, events=())
     run_id = record.run_id
@@ -94,7 +98,7 @@ class _RecordedSigning(msgspec.Struct):
 
 
 def _signer(project: Project, emitter: JsonlEventEmitter, record: RunRecord) -> Signer | None:
-    """Return the user's signer for a new run, and the recorded one for a resumed run."""
+    """Return the user's signer for a new run, or the recorded signer for a resumed run."""
     if not emitter.head.count:
         return project.signer
     first = next(iter(record.events or read_events(emitter.path)))

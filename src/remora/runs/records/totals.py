@@ -12,11 +12,11 @@ Document = Mapping[str, Any]
 
 
 class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """Totals of one operation's jobs that started.
+    """Totals of the started jobs of one operation.
 
-    `verified` counts change sets that are, or may still be, in the user's files: rejected ones and
-    conflicts do not count, here and in `measures`. `measures` holds each operation's numbers by the key of
-    its totals; null if unknown for every job.
+    `verified` counts change sets that are accepted or pending. Rejected and conflicting ones do
+    not count, here or in `measures`. `measures` maps the key of each kind of totals to its numbers,
+    or to null if they are unknown for every job.
     """
 
     operation: str
@@ -33,9 +33,10 @@ class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
 def totals_by_operation(
     jobs: Sequence[Document], planned: int, totals: Sequence[Totals]
 ) -> tuple[OperationTotals, ...]:
-    """Sum up documents of jobs, in the order of `totals`, then of the jobs.
+    """Return the totals of job documents by operation.
 
-    The plan counted `planned` lint findings.
+    They are ordered by `totals`, then by the jobs. `planned` is the number of lint findings that
+    the plan counted.
     """
     known = {
         name: [job for job in jobs if job["operation"] == name]
@@ -46,7 +47,7 @@ def totals_by_operation(
     for each in totals:
         measured = {name: each.measure(found[name], 0) for name in known}
         having = [name for name, measure in measured.items() if measure is not None]
-        if len(having) == 1:  # else the plan does not say which operation the findings belong to
+        if len(having) == 1:  # otherwise the plan's findings cannot be assigned
             measured[having[0]] = each.measure(found[having[0]], planned)
         for name, measure in measured.items():
             measures[name][each.key] = measure
@@ -55,27 +56,27 @@ def totals_by_operation(
 
 
 def skipped_node_count(node_ids: Sequence[str], operations: int, skipped: int) -> int:
-    """Return how many nodes became no job.
+    """Return the number of nodes without a job.
 
-    `node_ids` are those of the jobs; `skipped` counts pairs of node and operation.
+    `node_ids` are the nodes of the jobs. `skipped` counts pairs of node and operation.
     """
     return (skipped + len(node_ids)) // max(1, operations) - len(set(node_ids))
 
 
 def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
-    """Return the same for a recorded plan."""
+    """Return the number of nodes without a job in a recorded plan."""
     nodes = [str(job["node_id"]) for job in plan.get("jobs", ())]
     return skipped_node_count(nodes, len(plan.get("operations", ())), plan.get("skipped", 0))
 
 
 def asked_text(asked: int, differed: int) -> str:
-    """Return how often a model was asked, and whether that made a difference."""
+    """Return a text about how often a model was asked and did not take the first candidate."""
     times = "once" if asked == 1 else f"{asked:,} times"
     text = f"the model was asked {times}, "
     if not differed:
         return text + f"and the first candidate was taken{'' if asked == 1 else ' each time'}"
     others = "once" if differed == 1 else f"{differed:,} times"
-    return text + f"and another candidate than the first was taken {others}"
+    return text + f"and a candidate other than the first was taken {others}"
 
 
 def phrases_of(sums: Sequence[OperationTotals]) -> list[Phrase]:
@@ -106,7 +107,7 @@ def _sum(
 
 
 def _findings(jobs: Sequence[Document]) -> list[JobFindings]:
-    """Return the findings of the jobs for which they are known."""
+    """Return the findings of each job, except for jobs whose findings are unknown."""
     return [
         JobFindings(
             fixed=pair[0], left=pair[1], counts=counts_as_done(job), worth=job["worth"] or {}

@@ -27,8 +27,9 @@ def turn_document(
 ) -> dict[str, Any]:
     """Return `{"agent_id", "turn", "packet", "prompt_tokens", "raw_output", "events"}`.
 
-    `packet` is as shown for the turn's decision, `prompt_tokens` null if no model was asked,
-    `raw_output` the tool's whole output. Raises NotFound for an unknown turn, StreamDamaged.
+    `packet` is the packet that the turn's decision was based on. `prompt_tokens` is null if no
+    model was asked. `raw_output` is the tool's complete output. Raises NotFound for an unknown
+    turn, StreamDamaged.
     """
     packet = reader.packet_at(agent_id, turn)
     ours = [event_document(event, blobs) for event in reader.turn_events(agent_id, turn)]

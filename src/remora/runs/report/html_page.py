@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML page."""
+"""Report as one self-contained HTML page."""
 
 from collections.abc import Iterator
 from html import escape
@@ -15,7 +15,7 @@ _CLASSES = {
     "error": "bad",
 }
 _MARKS = {"+++": "head", "---": "head", "@@": "hunk", "+": "add", "-": "del"}
-# no script, image or font: even a name that is not escaped could load nothing
+# no scripts, images or fonts: even an unescaped name could not load anything
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 

@@ -1,4 +1,4 @@
-"""A report in Markdown for a pull request; details are folded."""
+"""Report in Markdown for a pull request, with collapsed details."""
 
 import html
 import re
@@ -9,9 +9,9 @@ from remora.runs.report.report_model import Report
 from remora.text import escape_line
 
 _MAX_DIFFS = 40_000
-"""Characters of all diffs: a comment may have some 65,000."""
+"""Maximum characters of all diffs. A comment on GitHub may have about 65,000."""
 _MAX_UNFOLDED = 20
-"""Number of remaining findings shown unfolded."""
+"""Maximum number of remaining findings that are not collapsed."""
 _TICKS = re.compile(r"`+")
 _BARE_BAR = re.compile(r"(?<!\\)\|")
 _ACTIVE = re.compile(r"([\\`*_\[\]<>#|~&])")
@@ -47,7 +47,7 @@ def _row(row: JobRow) -> str:
         result + "".join(f"<br>{_text(reason)}" for reason in row.reasons),
         *map(_text, (row.fixed, row.left, row.deciders)),
     ]
-    cells = [_BARE_BAR.sub(r"\\|", cell) for cell in cells]  # a table splits even code at it
+    cells = [_BARE_BAR.sub(r"\\|", cell) for cell in cells]  # a bar splits table cells even in code
     return "| " + " | ".join(cells) + " |"
 
 
@@ -59,7 +59,7 @@ def _remaining(parts: Layout) -> Iterator[str]:
         f"- {_code(row.place)} {_text(f'{row.rule} {row.text}'.strip())}" for row in parts.findings
     ]
     folded = len(rows) > _MAX_UNFOLDED
-    title = f"{len(rows)} findings of the nodes that were worked on"
+    title = f"{len(rows)} findings in the nodes that were worked on"
     yield from _folded(title, rows) if folded else ["", *rows]
     yield from ["", *(f"- {_code(row.place)} {_text(row.text)}" for row in parts.unreadable)]
 
@@ -84,7 +84,7 @@ def _diffs(run_id: str, parts: Layout) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """Return a code span whose ticks are longer than those within."""
+    """Return a code span whose backticks are longer than any run of backticks in the text."""
     shown = escape_line(text)
     longest = max(map(len, _TICKS.findall(shown)), default=0)
     ticks = "`" * (longest + 1)
@@ -92,7 +92,7 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return escaped text; text with `@` becomes code, so that it mentions no user."""
+    """Return escaped text. Text with `@` becomes a code span, so that no user is mentioned."""
     if "@" in text:
         return _code(text)
     return _ACTIVE.sub(r"\\\1", escape_line(text))

@@ -1,4 +1,4 @@
-"""Style of a report's page, light and dark."""
+"""Light and dark style of an HTML report."""
 
 STYLE = """\
 :root {

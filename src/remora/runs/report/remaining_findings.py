@@ -12,11 +12,14 @@ from remora.runs.report.report_model import Finding
 _SHAPE = re.compile(r"([A-Z]+[0-9]+) line ([0-9]+): (.*)", re.DOTALL)
 """Format of the built-in lint agent's diagnostics."""
 KEPT_STATES = (*UNDECIDED, "accepted")
-"""Reviews of change sets whose fixes count."""
+"""Review states of change sets whose fixes count."""
 
 
 def findings_left(job: JobView) -> tuple[Finding, ...]:
-    """Return the remaining findings, with their lines at the start of the run if recorded."""
+    """Return a job's remaining findings, with their line numbers at the start of the run.
+
+    A finding whose line is not recorded has none.
+    """
     after = job.after if job.review in KEPT_STATES else job.before
     if not after:
         return ()
@@ -48,6 +51,6 @@ def _finding(line: str) -> Finding:
 
 
 def _text(line: str) -> str:
-    """Return a diagnostic without its line, which edits above it change."""
+    """Return a diagnostic without its line number, which changes with edits above it."""
     finding = _finding(line)
     return f"{finding.code} {finding.message}"

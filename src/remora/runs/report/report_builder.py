@@ -1,4 +1,4 @@
-"""Build a run's report from its streams and stored contents."""
+"""Build a run's report from its streams and stored file contents."""
 
 from collections import Counter
 from contextlib import suppress
@@ -26,7 +26,7 @@ from remora.workspaces.copy.changes import diff
 def make_report(project: Project, view: RunView, *, raw: bool = False) -> Report:
     """Return the report of a run, redacted unless `raw`.
 
-    A file with a missing content is left out of the diffs, but its job stays in the report.
+    A file whose content is missing is left out of the diffs, but its job stays in the report.
     """
     report = _raw(project, view)
     return report if raw else redacted(report, project.redact)
@@ -94,7 +94,7 @@ def _job(project: Project, job: JobView, document: dict[str, Any]) -> JobReport:
 
 
 def _file(project: Project, change: Change) -> FileChange | None:
-    with suppress(RemoraError):  # it was removed or is damaged, which `trace verify` reports
+    with suppress(RemoraError):  # a missing or damaged object; `trace verify` reports it
         read = project.trace.objects.get
         before = None if change.before is None else read(change.before)
         after = None if change.after is None else read(change.after)

@@ -26,4 +26,4 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
     "sarif": lambda report: _json(sarif(report)),
     "json": _as_json,
 }
-"""Formats by the values of `--format`; pure functions."""
+"""Pure functions that render a report, by the value of `--format`."""

@@ -10,7 +10,7 @@ from remora.runs.report.report_model import Finding, JobReport, Report
 from remora.text import escape_line
 
 _STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
-"""Names of states in reports; JSON keeps the recorded ones."""
+"""Names of states in reports. JSON uses the recorded names."""
 
 
 class JobRow(NamedTuple):
@@ -27,7 +27,7 @@ class JobRow(NamedTuple):
 
 
 class FindingRow(NamedTuple):
-    """A remaining finding or an unreadable file. `rule` is empty for other than lint rules."""
+    """A remaining finding or an unreadable file. `rule` is empty unless it is a lint rule."""
 
     place: str
     rule: str
@@ -84,14 +84,14 @@ def _pending(report: Report) -> str:
 
 
 def _run(report: Report) -> str:
-    """`ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
+    """Return a text such as `ended · 2026-01-31 09:30 UTC · model X · commit abc`."""
     start = report.started[:16].replace("T", " ")
     parts = [report.status, f"{start} UTC", f"model {report.model}"]
     return " · ".join([*parts, f"commit {report.commit[:12]}"] if report.commit else parts)
 
 
 def _totals(report: Report) -> str:
-    """`6 jobs: 4 accepted, 2 no change; 12 other nodes unchanged`."""
+    """Return a text such as `6 jobs: 4 accepted, 2 no change; 12 other nodes unchanged`."""
     states = ", ".join(f"{n:,} {_STATES.get(state, state)}" for state, n in report.states.items())
     text = count(report.planned, "job") + (f": {states}" if states else "")
     started = sum(report.states.values())
@@ -128,9 +128,9 @@ def _finding(job: JobReport, finding: Finding) -> FindingRow:
 
 
 def fixes_of(job: JobReport) -> str:
-    """Return `fixed F401 x2`, `docstring added`, `test added, which notices 5 of 6 planted faults`.
+    """Return a text such as `fixed F401 x2`, `docstring added` or `test added`.
 
-    With a conflict `would fix …`; empty for a rejected change set.
+    The text for a conflicting change set begins with `would`. It is empty for a rejected one.
     """
     if job.review not in KEPT_STATES:
         return ""
@@ -151,10 +151,10 @@ def reasons(job: JobReport) -> list[str]:
     if job.review == "conflict":
         return [escape_line(f"{met.get('path')}: {met.get('detail')}") for met in job.conflicts]
     if job.review == "stale":
-        return ["it changed while the agent worked on it"]
+        return ["the node changed while the agent worked on it"]
     return [escape_line(job.error)] if job.error and not job.review else []
 
 
 def count(number: int, one: str) -> str:
-    """`1 file`, `1,234 files`."""
+    """Return a text such as `1 file` or `1,234 files`."""
     return f"{number:,} {one}{'s' * (number != 1)}"

@@ -1,4 +1,4 @@
-"""Record of a run's report: the content of all formats."""
+"""Data of a run's report, shared by all formats."""
 
 from typing import Any, Literal
 
@@ -9,7 +9,10 @@ from remora.runs.records.totals import OperationTotals
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """Replacement of lines `start` up to, not including, `end` (from 1) by `text`."""
+    """Replacement of a range of lines by `text`.
+
+    The range includes line `start` and excludes line `end`. Lines are counted from 1.
+    """
 
     start: int
     end: int
@@ -19,8 +22,8 @@ class Edit(msgspec.Struct, frozen=True):
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     """One changed file.
 
-    `path` is spelled as in a node key. `edits` is null for a binary file. `last_column` is the
-    length of the old file's last line if that has no newline, else 0.
+    `path` is escaped as in a node key. `edits` is null for a binary file. `last_column` is the
+    length of the old file's last line if that line has no newline, else 0.
     """
 
     path: str
@@ -32,8 +35,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A remaining finding; `line` is the one at the start of the run, null if it is not
-    recorded."""
+    """A remaining finding; `line` is its line at the start of the run, or null if not recorded."""
 
     code: str
     message: str
@@ -41,8 +43,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A job's result, changes and remaining findings; `state` is the verdict, or the status without
-    one."""
+    """A job's result, changes and remaining findings.
+
+    `state` is the verdict, or the status if there is no verdict.
+    """
 
     agent_id: str
     operation: str
@@ -68,9 +72,9 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """A run's report.
 
-    `sums` are totals by operation. `fixed` of `findings` lint findings are fixed by accepted or
-    pending changes; both are null if unknown for every job. `waiting` counts change sets pending
-    review; `skipped` counts pairs of node and operation, `skipped_nodes` nodes.
+    `sums` has the totals by operation. `findings` counts lint findings; `fixed` counts those fixed
+    by accepted or pending changes. Both are null if unknown for every job. `waiting` counts change
+    sets pending review. `skipped` counts pairs of node and operation, `skipped_nodes` counts nodes.
     """
 
     run_id: str

@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0: proposed fixes and remaining findings."""
+"""Report as SARIF 2.1.0, with proposed fixes and remaining findings."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _BAD = ("failed", "error", "interrupted")
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    """Return the SARIF log. Lines are those of the files at the start of the run."""
+    """Return the SARIF log. Line numbers refer to the files at the start of the run."""
     results = [result for job in report.jobs for result in _results(job)]
     rules = sorted({result["ruleId"] for result in results})
     for result in results:
@@ -80,7 +80,7 @@ def _proposed(job: JobReport) -> dict[str, Any]:
     return {
         **result,
         "locations": [{**place, **_logical(job)}],
-        # with a binary file among them, no fix is proposed
+        # no fix is proposed if one of the files is binary
         **({"fixes": [{"artifactChanges": changes}]} if len(changes) == len(job.files) else {}),
         "properties": {"agent": job.agent_id, "review": job.review},
     }
@@ -108,7 +108,7 @@ def _result(job: JobReport, rule: str, text: str, level: str, number: int = 0) -
 
 
 def _message(text: str) -> str:
-    """Escape links and placeholders as the standard requires."""
+    """Escape links and placeholders as required by the SARIF standard."""
     text = text.replace("{", "{{").replace("}", "}}")
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
@@ -132,7 +132,10 @@ def _artifact_change(file: FileChange) -> dict[str, Any]:
 
 
 def _replacement(edit: Edit, file: FileChange) -> dict[str, Any]:
-    """Replace whole lines; a last line without newline up to its last column."""
+    """Return a replacement of whole lines.
+
+    If the last line has no newline, the region ends at its last column.
+    """
     end, column = edit.end, 1
     if file.last_column and edit.end > file.lines:
         end, column = file.lines, file.last_column + 1

@@ -1,1 +1,1 @@
-"""Retention of streams, copies and contents: compact, remove, or keep with a reason."""
+"""Retention of streams, copies and contents: what is compacted, removed or kept."""

@@ -36,8 +36,10 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CleanResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Items removed, or with `dry_run` removable; `kept` names runs whose files are still needed,
-    and why."""
+    """Removed items, or items that would be removed with `dry_run`.
+
+    `kept` lists runs whose files are still needed, each with the reason.
+    """
 
     dry_run: bool
     removed: tuple[Removable, ...]
@@ -56,9 +58,9 @@ Removal = tuple[Removable, Callable[[], None]]
 def find_removable(
     project: Project, now: datetime
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """Find what can be removed in this project, and the runs that are still needed.
+    """Find the items that can be removed, and the runs that are still needed, each with the reason.
 
-    Removes nothing. Streams are left to `trace compact`.
+    Removes nothing. Streams are removed only by `trace compact`.
     """
     found = take_inventory(project.trace)
     acts = [*_workspaces(project), *_bases(project, now), *_refs(project, found)]
@@ -69,7 +71,7 @@ def find_removable(
 def remove_all(
     acts: list[Removal], kept: tuple[tuple[str, str], ...], *, dry_run: bool
 ) -> CleanResult:
-    """Remove everything; report failures and continue."""
+    """Remove all items. Failures are collected as problems."""
     removed: list[Removable] = []
     problems: list[str] = []
     for what, remove in acts:
@@ -109,7 +111,7 @@ def _bases(project: Project, now: datetime) -> Iterator[Removal]:
 
 
 def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
-    """Yield refs that keep commits of finished or missing runs."""
+    """Yield git refs that keep the commits of finished or missing runs."""
     needed = {run.run_id for run in found.runs if run.hands_off}
     refs: list[str] = []
     with suppress(OutsideError):  # without git no commits are kept
@@ -123,7 +125,7 @@ def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
 
 
 def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Removal]:
-    """Yield contents that no stream references, by the rules of `trace compact`."""
+    """Yield stored contents that no stream references, by the rules of `trace compact`."""
     policy = Policy.of(project.config.runner.memory.retention)
     going = list(unreferenced(found.contents, found.runs, found.freed, policy, now))
     if not going:
@@ -144,14 +146,14 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
 
 
 def _conflict_files(project: Project) -> Iterator[Removal]:
-    """Yield earlier texts that an accept kept beside a file edited meanwhile."""
+    """Yield earlier file versions that `accept` kept next to a file edited at the same time."""
     for path, size, remove in conflict_files(project.root, project.state / "journal"):
         yield Removable(kind="conflict", name=path, bytes=size), remove
 
 
 @contextmanager
 def try_lock(lock: Path) -> Iterator[bool]:
-    """Try to lock the file; yields True if it is locked now."""
+    """Try to lock a file until the block ends; yield True if it was locked."""
     handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:

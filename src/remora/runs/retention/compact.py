@@ -1,7 +1,7 @@
 """`trace compact`: seal finished streams and remove old ones.
 
-Each step is atomic, so a killed command can be repeated: removals are recorded in `expired.jsonl`
-first, and a run's own stream is removed last.
+Each step is atomic, so a killed command can be repeated. Removals are recorded in `expired.jsonl`
+first, and a run's stream is removed after those of its agents.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,8 +48,9 @@ from remora.workspaces.commit_files import unpin_commit
 def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compaction:
     """Seal, expire and collect as configured; with `dry_run` nothing is changed.
 
-    Errors of one run are reported, and the others are processed. Raises StreamLocked (another one is
-    running), StreamDamaged (the record of expired runs is damaged) or DiskError.
+    An error in one run is reported, and the other runs are processed. Raises StreamLocked if
+    another `trace compact` is running, StreamDamaged if the record of expired runs is damaged,
+    DiskError.
     """
     folder = project.trace
     folder.check()
@@ -65,21 +66,21 @@ def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compac
 
 
 class _Actions(Protocol):
-    """Actions on the disk. Raise StreamError, NotFound or DiskError."""
+    """Actions on the disk. Every method may raise StreamError, NotFound or DiskError."""
 
     def seal(self, stream: StreamFacts) -> int:
-        """Seal a stream; return its new size."""
+        """Seal a stream and return its new size in bytes."""
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
-        """Record and remove a run."""
+        """Record that a run has expired, and remove it."""
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """Remove contents; return those removed."""
+        """Remove contents and return the removed ones."""
 
 
 class _DryRunActions:
     def seal(self, stream: StreamFacts) -> int:
-        """Return the size of the sealed file, which is made and discarded."""
+        """Return the size in bytes that the sealed file would have."""
         return compressed_size(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
@@ -98,11 +99,14 @@ class _RealActions:
         return compress_stream(stream.path)
 
     def expire(self, run: RunFacts, anchors: Sequence[ExpiredStream]) -> None:
-        """Lock the run's stream, which writers of its agents hold too, then remove its streams."""
+        """Lock the run's stream, then remove its streams.
+
+        Writers of the run's agents hold this lock, too.
+        """
         *agents, own = run.streams
         with locked_stream(own.path) as size:
             if size != own.bytes:
-                raise StreamError("it was written to just now")
+                raise StreamError("its stream was just written to")
             log_expired(self._project.trace, anchors, self._now)
             with suppress(OutsideError):  # without git or the ref, no commit is kept
                 unpin_commit(self._project.root, run.run_id)
@@ -111,7 +115,7 @@ class _RealActions:
                 remove_stream(stream.path)
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """Remove contents that were not stored again meanwhile."""
+        """Remove contents, except those that have been stored again since the inventory."""
         folder = self._project.trace
         found, before = list(contents), (self._now - GRACE).timestamp()
         removed = {
@@ -125,7 +129,7 @@ class _RealActions:
 
 
 class _Compactor:
-    """One pass over everything; each step sees the result of the one before."""
+    """One pass over all runs. Each step works on the result of the previous step."""
 
     def __init__(self, project: Project, found: Inventory, acts: _Actions, now: datetime) -> None:
         self._policy = Policy.of(project.config.runner.memory.retention)
@@ -148,7 +152,7 @@ class _Compactor:
         for run, stream in to_seal(list(self._runs.values()), self._policy, self._now):
             self._seal(run, stream)
         while not all(self._expire(run, SIZE) for run in self._too_much()):
-            pass  # if one cannot be removed, others may have to be
+            pass  # if a run cannot be removed, others may have to be removed instead
         self._collected = self._acts.collect(self._unnamed())
         for content in self._collected:
             del self._contents[content.store, content.digest]
@@ -207,7 +211,7 @@ class _Compactor:
         self._runs[run.run_id] = msgspec.structs.replace(run, streams=streams)
 
     def _leave(self, run: RunFacts, why: str) -> bool:
-        """Keep a run and report why."""
+        """Keep a run and report the reason."""
         self._runs[run.run_id] = msgspec.structs.replace(run, hands_off=why)
         self._problems.append(f"{run.run_id}: {why}")
         return False

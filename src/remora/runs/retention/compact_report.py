@@ -4,7 +4,7 @@ import msgspec
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
-    """A sealed stream, and the size of its file before and after."""
+    """A sealed stream, and the size of its file in bytes before and after."""
 
     kind: str
     id: str
@@ -31,14 +31,17 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is due and was kept, and why."""
+    """A run that is due but was kept, and the reason."""
 
     run_id: str
     reason: str
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done, or with `dry_run` would be; sizes are those of all streams and contents."""
+    """Changes that were made, or that would be made with `dry_run`.
+
+    `bytes_before` and `bytes_after` are the total sizes of all streams and contents.
+    """
 
     dry_run: bool
     sealed: tuple[Sealed, ...]

@@ -1,4 +1,4 @@
-"""Files with an earlier text that an accept left beside the user's after a conflict."""
+"""Earlier file versions that `accept` left next to the user's files after a conflict."""
 
 import os
 import re
@@ -16,9 +16,9 @@ _NAME = re.compile(r"\.remora-([0-9a-f]{16})(?:-\d+(?:-part|-trial|~)?)?")
 
 
 def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callable[[], None]]]:
-    """Yield each file by its path in the project, with its size and how to remove it.
+    """Yield each file's path in the project, its size in bytes, and a function that removes it.
 
-    Leaves out files that a running or unfinished accept still needs.
+    Files that a running or unfinished `accept` still needs are left out.
     """
     busy = _busy(journal)
     if busy is None:
@@ -29,7 +29,7 @@ def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callab
 
 
 def _busy(journal: Path) -> str | None:
-    """Return the ID of a leftover journal, or an empty text; None if a journal is in use."""
+    """Return the ID of a leftover journal, "" if there is none, or None if a journal is in use."""
     store = JournalFolder(journal)
     try:
         with store.locked():

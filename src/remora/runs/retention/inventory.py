@@ -31,12 +31,15 @@ from remora.trace.trace_folder import TraceFolder, is_compressed, stream_id
 
 DAMAGE = "it is damaged: see `remora trace verify`"
 _LOST = "the stream of its run is missing"
-_NO_RUN = "its stream does not begin as a run's"
+_NO_RUN = "its stream does not begin with run_start"
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    """All runs, oldest first, all contents, and those named only by expired runs."""
+    """All runs, oldest first, and all contents.
+
+    `freed` has the contents that expired runs referenced and that were not stored again.
+    """
 
     runs: tuple[RunFacts, ...] = ()
     contents: tuple[StoredContent, ...] = ()
@@ -44,9 +47,10 @@ class Inventory(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """Agents of a run's stream that started, and heads of those that ended and were not resumed.
+    """Agents that started, according to a run's stream.
 
-    `first` and `last` are the times of its events.
+    `heads` has the heads of agents that ended and were not resumed. `first` and `last` are the
+    times of the stream's first and last event.
     """
 
     first: datetime | None = None
@@ -56,8 +60,8 @@ class History(msgspec.Struct):
 
 
 def take_inventory(folder: TraceFolder) -> Inventory:
-    """Read everything without locking. Raises DiskError or StreamDamaged."""
-    contents = tuple(stored_contents(folder))  # first: contents stored from now on are young
+    """Read all streams and contents without locking them. Raises DiskError or StreamDamaged."""
+    contents = tuple(stored_contents(folder))  # first: contents stored from now on are too young
     known = frozenset(content.digest for content in contents)
     lines = {line.run_id: line for line in list_run_lines(folder)}
     expired = tuple(read_expired(folder))
@@ -87,7 +91,7 @@ def take_inventory(folder: TraceFolder) -> Inventory:
 
 
 def history_of(path: Path) -> History:
-    """Read the run's own stream. Raises StreamDamaged, NotFound or DiskError."""
+    """Read the run's stream. Raises StreamDamaged, NotFound or DiskError."""
     found, stamp = History(), ""
     for event in read_events(path):
         stamp = event.timestamp
@@ -180,7 +184,7 @@ def _names(streams: Iterable[StreamFacts], known: Collection[str]) -> frozenset[
 
 
 def _freed(expired: Iterable[ExpiredStream], contents: Iterable[StoredContent]) -> frozenset[str]:
-    """Return the contents that expired runs named and that were not stored again since."""
+    """Return the contents that expired runs referenced and that were not stored again later."""
     put = {content.digest: content.put for content in contents}
     found: set[str] = set()
     for entry in expired:

@@ -11,11 +11,11 @@ from remora.trace.read.reader import RUNNING, stream_status
 
 _APART = "~"
 GRACE_S = 3600
-"""Minimum age of a copy to remove: a younger one may belong to a run that is starting."""
+"""Minimum age of a copy to remove, in seconds. Younger ones may belong to a starting run."""
 
 
 def remove_idle_bases(project: Project, now: datetime) -> list[str]:
-    """Remove the frozen copies of finished runs; return their IDs. Never raises."""
+    """Remove the frozen copies of finished runs; return their folder names. Never raises."""
     idle = idle_bases(project, now)
     for folder in idle:
         try_remove_tree(folder)
@@ -34,7 +34,7 @@ def idle_bases(project: Project, now: datetime) -> list[Path]:
 
 
 def _is_live(project: Project, folder: Path) -> bool:
-    run_id = folder.name.partition(_APART)[0]  # a changed file has a copy of its own
+    run_id = folder.name.partition(_APART)[0]  # the suffix numbers the run's further copies
     try:
         return stream_status(project.trace.run_stream(run_id)) == RUNNING
     except RemoraError:  # it never started, or its records were removed

@@ -16,7 +16,7 @@ _MOST = 4096
 
 
 def note_root(project: Project) -> None:
-    """Record a project's path beside its copies, whose folder name is a hash. Never raises."""
+    """Record a project's path next to its copies, whose folder name is a hash. Never raises."""
     note = project.cache / _NOTE
     with suppress(OSError):
         if not note.exists():
@@ -27,8 +27,10 @@ def note_root(project: Project) -> None:
 
 
 def orphaned_caches(roots: Path, now: datetime) -> Iterator[Path]:
-    """Yield the folders in `roots` of missing projects that no run uses; skips folders without a
-    path."""
+    """Yield the folders in `roots` whose project no longer exists and that no run uses.
+
+    Folders without a recorded path are skipped.
+    """
     for place in sorted(roots.iterdir()) if roots.is_dir() else ():
         root = _root_of(place)
         if root is not None and not os.path.lexists(root) and _is_idle(place, now):
@@ -36,7 +38,7 @@ def orphaned_caches(roots: Path, now: datetime) -> Iterator[Path]:
 
 
 def _root_of(place: Path) -> Path | None:
-    """Return the recorded path if it belongs to this folder."""
+    """Return the project path recorded in a folder, or None if it is missing or invalid."""
     note = place / _NOTE
     with suppress(OSError, ValueError):
         if place.is_symlink() or note.is_symlink() or note.stat().st_size > _MOST:

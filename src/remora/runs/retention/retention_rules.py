@@ -1,4 +1,4 @@
-"""Retention rules: which runs are sealed or expire, which contents are removed. Pure functions."""
+"""Retention rules, as pure functions: select runs to seal or expire, and contents to remove."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -12,14 +12,17 @@ from remora.config.schema import RetentionConfig
 from remora.trace.retention.unused_contents import StoredContent
 
 GRACE = timedelta(days=1)
-"""Minimum age of an unreferenced content: commands store contents before events."""
+"""Minimum age of unreferenced contents to remove.
+
+Commands store contents before the events that reference them.
+"""
 _MIB = 1024 * 1024
 AGE, SIZE, PARTIAL = "age", "size", "begun before"
-"""Why a run expires; the last one was partly removed by a killed command."""
+"""Reasons for expiring a run. `PARTIAL`: a killed command has already removed part of it."""
 
 
 class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream's file; `beside` counts the bytes of torn tails moved out of it."""
+    """A stream's file; `torn_bytes` is the size of the torn tails that were moved out of it."""
 
     kind: Literal["agent", "run"]
     id: str
@@ -30,11 +33,12 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as the rules see it; its own stream is the last of `streams`.
+    """Facts about a run that the rules use. The last of `streams` is the run's stream.
 
-    `first` and `last` are the times of its events, None if unknown. `hands_off` says why it must be
-    kept, empty if it need not be. `begun`: part of it has expired. `names` are the contents that
-    its streams reference, None if a stream cannot be read.
+    `first` and `last` are the times of its first and last event, or None if unknown. `hands_off`
+    is the reason that the run must be kept, or empty. `begun` is True if part of the run has
+    already been removed. `names` are the contents that its streams reference, or None if a stream
+    cannot be read.
     """
 
     run_id: str
@@ -69,7 +73,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_due(run: RunFacts, after: timedelta | None, now: datetime) -> bool:
-    """True if a run's last event is older than `after`; False if its time is unknown."""
+    """Return True if a run's last event is older than `after`, False if its time is unknown."""
     return after is not None and run.last is not None and now - run.last > after
 
 
@@ -83,7 +87,7 @@ def expiring_by_age(runs: Iterable[RunFacts], policy: Policy, now: datetime) -> 
 def to_seal(
     runs: Iterable[RunFacts], policy: Policy, now: datetime
 ) -> Iterator[tuple[RunFacts, StreamFacts]]:
-    """Yield streams to seal: agents' before their run's."""
+    """Yield the streams to seal. A run's stream comes after those of its agents."""
     for run in runs:
         if not run.hands_off and is_due(run, policy.compress, now):
             for stream in run.streams:
@@ -94,9 +98,9 @@ def to_seal(
 def expiring_by_size(
     runs: Sequence[RunFacts], contents: Iterable[StoredContent], policy: Policy
 ) -> Iterator[RunFacts]:
-    """Yield the oldest runs until the rest fits the limit.
+    """Yield the oldest runs until the rest fits into the limit.
 
-    A content is freed with the last run that references it.
+    Contents are freed with the last run that references them.
     """
     if policy.most_bytes is None:
         return
@@ -124,9 +128,10 @@ def unreferenced(
 ) -> Iterator[StoredContent]:
     """Yield contents that no remaining run references and that are older than GRACE.
 
-    An object that is not `freed`, because no expired run named it, may be a backup of a user's file
-    made by `accept` before a merge. It is kept as long as a run of its age, and as long as the run
-    during which it was stored. Nothing is removed while a run's references are unknown.
+    An object that is not in `freed` was not referenced by an expired run. It may be a backup of a
+    user's file that `accept` made before a merge. It is kept as long as a run of the same age, and
+    as long as the run during which it was stored. While the references of a run are unknown,
+    nothing is yielded.
     """
     if any(run.names is None for run in left):
         return
@@ -152,7 +157,7 @@ def _is_old_backup(
 def kept_past_due(
     runs: Iterable[RunFacts], policy: Policy, now: datetime, *, too_much: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield runs that are due and must be kept, each with the reason."""
+    """Yield runs that are due but must be kept, each with the reason."""
     for run in runs:
         due = too_much or is_due(run, policy.keep, now) or is_due(run, policy.compress, now)
         if run.hands_off and (due or run.last is None):

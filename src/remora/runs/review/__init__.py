@@ -1,1 +1,1 @@
-"""Accept, reject and revert: change sets and the user's files."""
+"""Review of change sets: accept, reject and revert."""

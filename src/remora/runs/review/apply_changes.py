@@ -1,4 +1,4 @@
-"""Apply one change set to the user's files: objections and writing."""
+"""Check one change set and write it to the user's files."""
 
 from collections.abc import Iterable, Sequence
 
@@ -28,8 +28,10 @@ def objections(
     recheck: Recheck,
     tree: Tree,
 ) -> Sequence[FileConflict]:
-    """Return why an accepted change set cannot be written, empty if it can; `tree` is what it was
-    merged with."""
+    """Return the reasons that an accepted change set cannot be written; empty if it can.
+
+    `tree` has the files that it was merged with.
+    """
     return (
         _stale(job, prepared)
         or prepared.conflicts
@@ -48,8 +50,8 @@ def write_change_set(
 ) -> list[FileConflict]:
     """Write the journal, record the review, swap the files.
 
-    If a file changes meanwhile, nothing is written, `otherwise` is recorded too, and the conflicts
-    are returned.
+    If a file changes in the meantime, nothing is written, `otherwise` is recorded after `review`,
+    and the conflicts are returned.
     """
     store_contents(project, prepared)
 
@@ -68,7 +70,7 @@ def write_change_set(
 
 
 def store_contents(project: Project, prepared: PreparedChanges) -> None:
-    """Store the old and new contents in `objects/`."""
+    """Store the old and the new content of each file in `objects/`."""
     for write in prepared.writes:
         for content in (write.ours, write.result):
             if content is not None:
@@ -77,7 +79,7 @@ def store_contents(project: Project, prepared: PreparedChanges) -> None:
 
 
 def secrets_in(patches: Iterable[FilePatch]) -> list[FileConflict]:
-    """Return files in which a placeholder would replace a secret, or be added."""
+    """Return a conflict for each file in which a placeholder would be added or replace a secret."""
     found = [(patch.path, placeholder_in_files([(patch.base, patch.theirs)])) for patch in patches]
     return [FileConflict(path=path, detail=detail) for path, detail in found if detail]
 
@@ -87,7 +89,7 @@ def _record(stream: RunStream, review: Review) -> None:
 
 
 def _stale(job: JobView, prepared: PreparedChanges) -> list[FileConflict]:
-    """Return a conflict if the user's edit of the node is still there."""
+    """Return a conflict if the user edited the node and the edit is still in the file."""
     moved_on = prepared.conflicts or any(write.merged for write in prepared.writes)
     if job.review != STALE or not moved_on:
         return []

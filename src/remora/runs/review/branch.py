@@ -1,5 +1,4 @@
-"""`accept --git-branch`: commit accepted change sets to a branch without touching the user's
-files."""
+"""`accept --git-branch`: commit accepted change sets to a branch, not to the user's files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,7 +46,10 @@ from remora.workspaces.copy.snapshot import BaseSnapshot, restore_base
 
 
 class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Chosen change sets: by node, or with `every` all pending ones, filtered."""
+    """Chosen change sets: those of `nodes`, or all pending ones with `every`.
+
+    `narrow` filters them.
+    """
 
     nodes: Sequence[str] = ()
     every: bool = False
@@ -63,11 +65,11 @@ def accept_onto_branch(
     trusted: bool = False,
     progress: TrackProgress = iter,
 ) -> Verdicts:
-    """Commit the chosen change sets to a branch, one commit each, based on HEAD or the branch's
-    tip.
+    """Commit each chosen change set to a branch.
 
-    The working tree and the user's index are not touched. Raises as `accept` does, and UsageError
-    if the branch cannot take a commit.
+    An existing branch is extended; a new one starts at HEAD. The working tree and the user's index
+    are not changed. Raises whatever `accept` raises, and UsageError if the branch cannot be
+    committed to.
     """
     record = read_own_record(project, run_id, trusted=trusted)
     complete_branch(project)
@@ -95,7 +97,11 @@ def _commit_one(
     patches: Sequence[FilePatch],
     onto: tuple[Branch, Recheck],
 ) -> list[dict[str, Any]]:
-    """Merge with the branch's tip, verify, store the tree, journal, record, commit."""
+    """Accept one change set onto the branch; return the conflicts, or an empty list if accepted.
+
+    Steps: merge it with the branch's tip, verify it, store the tree, write the journal, record the
+    review, and commit.
+    """
     branch, recheck = onto
     patches = [with_committed_line_ends(branch, patch) for patch in patches]
     prepared = prepare_changes(project.root, patches, branch.read_file)
@@ -145,8 +151,10 @@ def _tree(project: Project, branch: Branch) -> Tree:
 
 
 def _message(job: JobView) -> str:
-    """Return `lint: src/app.py:load` and the fixed codes; names are reduced to one printable
-    line."""
+    """Return a message such as `lint: src/app.py:load`, followed by the fixed codes.
+
+    Unprintable characters in names are replaced.
+    """
     subject = f"{job.operation}: {job.node_id.removeprefix('node:')}"
     codes = sorted(fixed(job.before or {}, job.after or {}).items())
     told = ", ".join(f"{code} x{n}" if n > 1 else code for code, n in codes)

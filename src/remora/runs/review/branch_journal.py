@@ -1,4 +1,4 @@
-"""Journal of a commit to a branch: lets the next command finish or drop it after a kill."""
+"""Journal of a commit to a branch. If a command is killed, the next one finishes or drops it."""
 
 import os
 from pathlib import Path
@@ -20,8 +20,10 @@ TRAILER = "Remora-Trace"
 
 
 class PendingCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit whose tree is stored. The trailer is the run's head after the review that `note`
-    names."""
+    """A commit whose tree is already stored.
+
+    Its trailer has the run's head after the review that `note` refers to.
+    """
 
     name: str
     tip: str
@@ -31,7 +33,7 @@ class PendingCommit(msgspec.Struct, frozen=True, kw_only=True):
     note: dict[str, str]
 
     def on(self, root: Path) -> Branch:
-        """Return the branch as it was."""
+        """Return the branch as it was before the commit."""
         return Branch(root=root, name=self.name, tip=self.tip, is_new=self.is_new, prefix=b"")
 
 
@@ -41,7 +43,7 @@ def trailer(run_id: str, head: Head) -> str:
 
 
 def write_pending(project: Project, pending: PendingCommit) -> None:
-    """Write and sync the journal, whose lock is held. Raises DiskError."""
+    """Write and sync the journal. The caller must hold its lock. Raises DiskError."""
     path = _path(project)
     fresh = path.with_suffix(".new")
     try:
@@ -63,10 +65,10 @@ def remove_pending(project: Project) -> None:
 
 
 def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileConflict]:
-    """Create the commit and move the branch to it, unless that is done already.
+    """Create the commit and move the branch to it, unless this has already been done.
 
-    Returns a conflict if the branch moved meanwhile. Raises OutsideError if git fails; the next
-    command tries again.
+    Returns a conflict if another commit was made on the branch in the meantime. Raises OutsideError
+    if git fails; the next command then tries again.
     """
     branch, line = pending.on(root), trailer(pending.note["run_id"], head)
     since = messages_since(branch)
@@ -82,15 +84,15 @@ def finish_commit(root: Path, pending: PendingCommit, head: Head) -> list[FileCo
     if line in since.splitlines():
         return []
     path, _ = split_node_key(pending.note["node_id"])
-    detail = f"the branch {pending.name} moved meanwhile"
+    detail = f"the branch {pending.name} has moved in the meantime"
     return [FileConflict(path=unescape_path(path), detail=detail)]
 
 
 def complete_branch(project: Project) -> str:
-    """Finish the commit of a killed `accept --git-branch`, or drop it if its review was not
-    recorded.
+    """Finish the commit of a killed `accept --git-branch`.
 
-    Returns the outcome in words, empty if there was nothing to do.
+    The commit is dropped if its review was not recorded. Returns a message about the outcome, or
+    an empty string if there was nothing to do.
     """
     if not os.path.lexists(_path(project)):
         return ""
@@ -99,14 +101,14 @@ def complete_branch(project: Project) -> str:
         if pending is None:
             return ""
         last = last_review(project, pending.note)
-        told = f"{_what(pending)} before it was recorded: nothing was committed; accept again"
+        told = f"{_what(pending)} before it was recorded: nothing was committed; run it again"
         if last is not None and last[0].branch == pending.name:
             found = finish_commit(project.root, pending, last[1])
-            told = f"{_what(pending)}; its commit is made now"
+            told = f"{_what(pending)}; its commit has now been made"
             if found:
                 told = (
-                    f"{_what(pending)}, and the branch moved meanwhile: nothing was committed, and "
-                    f"{pending.note['node_id'].removeprefix('node:')} is a conflict; accept it again"
+                    f"{_what(pending)}, and the branch has moved: nothing was committed, and "
+                    f"{pending.note['node_id'].removeprefix('node:')} has a conflict; accept again"
                 )
                 conflict = msgspec.structs.replace(
                     last[0],
@@ -130,7 +132,7 @@ def _read(project: Project) -> PendingCommit | None:
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:
-        hint = "look at the branch it may name, then remove that file"
+        hint = "check the branch that you accepted to, then remove this file"
         raise DiskError(f"{_path(project)} is damaged: {error}", hint=hint) from error
 
 

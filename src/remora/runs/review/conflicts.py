@@ -8,9 +8,10 @@ from remora.workspaces.apply.merge_lines import MergeConflict, merge3
 
 
 def conflicting_nodes(project: Project, view: RunView, job: JobView) -> list[str]:
-    """Return the nodes of accepted change sets that do not merge with this job's.
+    """Return the nodes of accepted change sets that cannot be merged with this job's.
 
-    Empty if the user's own edit is the cause. Raises NotFound, StreamDamaged for a missing content.
+    Empty if an edit by the user caused the conflict. Raises NotFound or StreamDamaged if a file's
+    content is missing.
     """
     return [
         other.node_id
@@ -27,9 +28,9 @@ def _collide(project: Project, ours: tuple[Change, ...], theirs: tuple[Change, .
 
 
 def _overlap(project: Project, one: Change, other: Change) -> bool:
-    if one.after == other.after:  # the same change twice is one
+    if one.after == other.after:  # identical changes do not conflict
         return False
     if one.before is None or one.after is None or other.before is None or other.after is None:
-        return True  # a file that one of them made or deleted
+        return True  # one of them added or deleted the file
     read = project.trace.objects.get
     return isinstance(merge3(read(one.before), read(one.after), read(other.after)), MergeConflict)

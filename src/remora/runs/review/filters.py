@@ -1,4 +1,4 @@
-"""Filters of reviewed change sets: by fixed rules and by conditions."""
+"""Filters for change sets to review: by fixed rules and by conditions."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -17,9 +17,10 @@ _CODE = re.compile(r"[A-Z]+[0-9]*")
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewFilter:
-    """`rules`: a change set passes if it fixes findings of these rules only.
+    """Filter of change sets.
 
-    `conditions`: names in CONDITIONS, all of which must hold.
+    If there are `rules`, a change set must fix findings, and only findings of these rules.
+    `conditions` are names in CONDITIONS, all of which must be true.
     """
 
     rules: frozenset[str] = frozenset()
@@ -33,7 +34,7 @@ ALL = ReviewFilter()
 
 
 def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilter:
-    """Parse command-line values; a value may list conditions with commas.
+    """Parse command-line values. A value may contain several conditions, separated by commas.
 
     Raises UsageError for an invalid rule code or an unknown condition.
     """
@@ -45,20 +46,20 @@ def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilte
     unknown = sorted(names - CONDITIONS.keys())
     if unknown:
         known = ", ".join(CONDITIONS)
-        raise UsageError(f"no condition {unknown[0]!r}", hint=f"conditions are {known}")
+        raise UsageError(f"unknown condition {unknown[0]!r}", hint=f"use one of: {known}")
     return ReviewFilter(rules=frozenset(codes), conditions=frozenset(names))
 
 
 def apply_filter(
     project: Project, jobs: Iterable[JobView], narrow: ReviewFilter
 ) -> tuple[list[JobView], list[str]]:
-    """Return the jobs that pass, and why the others do not."""
+    """Return the jobs that pass, and for each other job a line with the reason."""
     kept: list[JobView] = []
     left: list[str] = []
     for job in jobs:
         why = _objection(project, job, narrow)
         if why:
-            left.append(f"{job.node_id.removeprefix('node:')}: left alone, {why}")
+            left.append(f"{job.node_id.removeprefix('node:')}: skipped, {why}")
         else:
             kept.append(job)
     return kept, left
@@ -67,7 +68,7 @@ def apply_filter(
 def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
     codes = set(fixed(job.before or {}, job.after or {}))
     if narrow.rules and not codes:
-        return "it fixes no finding of a rule"
+        return "it does not fix any findings"
     if narrow.rules and not codes <= narrow.rules:
         others = ", ".join(sorted(codes - narrow.rules))
         return f"it fixes {others}{' too' if codes & narrow.rules else ''}"
@@ -78,7 +79,7 @@ def _objection(project: Project, job: JobView, narrow: ReviewFilter) -> str:
 
 
 def _is_verified(_: Project, job: JobView) -> bool:
-    """True if its checks passed, its node is unedited, and it has no conflict."""
+    """Return True if all checks passed, the node is unedited, and there is no conflict."""
     return job.review == PENDING
 
 

@@ -1,4 +1,4 @@
-"""Recovery of journals that killed commands left."""
+"""Recovery of journals left by killed commands."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,8 +21,10 @@ _EARLIER = {"verdict": "accepted", "otherwise": "conflict"}
 def journal_note(
     review: Review, node_id: str, run_id: str, seq: int, otherwise: str
 ) -> dict[str, str]:
-    """Return the note by which `complete_journals` finds a journal's review: the recorded verdict,
-    and the one that replaces it on a conflict."""
+    """Return the note from which `complete_journals` finds a journal's review.
+
+    It has the recorded verdict, and the verdict `otherwise` that replaces it on a conflict.
+    """
     return {
         "run_id": run_id,
         "agent_id": review.agent_id,
@@ -34,7 +36,7 @@ def journal_note(
 
 
 def complete_journals(project: Project) -> Recovery:
-    """Finish or roll back what a killed `accept` or `revert` began."""
+    """Finish or roll back the changes of a killed `accept` or `revert`."""
 
     left: list[Journal] = []
 
@@ -45,7 +47,7 @@ def complete_journals(project: Project) -> Recovery:
     def on_conflict(found: Sequence[FileConflict]) -> None:
         note = _EARLIER | left[0].note
         last = last_review(project, note)
-        if last is None:  # only recorded reviews are carried out
+        if last is None:  # without a recorded review there is nothing to replace
             return
         detail = details(note["node_id"], found)
         with open_run(project, note["run_id"]) as stream:
@@ -59,7 +61,7 @@ def complete_journals(project: Project) -> Recovery:
 
 
 def recovery_text(left: Recovery) -> str:
-    """Return what became of an interrupted `accept` or `revert`, empty if there was none."""
+    """Return a message about an interrupted `accept` or `revert`; empty if there was none."""
     if left.journal is None:
         return ""
     note = left.journal.note
@@ -67,23 +69,25 @@ def recovery_text(left: Recovery) -> str:
     what = "revert" if note.get("verdict") == "reverted" else "accept"
     match left.outcome:
         case "completed":
-            return f"`{what}` was interrupted; its changes are complete now: {paths}"
+            return f"`{what}` was interrupted; its changes are now complete: {paths}"
         case "conflict":
             return (
-                f"`{what}` was interrupted, and files changed meanwhile: nothing was written to "
+                f"`{what}` was interrupted, and files have changed since: nothing was written to "
                 f"{paths}; `remora show {note.get('run_id', 'last')}` shows the conflict"
             )
     return (
         f"`{what}` was interrupted before it was recorded: nothing was written to {paths}; "
-        f"{what} again"
+        f"run it again"
     )
 
 
 def last_review(project: Project, note: dict[str, str]) -> tuple[Review, Head] | None:
-    """Return the last review of the note's change set, if it is the note's own, and the run's head
-    right after it."""
+    """Return the review that a journal's note refers to, and the run's head directly after it.
+
+    None if it was not recorded, or if it is not the last review of its change set.
+    """
     found: list[tuple[Review, Head]] = []
-    with suppress(NotFound):  # where the records were deleted nothing was accepted
+    with suppress(NotFound):  # without records, no review was recorded
         for event in read_events(project.trace.run_stream(note["run_id"])):
             data = typed_payload(event) if event.type == Review.type else None
             if isinstance(data, Review) and data.agent_id == note["agent_id"]:
@@ -92,12 +96,14 @@ def last_review(project: Project, note: dict[str, str]) -> tuple[Review, Head] |
 
 
 def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]:
-    """Return conflicts as documents and events have them."""
+    """Return the conflicts in the form used by documents and events."""
     return [{"node_id": node_id, "path": c.path, "detail": c.detail} for c in found]
 
 
 def _recorded(project: Project, journal: Journal) -> bool:
-    """True if the journal's review is the last one of its change set: another may have been
-    recorded before the journal was removed."""
+    """Return True if the journal's review is the last review of its change set.
+
+    Another one may have been recorded before the journal was removed.
+    """
     last = last_review(project, journal.note)
     return last is not None and last[0].verdict == (_EARLIER | journal.note)["verdict"]

@@ -1,4 +1,4 @@
-"""Observed runs of accepted tests, for the Hub, for files that are unchanged since."""
+"""Observed calls of accepted tests, for the Hub. Only unchanged code is included."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 class _Record(msgspec.Struct, frozen=True):
-    """Observations as `submit_result` records them."""
+    """Observations as recorded in `submit_result`."""
 
     files: dict[str, str]
     tests: dict[str, list[str]]
@@ -26,17 +26,17 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """A node as it ran, and the hash that must not change."""
+    """A node as it was executed, and the hash that must not change."""
 
     node: Node
     anchor: str
 
 
 def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
-    """Return what the jobs' tests ran, for tests that are in the project now.
+    """Return the observed calls of the jobs' tests that are still in the project.
 
-    Changed files are left out, except functions with the same body, so several jobs' tests may be
-    in one file.
+    In a changed file, only functions with an unchanged body are included. So the tests of several
+    jobs may be in one file.
     """
     tests: list[ObservedTest] = []
     calls: dict[tuple[str, str], ObservedCall] = {}
@@ -55,7 +55,7 @@ def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
 def _records(job: JobView) -> Iterator[_Record]:
     """Yield the observations of the last verified submission."""
     if job.observed:
-        with suppress(msgspec.ValidationError):  # nothing that was accepted depends on it
+        with suppress(msgspec.ValidationError):  # accepted changes do not depend on it
             yield msgspec.convert(job.observed, _Record)
 
 
@@ -77,7 +77,7 @@ def _calls(record: _Record, files: "_Files") -> Iterator[ObservedCall]:
 
 
 class _Files:
-    """Files when the tests ran, compared with the current ones."""
+    """Files as they were when the tests ran, compared with the current files."""
 
     def __init__(self, project: Project, hashes: dict[str, str]) -> None:
         self._project = project
@@ -85,7 +85,7 @@ class _Files:
         self._known: dict[str, dict[str, _Place]] = {}
 
     def place(self, key: str) -> _Place | None:
-        """Return the node's place; None if the node changed."""
+        """Return the node's place, or None if the node has changed."""
         path = split_node_key(key)[0] if key.startswith("node:") else ""
         if path not in self._hashes:
             return None

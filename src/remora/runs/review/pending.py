@@ -12,8 +12,10 @@ GroupBy = Literal["file", "rule", "agent"]
 
 
 def pending_changes(view: RunView, by: GroupBy) -> list[tuple[str, JobView]]:
-    """Return each pending change set with its group; groups stay together, in the order in which
-    jobs began."""
+    """Return each pending change set with its group.
+
+    Change sets of a group are adjacent. Groups are in the order in which their first job began.
+    """
     found = [(_group(job, by), job) for job in view.jobs if job.review in UNDECIDED]
     first = {group: number for number, (group, _) in reversed([*enumerate(found)])}
     return sorted(found, key=lambda pair: first[pair[0]])

@@ -1,4 +1,4 @@
-"""Repeat verification of a merged change set: general checks and the agent's own."""
+"""Verify a merged change set again, with general checks and the checks of its agent."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,14 +29,19 @@ from remora.workspaces.copy.snapshot import BaseSnapshot, take_base
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 _OF_ALL = {"parses", "no_new_findings"}
-"""Checks made here for every agent. A finding that only two changes together bring, such as an
-unused import, is reported and refuses neither."""
+"""Checks that are made here for every agent, whether it lists them or not.
+
+A finding that two changes cause only together, such as an unused import, is reported. It does not
+prevent either of them.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """The tree that a change set is merged with: `read` returns a file (None: missing), `copy`
-    copies all of it."""
+    """The tree that a change set is merged with.
+
+    `read` returns a file's content, or None if it is missing. `copy` copies the tree to a folder.
+    """
 
     read: Callable[[str], bytes | None]
     copy: Callable[[Path], BaseSnapshot]
@@ -57,7 +62,7 @@ def users_tree(project: Project) -> Tree:
 
 
 def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
-    """Return files that parsed before the merge and do not after it."""
+    """Return a conflict for each file that parsed before the merge but not after it."""
     return [
         FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
         for write in prepared.writes
@@ -68,7 +73,7 @@ def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
 
 
 class Recheck:
-    """Checks for one run's change sets. `notes` collects findings that only the merge brings."""
+    """Checks merged change sets of one run. `notes` collects findings that a merge adds."""
 
     def __init__(self, project: Project, record: RunRecord, notes: list[str]) -> None:
         self.notes = notes
@@ -77,7 +82,10 @@ class Recheck:
         self._agents: dict[str, Agent] = {}
 
     def objections(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> list[FileConflict]:
-        """Return why the merge is refused; empty if nothing was merged or all checks pass."""
+        """Return the reasons to refuse the merge.
+
+        Empty if nothing was merged, or if all checks pass.
+        """
         merged = [write for write in prepared.writes if write.merged]
         if not merged:
             return []
@@ -88,7 +96,11 @@ class Recheck:
             detail = self._own_checks(job, prepared, tree)
         except RemoraError as error:
             detail = f"cannot be verified again: {error.message}"
-        return [FileConflict(path=merged[0].path, detail=f"merged, it {detail}")] if detail else []
+        return (
+            [FileConflict(path=merged[0].path, detail=f"after the merge, it {detail}")]
+            if detail
+            else []
+        )
 
     def _worse(self, write: FileWrite) -> FileConflict | None:
         """Return a conflict if the merged file does not parse or has more findings."""
@@ -109,8 +121,10 @@ class Recheck:
         return None
 
     def _own_checks(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> str:
-        """Return the first failed check of the agent on the merged files, compared with the current
-        ones."""
+        """Run the agent's checks on the merged files; return the first failure, or "".
+
+        The merged files are compared with the current ones.
+        """
         agent, known = self._agent(job), self._jobs[job.agent_id]
         files = {write.path: (write.ours, write.result) for write in prepared.writes}
         _, now = files.get(known.path) or (None, tree.read(known.path))
@@ -138,8 +152,10 @@ class Recheck:
         return f"fails {failed[0].name}: {failed[0].detail}" if failed else ""
 
     def _agent(self, job: JobView) -> Agent:
-        """Load the agent; its definition must be unchanged, because today's checks would prove
-        nothing."""
+        """Load the agent. Raises UsageError if its definition has changed since the run.
+
+        The checks of a different definition would not verify the change set.
+        """
         if job.operation not in self._agents:
             self._agents |= load_agents(
                 self._project.root, self._project.operations, [job.operation]
@@ -157,7 +173,7 @@ class Recheck:
 
 @dataclass(frozen=True)
 class _MergedCopy:
-    """Runs work in a copy of the merged tree."""
+    """Calls a function with a copy of the merged tree."""
 
     project: Project
     run_id: str
@@ -166,7 +182,7 @@ class _MergedCopy:
 
     def __call__(self, work: Callable[[ToolTree], Result], /) -> Result:
         if self.project.interpreter is None:
-            raise HostError("code of the project is not run here")
+            raise HostError("the project's code may not be run here")
         try:
             python = self.project.interpreter()
         except RemoraError as error:

@@ -25,8 +25,11 @@ ACCEPTED, REVERTED = "accepted", "reverted"
 
 @dataclass(frozen=True, kw_only=True)
 class Reverted:
-    """Reverted nodes. `conflicts` (`{node_id, path, detail}`) are still accepted; `damaged` says
-    what could not be used."""
+    """Result of a revert.
+
+    Change sets with `conflicts` (`{node_id, path, detail}`) are still accepted. `damaged` lists
+    streams and contents that could not be used.
+    """
 
     run_id: str
     reverted: list[str]
@@ -40,9 +43,9 @@ def revert(
 ) -> Reverted:
     """Revert accepted change sets one by one: all of the run, or those of `nodes`.
 
-    In a file that was edited since, only the change is removed; if that is impossible, the change
-    set stays. Raises as `accept` does; NotFound for a node without an accepted change set,
-    UsageError for one that was committed to a branch.
+    If a file has been edited since it was accepted, later edits are kept. If that is not possible,
+    the change set is not reverted. Raises whatever `accept` raises, NotFound for a node without an
+    accepted change set, UsageError for a change set that was committed to a branch.
     """
     record = read_own_record(project, run_id, trusted=trusted)
     complete_journals(project)
@@ -82,8 +85,8 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
     branch = next((job.branch for job in meant if job.branch), None)
     if not found and branch:
         raise UsageError(
-            f"{name} was committed to the branch {branch}, and your files never had it",
-            hint="`git revert` takes a commit back",
+            f"{name} was committed to the branch {branch}, not to your files",
+            hint="use `git revert` to undo the commit",
         )
     if not found:
         states = ", ".join(sorted({job.review or str(job.status) for job in meant}))
@@ -98,10 +101,13 @@ def _named(view: RunView, name: str, there: Sequence[JobView]) -> list[JobView]:
 def _revert_one(
     project: Project, stream: RunStream, job: JobView, patches: list[FilePatch]
 ) -> list[dict[str, Any]]:
-    """Merge, check, journal, record, swap. Returns the conflicts."""
+    """Revert one change set; return the conflicts, or an empty list if reverted.
+
+    Steps: merge, check, write the journal, record the review, and swap the files.
+    """
     prepared = removed_from_others(project, reverse_patches(patches))
     before = prepared.conflicts or broken_by_merge(prepared)
-    if before:  # the last verdict, that it is accepted, still tells the truth
+    if before:  # it is still accepted, so no verdict is recorded
         return details(job.node_id, before)
     failed = write_change_set(
         project,

@@ -32,9 +32,9 @@ TrackProgress = Callable[[Sequence[ReadyChange]], Iterable[ReadyChange]]
 class Verdicts:
     """Result of a review.
 
-    `conflicts`: `{node_id, path, detail}`. `notes` and `damaged` are texts; `damaged` names streams
-    or contents that differ from the record. `observed` is what accepted tests ran, `view` the run
-    after the review.
+    Each of the `conflicts` is `{node_id, path, detail}`. `notes` and `damaged` are messages;
+    `damaged` lists streams or contents that differ from the record. `observed` has the calls
+    observed in accepted tests. `view` is the run after the review.
     """
 
     run_id: str
@@ -52,7 +52,7 @@ class Verdicts:
         return self.view.head
 
 
-def accept(  # noqa: PLR0913 (all that a person can say)
+def accept(  # noqa: PLR0913 (the options of the command)
     project: Project,
     run: str | RunView,
     nodes: Sequence[str],
@@ -62,11 +62,11 @@ def accept(  # noqa: PLR0913 (all that a person can say)
     trusted: bool = False,
     progress: TrackProgress = iter,
 ) -> Verdicts:
-    """Write the chosen change sets to the user's files, each whole or not at all.
+    """Write the chosen change sets to the user's files, each one completely or not at all.
 
-    A view of a verified record saves reading the streams again. Raises UsageError (nothing chosen,
-    or a foreign run), NotFound (an unknown node), StreamLocked (the run is running), StreamDamaged
-    if all chosen change sets are damaged.
+    If `run` is a view of a verified record, its streams are not read again. Raises UsageError
+    (nothing was chosen, or the run is from another installation), NotFound (unknown node),
+    StreamLocked (the run is running), StreamDamaged (all chosen change sets are damaged).
     """
     record, known = own_record(project, run, trusted=trusted)
     complete_journals(project)
@@ -86,7 +86,7 @@ def accept(  # noqa: PLR0913 (all that a person can say)
         return replace(done, observed=observed_runs(project, accepted))
 
 
-def reject(  # noqa: PLR0913 (all that a person can say)
+def reject(  # noqa: PLR0913 (the options of the command)
     project: Project,
     run: str | RunView,
     nodes: Sequence[str],
@@ -96,8 +96,10 @@ def reject(  # noqa: PLR0913 (all that a person can say)
     feedback: str | None = None,
     trusted: bool = False,
 ) -> Verdicts:
-    """Reject the chosen change sets. Raises as `accept` does, and UsageError for feedback that is
-    too long."""
+    """Reject the chosen change sets.
+
+    Raises whatever `accept` raises, and UsageError for feedback that is too long.
+    """
     told = checked_feedback(feedback, project.redact)
     record, known = own_record(project, run, trusted=trusted)
     with open_run(project, record) as stream:
@@ -130,7 +132,7 @@ class SelectedChanges:
 def select_changes(
     project: Project, view: RunView, nodes: Sequence[str], *, every: bool, narrow: ReviewFilter
 ) -> SelectedChanges:
-    """Return the chosen change sets of a locked run. Raises as `accept`."""
+    """Return the chosen change sets of a locked run. Raises whatever `accept` raises."""
     everything = every or bool(narrow and not nodes)
     jobs = choose_pending(view, nodes, every=everything, verb="accept")
     jobs, left = apply_filter(project, jobs, narrow)
@@ -153,7 +155,10 @@ def accept_each(
     act: Callable[[JobView, Sequence[FilePatch]], list[dict[str, Any]]],
     progress: TrackProgress,
 ) -> Verdicts:
-    """Accept the selected changes one by one; `act` returns the conflicts, none if accepted."""
+    """Accept the selected changes one by one.
+
+    `act` accepts one of them and returns its conflicts, or an empty list if it was accepted.
+    """
     met = [(job.node_id, act(job, patches)) for job, patches in progress(picked.usable)]
     return Verdicts(
         run_id=stream.run_id,
@@ -188,7 +193,10 @@ def _accept_one(
     patches: Sequence[FilePatch],
     recheck: Recheck,
 ) -> list[dict[str, Any]]:
-    """Merge, verify, journal, record, swap. Returns the conflicts; empty if accepted."""
+    """Accept one change set; return the conflicts, or an empty list if accepted.
+
+    Steps: merge, verify, write the journal, record the review, and swap the files.
+    """
     prepared = prepare_changes(project.root, patches)
     if prepared.conflicts:
         prepared = merged_with_others(project, patches)

@@ -1,4 +1,4 @@
-"""Selection of change sets to review: named ones, or all pending."""
+"""Selection of change sets to review, by node or all pending ones."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,20 +8,21 @@ from remora.runs.records.job_view import JobView
 from remora.runs.records.results import RunView, jobs_named
 
 _NAMED = 5
-"""Number of pending nodes named in a hint."""
+"""Maximum number of pending nodes listed in a hint."""
 
 
 def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
-    """Return the jobs with a pending change set, by name or all of them.
+    """Return the jobs with a pending change set: those of `nodes`, or all with `every`.
 
-    A known node without one is an error too, because nothing was written.
+    Raises UsageError if neither is given, and NotFound for an unknown node. A known node without a
+    pending change set also raises NotFound, because the command would do nothing for it.
     """
     open_jobs = [job for job in view.jobs if job.review in UNDECIDED]
     if every:
         return open_jobs
     if not nodes:
         raise UsageError(
-            f"name the nodes to {verb}, or --all, --rule or --if",
+            f"no change sets selected: give the nodes to {verb}, or --all, --rule or --if",
             hint=_waiting(open_jobs) or "no change set of this run is pending",
         )
     picked: list[JobView] = []

@@ -1,5 +1,5 @@
-"""Supervisor of one command, run in a bare interpreter: starts, confines, watches and ends it.
+"""Supervisor that starts, confines, watches and ends one command, in a bare interpreter.
 
-Modules here import nothing of Remora but each other, and little of the standard library: every
-subprocess waits for these imports.
+Modules in this package import only each other and few modules of the standard library, because
+these imports delay the start of every subprocess.
 """

@@ -1,4 +1,4 @@
-"""Command line for `bwrap`, which gives a command the same view as level 2."""
+"""Command line for `bwrap`, under which a command sees the same files as at level 2."""
 
 import os
 
@@ -35,7 +35,7 @@ def bubblewrap_argv(record: CommandRecord) -> list[str]:
 
 
 def mount_scratch_layers(record: CommandRecord) -> None:
-    """Mount layers over scratch folders, in a namespace that bubblewrap inherits."""
+    """Mount layers over the scratch folders, in a mount namespace that bubblewrap inherits."""
     if not record.scratch:
         return
     namespaces.enter_user_namespace(mounts=True)

@@ -8,20 +8,24 @@ if TYPE_CHECKING:
 
 
 LIMITS_ONLY, LANDLOCK, NAMESPACES, BUBBLEWRAP = range(4)
-"""The levels of isolation."""
+"""Isolation levels."""
 PRIVATE_HOME = "/run/home"
 PRIVATE_TMP = "/run/tmp"
-"""Empty home and temporary folder from NAMESPACES on; /tmp may contain granted files."""
+"""Empty home and temporary folders at level NAMESPACES and above.
+
+`/tmp` is not used for this, because it may contain files that the command may read.
+"""
 PRIVATE_FOLDERS = (PRIVATE_HOME, PRIVATE_TMP, "/tmp", "/dev/shm")  # noqa: S108 - private mounts
 PRIVATE_BYTES = 1 << 30
-"""Size limit of all private folders of a command together."""
+"""Total size limit of a command's private folders, in bytes."""
 
 
 class CommandRecord:
     """One command and its confinement.
 
-    Paths are real; `links` are the symbolic links on the way to them. `temporary_folder` is removed
-    with the command. `view_pid` is the process in whose mount namespace the paths are, 0 for ours.
+    All paths are real paths; `links` has the symbolic links that lead to them. `temporary_folder`
+    is removed when the command ends. The paths are valid in the mount namespace of the process
+    `view_pid`, or in the current one if it is 0.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -53,5 +57,5 @@ def _parse_words(words: Iterator[str]) -> dict[str, list[str]]:
 
 
 def encode_record(values: Mapping[str, Iterable[object]], command: Iterable[str]) -> list[str]:
-    """Return the words from which CommandRecord reads these values."""
+    """Return the arguments that CommandRecord parses into these values."""
     return [*(f"{name}={value}" for name in values for value in values[name]), "--", *command]

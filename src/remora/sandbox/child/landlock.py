@@ -1,4 +1,4 @@
-"""Landlock: restricts for good which files a process and its descendants can reach."""
+"""Landlock: permanently restricts the files that a process and its descendants can access."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
 _TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}  # version → how many rights it knows
+_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}  # ABI version → number of access rights it supports
 _NETWORK_SINCE, _TCP = 4, 0b11
 _SCOPES_SINCE, _SCOPES = 6, 0b11  # abstract sockets, signals
 
@@ -38,9 +38,10 @@ class _Beneath(ctypes.Structure):
 
 
 def restrict(rules: Iterable[tuple[str, int]], *, network: bool) -> None:
-    """Allow only the `rules`' rights; `network`: leave TCP unrestricted. Raises OSError.
+    """Allow only the accesses in `rules`, which has pairs of path and access rights.
 
-    Missing paths are skipped. Needs no-new-privileges.
+    Missing paths are skipped. TCP is blocked unless `network` is True. The process must have
+    no-new-privileges set. Raises OSError.
     """
     version = syscalls.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_ASK_VERSION))
     handled = (1 << max(n for since, n in _FILE_RIGHTS.items() if since <= version)) - 1

@@ -1,8 +1,8 @@
-"""Process that mounts overlayfs layers over a read-only folder, in namespaces of its own.
+"""Process that mounts overlayfs layers over a read-only folder, in new namespaces.
 
-It is started with the lower folder and an empty folder to mount in. Each input line is `add NAME`
-or `drop NAME`; the answer is `done` or `failed ERRNO WHAT`. In a layer, `tree` is the merged view
-and `layer/upper` contains the changes. Layers are in memory and end with the input.
+Its arguments are the lower folder and an empty folder to mount in. Each input line is `add NAME` or
+`drop NAME`; the answer is `done` or `failed ERRNO WHAT`. In a layer, `tree` is the merged view and
+`layer/upper` contains the changes. Layers are in memory and are discarded at the end of the input.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ _POINTS_BYTES = 1 << 20
 
 
 def main(words: list[str]) -> None:
-    """Report when ready, then answer each line."""
+    """Report that the process is ready, then answer each input line."""
     lower, place = words
-    if not _done("a user namespace", lambda: _enter(place)):
+    if not _done("create a user namespace", lambda: _enter(place)):
         return
     for line in sys.stdin:
         action, _, name = line.rstrip("\n").partition(" ")
         home = f"{place}/{name}"
         if action == "add":
-            _done("a layer", lambda: _add(lower, home))  # noqa: B023 - called at once
+            _done("mount a layer", lambda: _add(lower, home))  # noqa: B023 - called at once
         else:
-            _done("a layer's unmount", lambda: _drop(home))  # noqa: B023
+            _done("unmount a layer", lambda: _drop(home))  # noqa: B023
 
 
 def _done(name: str, step: Callable[[], object]) -> bool:
     try:
         step()
     except OSError as error:
-        print(f"failed {error.errno} {name}", flush=True)  # noqa: T201 - read by our caller
+        print(f"failed {error.errno} {name}", flush=True)  # noqa: T201 - read by the parent process
         return False
     print("done", flush=True)  # noqa: T201
     return True

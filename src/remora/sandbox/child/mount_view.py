@@ -1,11 +1,11 @@
-"""Private root file system of a command: only the paths that it was granted."""
+"""Private root file system of a command, which contains only the paths granted to it."""
 
 import os
 
 from remora.sandbox.child import namespaces, syscalls
 from remora.sandbox.child.command_record import PRIVATE_BYTES, PRIVATE_FOLDERS, CommandRecord
 
-_ANY_FOLDER = "/usr"  # exists on every system; its content stays reachable
+_ANY_FOLDER = "/usr"  # exists on every system; its content stays accessible
 _NEW, _OLD, _STORE = "/new", "/old", "/store"
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICE_LINKS = {
@@ -20,7 +20,10 @@ _SAFE = syscalls.MS_NOSUID | syscalls.MS_NODEV
 
 
 def build_root(record: CommandRecord) -> None:
-    """Build the root and enter it, in a mount namespace of its own. Raises OSError."""
+    """Build the private root in the current mount namespace and enter it. Raises OSError.
+
+    The mount namespace must not be shared with other processes.
+    """
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
     syscalls.mount("tmpfs", _ANY_FOLDER, "tmpfs", _SAFE, f"size={PRIVATE_BYTES},mode=755")
     for place in (_NEW, _OLD, _STORE):
@@ -50,11 +53,14 @@ def build_root(record: CommandRecord) -> None:
 
 
 def mount_overlay(source: str, target: str, store: str) -> None:
-    """Mount `source` at `target`; changes go to the new folder `store`. Raises OSError."""
+    """Mount an overlay of `source` at `target`, with changes in the new folder `store`.
+
+    Raises OSError.
+    """
     for name in ("", "/lower", "/upper", "/work"):
         os.mkdir(store + name)
     syscalls.mount(source, f"{store}/lower", None, syscalls.MS_BIND)
-    os.chdir(store)  # relative paths: options cannot contain a comma or colon of a path
+    os.chdir(store)  # relative paths: a comma or colon in a path would break the options
     options = "lowerdir=lower,upperdir=upper,workdir=work,userxattr"
     syscalls.mount("overlay", target, "overlay", _SAFE, options)
     os.chdir("/")
@@ -65,7 +71,7 @@ def _bind(source: str, target: str) -> None:
 
 
 def _open(path: str) -> None:
-    """Bind a path writable: changes are permanent."""
+    """Bind a path as writable. Changes to it are permanent."""
     _bind(_OLD + path, _NEW + path)
     closed = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
     syscalls.mount_attributes(_NEW + path, add=closed, deep=True)
@@ -81,7 +87,7 @@ def _private() -> None:
 
 
 def _points(record: CommandRecord) -> None:
-    """Create a mount point for each path, and the links on the way."""
+    """Create a mount point for each path, and the links that lead to the paths."""
     for name in ("dev/pts", "proc"):
         os.makedirs(f"{_NEW}/{name}", exist_ok=True)
     for path in (*record.read, *record.write, *record.scratch):
@@ -112,7 +118,7 @@ def _devices() -> None:
 
 
 def _processes() -> None:
-    """Mount /proc, read-only, with the processes of our namespace."""
+    """Mount /proc read-only, with the processes of the current PID namespace."""
     place = f"{_NEW}/proc"
     syscalls.mount("proc", place, "proc", _SAFE | syscalls.MS_NOEXEC)
     namespaces.forbid_user_namespaces(place)

@@ -1,4 +1,4 @@
-"""Namespaces of a command: users, processes, mounts, network, host name, IPC and cgroups."""
+"""Linux namespaces of a command: user, PID, mount, network, UTS, IPC and cgroup."""
 
 import _socket
 import fcntl
@@ -16,7 +16,8 @@ _UP = 1
 def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> None:
     """Enter a new user namespace as the same user, with all capabilities in it. Raises OSError.
 
-    `processes`: the next child becomes the first process of a PID namespace.
+    With `processes`, the next child is the first process of a new PID namespace. With `mounts`,
+    also enter a new mount namespace.
     """
     user, group = os.geteuid(), os.getegid()
     syscalls.unshare(_USERS | (_PROCESSES if processes else 0) | (_MOUNTS if mounts else 0))
@@ -26,7 +27,7 @@ def enter_user_namespace(*, processes: bool = False, mounts: bool = False) -> No
 
 
 def join_namespaces_of(process: int) -> None:
-    """Join the user and mount namespaces of another process of ours. Raises OSError."""
+    """Join the user and mount namespaces of another process of this user. Raises OSError."""
     kinds = [os.open(f"/proc/{process}/ns/{kind}", os.O_RDONLY) for kind in ("user", "mnt")]
     for kind in kinds:
         syscalls.join_namespace(kind)
@@ -43,7 +44,7 @@ def enter_other_namespaces() -> None:
 
 
 def forbid_user_namespaces(proc: str) -> None:
-    """Forbid further user namespaces, through the mounted `proc`. Raises OSError."""
+    """Forbid creating more user namespaces; `proc` is where /proc is mounted. Raises OSError."""
     _write(f"{proc}/sys/user/max_user_namespaces", "0")
 
 

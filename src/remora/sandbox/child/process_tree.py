@@ -1,4 +1,4 @@
-"""Descendants of this process: finding, killing and reaping them."""
+"""Find, kill and reap the descendants of this process."""
 
 import os
 import time
@@ -9,7 +9,7 @@ _KILL_SECONDS = 5.0
 
 
 def reap() -> dict[int, int]:
-    """Reap ended children and return their exit codes; a signal's number is negative."""
+    """Reap ended children; return exit codes by process ID, negative for a signal."""
     exit_codes: dict[int, int] = {}
     try:
         while True:
@@ -23,7 +23,10 @@ def reap() -> dict[int, int]:
 
 
 def end_descendants(child: int) -> dict[int, int]:
-    """Stop, then kill all descendants, so that none escapes by forking; return exit codes."""
+    """Kill all descendants and return the exit codes of the reaped children.
+
+    They are stopped first, so that none can escape by forking.
+    """
     exit_codes: dict[int, int] = {}
     until = time.monotonic() + _KILL_SECONDS
     while _has_children() and time.monotonic() < until:
@@ -48,7 +51,7 @@ def _has_children() -> bool:
 
 
 def _descendants() -> set[int]:
-    """Return live descendants; empty without /proc."""
+    """Return the live descendants of this process; empty if /proc is not mounted."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
         if name.isdigit():
@@ -77,4 +80,4 @@ def _signal(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except OSError:
-        return  # it ended meanwhile, or belongs to another user
+        return  # it has ended or belongs to another user

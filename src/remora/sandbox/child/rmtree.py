@@ -1,4 +1,4 @@
-"""Removal of a folder that other programs filled, however deep it is and whatever its permissions."""
+"""Removal of a folder written by other programs, of any depth and with any permissions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(folder: Path | str | bytes, *, dir_fd: int | None = None) -> None:
-    """Remove a folder and everything in it, following no link. Raises OSError.
+    """Remove a folder and everything in it, without following links. Raises OSError.
 
-    `shutil.rmtree` recurses, and its paths can be longer than the kernel accepts.
+    `shutil.rmtree` is not used: it recurses, and its paths can exceed the kernel's length limit.
     """
     top = _open(folder, dir_fd)
     try:
@@ -30,14 +30,14 @@ def remove_tree(folder: Path | str | bytes, *, dir_fd: int | None = None) -> Non
 
 
 def try_remove_tree(folder: Path | str) -> None:
-    """Remove as much of a folder as possible."""
+    """Remove as much of a folder as possible. Never raises OSError."""
     with suppress(OSError):
         remove_tree(folder)
 
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Make a folder that is removed with the block, whatever a command did to it."""
+    """Create a folder that is removed when the block exits, whatever a command did to it."""
     import tempfile
     from pathlib import Path
 
@@ -52,7 +52,7 @@ def _remove_below(top: int, name: str) -> None:
     folder = _open(name, top)
     try:
         for below in _remove_files(folder):
-            os.close(_open(below, folder))  # moving a folder needs the right to write in it
+            os.close(_open(below, folder))  # moving a folder requires write permission in it
             os.rename(below, os.urandom(16).hex(), src_dir_fd=folder, dst_dir_fd=top)
     finally:
         os.close(folder)
@@ -60,7 +60,7 @@ def _remove_below(top: int, name: str) -> None:
 
 
 def _remove_files(folder: int) -> list[str]:
-    """Remove everything but folders, and return their names."""
+    """Remove everything except folders; return the names of the folders."""
     folders: list[str] = []
     with os.scandir(folder) as entries:
         for entry in list(entries):
@@ -72,7 +72,7 @@ def _remove_files(folder: int) -> list[str]:
 
 
 def _open(name: Path | str | bytes, parent: int | None) -> int:
-    """Open a folder after granting ourselves the rights to empty it."""
+    """Open a folder, and add the permissions that are needed to empty it."""
     try:
         handle = os.open(name, _FOLDER, dir_fd=parent)
     except PermissionError:

@@ -1,6 +1,6 @@
-"""Signal numbers without `signal`, whose enumerations take 4 ms to import."""
+"""Signal numbers, without importing `signal`: its enumerations take 4 ms to import."""
 
-TYPE_CHECKING = False  # as a type checker sees it; `typing` itself takes long to import
+TYPE_CHECKING = False  # True for type checkers; `typing` itself is slow to import
 if TYPE_CHECKING:
     import signal as signals
 else:

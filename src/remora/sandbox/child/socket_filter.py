@@ -1,8 +1,8 @@
-"""Seccomp filter: only Unix, IPv4, IPv6 and netlink sockets can be made.
+"""Seccomp filter: only Unix, IPv4, IPv6 and netlink sockets can be created.
 
-A network namespace does not contain every socket: AF_VSOCK reaches the host of a virtual machine.
-io_uring makes sockets without `socket`, so it is refused too. A system call of another architecture
-has other numbers: its process is killed.
+A network namespace does not isolate every socket: AF_VSOCK reaches the host of a virtual machine.
+io_uring is refused, because it can create sockets without the `socket` system call. A process that
+makes system calls of another architecture, which have other numbers, is killed.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import sys
 
 from remora.sandbox.child import syscalls
 
-# Linux machine → its AUDIT_ARCH, and the numbers of socket and socketpair
+# machine → its AUDIT_ARCH, and its system call numbers of socket and socketpair
 _MACHINES = {
     "x86_64": (0xC000003E, 41, 53),
     "aarch64": (0xC00000B7, 198, 199),
@@ -21,7 +21,7 @@ _MACHINES = {
 }
 _FAMILIES = (1, 2, 10, 16)  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
 _IO_URING = range(425, 428)  # setup, enter, register: the same numbers everywhere
-_X32 = 0x40000000  # the bit of x86_64's second set of numbers
+_X32 = 0x40000000  # this bit marks the x32 system calls of x86_64
 
 _LOAD, _RETURN = 0x20, 0x06
 _EQUAL, _AT_LEAST = 0x15, 0x35
@@ -30,7 +30,7 @@ _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 
 
 def filter_program() -> bytes:
-    """Return the BPF program for this machine. Raises OSError (ENOSYS) for an unknown one."""
+    """Return the BPF program for this machine. Raises OSError (ENOSYS) for an unknown machine."""
     machine = os.uname().machine
     if machine not in _MACHINES or sys.maxsize < 1 << 32 or sys.byteorder != "little":
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
@@ -66,7 +66,10 @@ class _Program(ctypes.Structure):
 
 
 def install() -> None:
-    """Filter this process and its descendants for good. Needs no-new-privileges. Raises OSError."""
+    """Install the filter permanently for this process and its descendants. Raises OSError.
+
+    The process must have no-new-privileges set.
+    """
     steps = filter_program()
     buffer = ctypes.create_string_buffer(steps, len(steps))
     program = _Program(len(steps) // 8, ctypes.addressof(buffer))
@@ -74,7 +77,7 @@ def install() -> None:
 
 
 def filter_file() -> int:
-    """Return a descriptor, inherited by programs, from which the program can be read."""
+    """Return an inheritable file descriptor from which the filter program can be read."""
     file = os.memfd_create("socket-filter", 0)
     os.write(file, filter_program())
     os.lseek(file, 0, os.SEEK_SET)

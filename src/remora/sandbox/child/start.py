@@ -1,4 +1,4 @@
-"""Start of the command: forks from the supervisor, applies limits and confinement, executes."""
+"""Start of the command: forks from the supervisor, applies limits and confinement, and executes."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 class StartedChild:
     """A started child process.
 
-    `problem` is `ERRNO WHAT`, without WHAT if the command could not be executed. `exit_code_reader`
-    has its exit code, if the child only waits for it.
+    `problem` is `ERRNO WHAT` if the start failed, and only `ERRNO ` if the command could not be
+    executed. The command's exit code can be read from `exit_code_reader` if the child is only a
+    process that waits for the command.
     """
 
     def __init__(self, pid: int, problem: str, exit_code_reader: int) -> None:
@@ -47,7 +48,7 @@ class StartedChild:
 
 
 def start_command(record: CommandRecord) -> StartedChild:
-    """Fork and execute the command. Return once it runs or has failed to start."""
+    """Fork and execute the command. Return when it runs or has failed to start."""
     problem_reader, problem_writer = os.pipe()
     exit_code_reader, exit_code_writer = os.pipe()
     for name, step in _first_steps(record):
@@ -68,7 +69,7 @@ def start_command(record: CommandRecord) -> StartedChild:
 
 
 def _first_steps(record: CommandRecord) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield the steps before the fork, each with a name for messages."""
+    """Yield the steps before the fork, each with a name for error messages."""
     if record.view_pid:
         yield "the workspace's namespaces", lambda: namespaces.join_namespaces_of(record.view_pid)
     if record.level == NAMESPACES:
@@ -92,7 +93,10 @@ def _confine_and_execute(record: CommandRecord, problem_writer: int, exit_code_w
 def _steps(
     record: CommandRecord, problem_writer: int, exit_code_writer: int
 ) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield the steps after the fork, each with a name for messages; the last has none."""
+    """Yield the steps after the fork, each with a name for error messages.
+
+    The last step executes the command; its name is empty.
+    """
     places = _places(record.command[0])
     yield "the process", lambda: _start_session(problem_writer)
     if record.level == NAMESPACES:
@@ -110,7 +114,7 @@ def _steps(
         yield "capabilities", syscalls.drop_capabilities
     if record.level in {LANDLOCK, NAMESPACES}:
         yield "no new privileges", lambda: syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-        network = record.level == NAMESPACES  # has one of its own
+        network = record.level == NAMESPACES  # it has its own network namespace
         yield "Landlock", lambda: landlock.restrict(_rules(record), network=network)
     if record.level == NAMESPACES:
         yield "a socket filter", socket_filter.install
@@ -118,7 +122,7 @@ def _steps(
 
 
 def _start_session(problem_writer: int) -> None:
-    """Start a session that ends with our parent."""
+    """Start a new session, and have this process killed when its parent exits."""
     signals.set_wakeup_fd(-1)
     for number in (signals.SIGCHLD, signals.SIGINT, signals.SIGPIPE, signals.SIGXFSZ):
         signals.signal(number, signals.SIG_DFL)
@@ -134,12 +138,15 @@ def _start_session(problem_writer: int) -> None:
         os.write(file, _OOM_SCORE)
         os.close(file)
     except OSError:
-        pass  # the kernel then chooses by size when memory runs out
+        pass  # if memory runs out, the kernel then chooses a process by its size
 
 
 def _fork_and_wait(problem_writer: int, exit_code_writer: int) -> None:
-    """Fork the command and wait for it: the first process of a PID namespace ignores signals."""
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # the command cannot inspect it or its descriptors
+    """Fork; return in the child, and wait for it in the parent, which then exits.
+
+    The first process of a PID namespace ignores most signals, so it must not be the command.
+    """
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # the command cannot inspect this process
     child = os.fork()
     if child == 0:
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
@@ -155,7 +162,7 @@ def _fork_and_wait(problem_writer: int, exit_code_writer: int) -> None:
 
 
 def _limit(record: CommandRecord) -> None:
-    if record.level == NAMESPACES:  # elsewhere the limit counts all processes of the user
+    if record.level == NAMESPACES:  # at other levels the limit counts all processes of the user
         _at_most(resource.RLIMIT_NPROC, _PROCESSES)
     for kind, value in (
         (resource.RLIMIT_CPU, record.cpu),
@@ -173,7 +180,10 @@ def _at_most(kind: int, maximum: int) -> None:
 
 
 def _rules(record: CommandRecord) -> list[tuple[str, int]]:
-    """Return the Landlock rules. A private root contains only what the command may read."""
+    """Return the Landlock rules.
+
+    A private root contains only files that the command may read, so all of it is readable.
+    """
     readable = ["/"] if record.level == NAMESPACES else record.read
     private = PRIVATE_FOLDERS if record.level == NAMESPACES else [record.temporary_folder]
     devices = ["/dev"] if record.level == NAMESPACES else _DEVICES
@@ -200,13 +210,16 @@ def _run(record: CommandRecord, places: list[str]) -> None:
 
 
 def _places(command: str) -> list[str]:
-    """Return candidate paths. Call this while modules can still be imported."""
+    """Return the paths at which the command may be. Call while modules can still be imported."""
     if "/" in command:
         return [command]
     return [f"{folder}/{command}" for folder in os.get_exec_path()]
 
 
 def _check(place: str) -> None:
-    """Raise OSError if there is no program: bubblewrap would report it only as text."""
+    """Raise OSError if `place` is not an executable file.
+
+    bubblewrap would report this only as text.
+    """
     if os.path.isdir(place) or not os.access(place, os.X_OK):
         raise OSError(errno.EACCES if os.path.lexists(place) else errno.ENOENT, place)

@@ -1,7 +1,8 @@
-"""Parent of one command: ends its whole process tree on request, time-out or loss of the caller.
+"""Parent process of one command, which ends the command's whole process tree.
 
-Started with an encoded CommandRecord. `lifeline` is a descriptor that ends when the caller does.
-`report` gets one line: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`. As a subreaper it
+It does so on request, after a time-out, or when the caller has ended. Its arguments are an encoded
+CommandRecord. `lifeline` is a pipe that reaches its end when the caller ends. One line is written
+to `report`: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`. As a subreaper, the supervisor
 remains the ancestor of every descendant, including daemons and new sessions.
 """
 
@@ -19,7 +20,7 @@ _BY_SIGNAL = range(129, 129 + 64)
 
 
 def main(words: list[str]) -> None:
-    """Run the command, report, and leave no descendant behind."""
+    """Run the command, end all its descendants, and report."""
     record = CommandRecord(words)
     for descriptor in (record.lifeline, record.report):
         os.set_inheritable(descriptor, False)
@@ -68,7 +69,7 @@ def _watch(child: int, lifeline: int, wake: int, deadline: float) -> tuple[int |
 
 
 def _command_code(record: CommandRecord, started: StartedChild, code: int) -> int:
-    """Return the command's exit code; our child may be a process that waits for it."""
+    """Return the command's exit code; `code` may be that of a process that waits for it."""
     if record.level == NAMESPACES:
         return int(os.read(started.exit_code_reader, 16) or code)
     if record.level == BUBBLEWRAP and code in _BY_SIGNAL:
@@ -77,7 +78,7 @@ def _command_code(record: CommandRecord, started: StartedChild, code: int) -> in
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder of any depth; the import no longer delays the command."""
+    """Remove a folder of any depth. Imported only here, so that it does not delay the command."""
     from pathlib import Path
 
     from remora.sandbox.child.rmtree import try_remove_tree

@@ -1,4 +1,4 @@
-"""Linux system calls that the standard library lacks."""
+"""Linux system calls that are not in the standard library."""
 
 import ctypes
 import os
@@ -24,7 +24,7 @@ ATTR_NODEV = 0x4
 _MNT_DETACH = 2
 _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
-_SYS_MOUNT_SETATTR = 442  # the same number on every architecture, like all since 424
+_SYS_MOUNT_SETATTR = 442  # the same number on every architecture, like all numbers from 424
 _CAPABILITY_VERSION_3 = 0x20080522
 _SYS_KEYCTL = {"Linux x86_64": 250, "Linux aarch64": 219, "Linux riscv64": 219}
 _KEYCTL_JOIN_SESSION_KEYRING = 1
@@ -40,12 +40,12 @@ def _check_result(result: int) -> int:
 
 
 def syscall(number: int, *arguments: object) -> int:
-    """Make a system call by number; arguments are ctypes values or None. Raises OSError."""
+    """Make a system call by number. Arguments are ctypes values or None. Raises OSError."""
     return _check_result(_LIBC.syscall(ctypes.c_long(number), *arguments))
 
 
 def prctl(option: int, value: int, address: int = 0) -> None:
-    """prctl(2); does nothing outside Linux. Raises OSError."""
+    """prctl(2). Does nothing on systems other than Linux. Raises OSError."""
     call = getattr(_LIBC, "prctl", None)
     if call is not None:
         _check_result(call(option, ctypes.c_ulong(value), ctypes.c_ulong(address), 0, 0))
@@ -84,7 +84,7 @@ class _MountAttr(ctypes.Structure):
 
 
 def mount_attributes(target: str, *, add: int = 0, remove: int = 0, deep: bool = False) -> None:
-    """Change the attributes of a mount; `deep`: including mounts below it. Raises OSError."""
+    """Change the attributes of a mount; with `deep`, also of mounts below it. Raises OSError."""
     attributes = _MountAttr(add, remove, 0, 0)
     syscall(
         _SYS_MOUNT_SETATTR,
@@ -97,18 +97,18 @@ def mount_attributes(target: str, *, add: int = 0, remove: int = 0, deep: bool =
 
 
 def drop_capabilities() -> None:
-    """Give up all capabilities, also those that a program could restore. Raises OSError."""
+    """Drop all capabilities, so that no executed program can regain them. Raises OSError."""
     for number in range(64):
         try:
             prctl(PR_CAPBSET_DROP, number)
-        except OSError:  # unknown to this kernel, or not ours
+        except OSError:  # unknown to this kernel, or not permitted
             break
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     _check_result(_LIBC.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))
 
 
 def join_new_keyring() -> None:
-    """Join a new session keyring; where this call is refused, keys cannot be read either."""
+    """Join a new session keyring. If the system refuses this, keys cannot be read either."""
     machine = os.uname()
     number = _SYS_KEYCTL.get(f"{machine.sysname} {machine.machine}")
     if number is not None:

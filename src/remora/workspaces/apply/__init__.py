@@ -1,1 +1,1 @@
-"""Transactions that merge change sets into the user's files, and survive a crash."""
+"""Crash-safe transactions that merge change sets into the user's files."""

@@ -17,7 +17,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def digest_at(folder: int, name: bytes) -> str | None:
-    """Return the SHA-256 of a regular file, `NOT_REGULAR` for anything else, None if missing."""
+    """Return a regular file's SHA-256, `NOT_REGULAR` for anything else, or None if missing."""
     try:
         if not st.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return NOT_REGULAR
@@ -25,7 +25,7 @@ def digest_at(folder: int, name: bytes) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        if error.errno in _NO_FILE:  # it was replaced meanwhile
+        if error.errno in _NO_FILE:  # it has been replaced since the check
             return NOT_REGULAR
         raise
     if not st.S_ISREG(os.fstat(handle).st_mode):
@@ -36,7 +36,7 @@ def digest_at(folder: int, name: bytes) -> str | None:
 
 
 def digest_unless_open(folder: int, name: bytes) -> str | None:
-    """Return `digest_at`, or `OPEN_FOR_WRITING` if a program may still write to the file."""
+    """Return `digest_at`, or `OPEN_FOR_WRITING` if another program may still write to the file."""
     return OPEN_FOR_WRITING if is_open_for_writing(folder, name) else digest_at(folder, name)
 
 
@@ -51,7 +51,7 @@ def swap_names(folder: int, name: bytes, other: bytes) -> None:
 
 
 def swap_by_renames(folder: int, name: bytes, other: bytes) -> None:
-    """Swap two names in three renames, which `repair_swap` can finish or undo. Raises OSError."""
+    """Swap two names in three renames. If interrupted, call `repair_swap`. Raises OSError."""
     rename_to_free(folder, name, other + b"~")
     rename_to_free(folder, other, name)
     rename_to_free(folder, other + b"~", other)
@@ -74,7 +74,7 @@ def repair_swap(folder: int, name: bytes, other: bytes) -> None:
 
 
 def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
-    """Rename to a free name, in two steps without renameat2. Raises OSError, FileExistsError."""
+    """Rename to a free name; without renameat2, in two steps. Raises OSError, FileExistsError."""
     if not is_same_file(folder, name, free):
         try:
             rename_noreplace(folder, name, free)
@@ -88,7 +88,10 @@ def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
 
 
 def is_same_file(folder: int, name: bytes, other: bytes) -> bool:
-    """True if both names are one file: a two-step `rename_to_free` was interrupted."""
+    """Return True if both names refer to one file.
+
+    This is the case if a two-step `rename_to_free` was interrupted.
+    """
     try:
         first = os.stat(name, dir_fd=folder, follow_symlinks=False)
         second = os.stat(other, dir_fd=folder, follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""Application and rollback of one journal entry; the state is read from disk at every step."""
+"""Application and rollback of journal entries. Every step reads the current state from disk."""
 
 import errno
 import hashlib
@@ -24,18 +24,19 @@ from remora.workspaces.apply.atomic_rename import (
 from remora.workspaces.apply.journal import Journal, JournalEntry, JournalFolder
 from remora.workspaces.rooted_files import RootedFiles, write_new_file
 
-_MOVED = "its folder was moved meanwhile"
+_MOVED = "its folder was moved in the meantime"
 _MAX_OPEN_FOLDERS = 256  # folders kept open at once; enough for all but the largest change sets
 _TRIES = 100
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE}
 
 
 class FileSwapper(AbstractContextManager["FileSwapper"]):
-    """Steps for the files of one journal beneath one root.
+    """Writes the files of one journal under one root, and rolls them back.
 
-    The waiting name shows the progress of a file: it appears with the complete new text, contains
-    the old text after the swap, and is removed once all files are in place. Folders stay open, so
-    that a rollback works even if they are moved. `resumed`: another process may have begun.
+    The progress of a file is visible from its waiting name, a temporary file in the same folder. It
+    is created with the complete new content, has the old content after the swap, and is removed
+    when all files are in place. Folders stay open, so that a rollback works even if they are moved.
+    `resumed` is True if another process may have written some of the files.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         self._open_folders.clear()
 
     def put_in_place(self, entry: JournalEntry) -> str:
-        """Put a file in place; return why not if the tree has changed, else "". Raises OSError."""
+        """Put a file in place; return "", or the reason if the tree has changed. Raises OSError."""
         path = unescape_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
@@ -71,7 +72,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         return self.check(entry)
 
     def check(self, entry: JournalEntry) -> str:
-        """Return an empty string if the replaced file is the expected one, else what changed."""
+        """Return "" if the replaced file is the expected one, or a text about what changed."""
         path = unescape_path(entry.path)
         try:
             with self._folder(path) as (folder, name):
@@ -82,7 +83,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return _MOVED
 
     def take_back(self, entry: JournalEntry) -> str:
-        """Roll back a file; return an empty string, or which other content was found and kept."""
+        """Roll back a file; return "", or a text about other content that was found and kept."""
         path = unescape_path(entry.path)
         waiting = self._journal.waiting_name(entry)
         try:
@@ -95,14 +96,15 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
                 else:
                     problem = self._unreplace(entry, folder, name, waiting)
                 sync_folder(folder)
-        except HostError:  # its folder is gone, so there is nothing to roll back
+        except HostError:  # its folder no longer exists, so there is nothing to roll back
             if self._resumed and entry.ours is not None:
-                return f"its folder is gone; if you moved it, look there for {os.fsdecode(waiting)}"
+                name = os.fsdecode(waiting)
+                return f"its folder no longer exists; if you moved it, look for {name} in it"
             return ""
         return problem
 
     def remove_waiting(self, entry: JournalEntry) -> None:
-        """Remove the waiting name, once all files are in place."""
+        """Remove the waiting name, after all files are in place."""
         waiting = self._journal.waiting_name(entry)
         with suppress(HostError), self._folder(unescape_path(entry.path)) as (folder, _):
             unlink_if_exists(folder, waiting)
@@ -133,7 +135,9 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return ""
         if out == OPEN_FOR_WRITING:
             return "another program has it open for writing"
-        return f"it became a {out} meanwhile" if out == NOT_REGULAR else "it was edited meanwhile"
+        if out == NOT_REGULAR:
+            return f"it was replaced by a {out}"
+        return "it was edited in the meantime"
 
     def remove_folders(self) -> None:
         """Remove empty folders that this journal created."""
@@ -165,7 +169,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         self._carry_mode(entry, folder, name, waiting)
 
     def _carry_mode(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> None:
-        """Copy a mode that the user changed meanwhile from the old file to the new one."""
+        """Copy the mode from the old file to the new one if the user has changed it."""
         with suppress(OSError):
             old, new = (os.stat(n, dir_fd=folder, follow_symlinks=False) for n in (waiting, name))
             modes = st.S_IMODE(old.st_mode), st.S_IMODE(new.st_mode)
@@ -180,7 +184,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def _write(
         self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes, *, new: bool
     ) -> None:
-        """Write the new (or old) text to the waiting name, completely or not at all."""
+        """Write the new or the old content to the waiting name, completely or not at all."""
         if digest_at(folder, waiting) is not None:
             return
         content = self._store.content(f"{entry.number}.{'new' if new else 'old'}")
@@ -243,7 +247,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         out, now = digest_at(folder, waiting), digest_at(folder, name)
         if (
             out is None and now == entry.result
-        ):  # the waiting file was removed: the journal has the old text
+        ):  # the waiting file was removed, but the journal has the old content
             self._write(entry, folder, name, waiting, new=False)
             out = digest_at(folder, waiting)
         if out is None:
@@ -251,7 +255,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         if out == entry.result:
             unlink_if_exists(folder, waiting)  # not swapped
             return ""
-        if now != entry.result:  # the user edited or deleted it since: keep that
+        if now != entry.result:  # the user has edited or deleted it: keep that
             return self._keep(entry, folder, waiting, is_missing=now is None)
         try:
             return self._exchange_back(entry, folder, name, waiting)
@@ -259,7 +263,10 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return self._keep(entry, folder, waiting, is_missing=True)
 
     def _exchange_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
-        """Swap until the file taken out is our result: others are newer edits, put back."""
+        """Swap the old file back in, until the file taken out is the one that was written.
+
+        Any other file that was taken out has newer edits, and is put back.
+        """
         there = entry.result
         for _ in range(_TRIES):
             put = digest_at(folder, waiting)
@@ -276,26 +283,29 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
     def _keep(
         self, entry: JournalEntry, folder: int, waiting: bytes, *, is_missing: bool = False
     ) -> str:
-        """Leave the user's newest text in place, and never delete an older one of theirs."""
+        """Keep the user's latest version in place; return a text about it.
+
+        If an earlier version is left over, the text says where it is. It is never deleted.
+        """
         if digest_unless_open(folder, waiting) in (entry.ours, entry.result):
             unlink_if_exists(folder, waiting)
             if is_missing:
-                return "it was deleted or renamed meanwhile, and left so"
+                return "it was deleted or renamed in the meantime, and was not restored"
             return "it was edited during the rollback; the edit was kept"
         parent = unescape_path(entry.path).rpartition("/")[0]
         leftover = os.path.join(parent, os.fsdecode(waiting))  # noqa: PTH118 (relative to the root)
-        return f"it was edited twice; the earlier text is in {leftover}"
+        return f"it was edited twice; the earlier version is in {leftover}"
 
 
 def _describe(error: OSError | HostError, path: str) -> str:
-    """Describe what the user did to a file, by the error. Raises OSError for disk errors."""
+    """Return a text about the change that caused the error. Raises OSError for a disk error."""
     cause = error if isinstance(error, OSError) else error.__cause__
     if isinstance(cause, OSError) and cause.errno in _DISK:
         raise cause
     if isinstance(error, HostError):
         return error.message.removeprefix(f"{path}: ")
     if isinstance(error, FileNotFoundError):
-        return "it was deleted meanwhile"
+        return "it was deleted in the meantime"
     if isinstance(error, FileExistsError):
-        return "it was created meanwhile"
+        return "it was created in the meantime"
     return f"it cannot be written: {error.strerror}"

@@ -1,4 +1,4 @@
-"""Files that git would convert on commit, by filters or encodings that we do not apply."""
+"""Files that git would convert on commit, with filters or encodings that Remora does not apply."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,9 +10,9 @@ _OFF = ("unspecified", "unset")
 
 
 def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield files below `root` whose committed content differs from the tree, and why.
+    """Yield the files that git would convert on commit, each with the reason.
 
-    Line ends do not count. Clean filters are not run. Raises OutsideError.
+    Conversion of line ends does not count. Clean filters are not run. Raises OutsideError.
     """
     if not paths:
         return
@@ -28,7 +28,7 @@ def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, s
 
 
 def _runs(root: Path, driver: str) -> bool:
-    """True if the filter is configured: git ignores one that is not."""
+    """Return True if the filter is configured. Git ignores a filter that is not."""
     keys = git_output(root, "config", "--name-only", "--list", succeeds=(0, 1)).decode(
         "utf-8", "replace"
     )

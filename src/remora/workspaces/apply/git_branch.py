@@ -25,7 +25,10 @@ class _Entry(NamedTuple):
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch, its tip (HEAD if new), if it is new, and the path from the top to `root`."""
+    """A branch; the tip of a new one is HEAD.
+
+    `prefix` is the path from the top of the repository to `root`.
+    """
 
     root: Path
     name: str
@@ -40,11 +43,11 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def old(self) -> str:
-        """The value that the ref must have when it is updated; zeros if it must not exist."""
+        """Value that the ref must have when it is updated, or zeros if it must not exist."""
         return "0" * len(self.tip) if self.is_new else self.tip
 
     def read_file(self, path: str) -> tuple[bytes | None, int]:
-        """Return content (None if missing) and mode at the tip. Raises HostError."""
+        """Return a file's content and mode at the tip; `(None, 0)` if missing. Raises HostError."""
         if (found := self._entry(path)) is None:
             return None, 0
         if found.mode not in _REGULAR:
@@ -62,7 +65,10 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_branch(root: Path, name: str) -> Branch:
-    """Return an existing branch, or a new one at HEAD. Raises UsageError if it cannot grow."""
+    """Return an existing branch, or a new one at HEAD.
+
+    Raises UsageError if commits cannot be added to it.
+    """
     try:
         prefix = git_output(root, "rev-parse", "--show-prefix").removesuffix(b"\n")
     except OutsideError as error:
@@ -83,7 +89,7 @@ def open_branch(root: Path, name: str) -> Branch:
 
 
 def with_committed_line_ends(branch: Branch, patch: FilePatch) -> FilePatch:
-    """Convert a patch of a file whose line ends differ between working tree and commit."""
+    """Return a patch with Unix line ends if only the working tree's file has CRLF line ends."""
     if patch.base is None or b"\r\n" not in patch.base:
         return patch
     try:
@@ -98,7 +104,10 @@ def with_committed_line_ends(branch: Branch, patch: FilePatch) -> FilePatch:
 
 
 def write_tree(branch: Branch, writes: Sequence[FileWrite], index: Path) -> str:
-    """Store the tip's tree with these writes, with a temporary index. Raises OutsideError."""
+    """Apply writes to the tip's tree and store the new tree; return its name.
+
+    Uses the temporary index file `index`. Raises OutsideError.
+    """
     git_output(branch.root, "read-tree", branch.tip, index=index)
     lines = b"".join(_index_line(branch, write) for write in writes)
     git_output(branch.root, "update-index", "-z", "--index-info", stdin=lines, index=index)
@@ -112,20 +121,20 @@ def commit_tree(branch: Branch, tree: str, message: str) -> str:
 
 
 def move_branch(branch: Branch, commit: str) -> None:
-    """Move the branch to the commit. Raises OutsideError if it has moved meanwhile."""
+    """Move the branch to the commit. Raises OutsideError if it has moved since it was read."""
     words = "update-ref", "--no-deref", "-m", "remora: accept", branch.ref, commit, branch.old
     git_output(branch.root, *words)
 
 
 def reread_branch(branch: Branch) -> Branch:
-    """Return the branch with its current tip. Raises OutsideError if it is gone."""
+    """Return the branch with its current tip. Raises OutsideError if it no longer exists."""
     words = "rev-parse", "--verify", f"{branch.ref}^{{commit}}"
     tip = git_output(branch.root, *words).decode().strip()
     return msgspec.structs.replace(branch, tip=tip, is_new=False)
 
 
 def messages_since(branch: Branch) -> str | None:
-    """Return the messages of commits to the branch since `branch` was read, None if it is unchanged."""
+    """Return the messages of commits made since `branch` was read, or None if it is unchanged."""
     now = _commit(branch.root, branch.ref)
     if now == (None if branch.is_new else branch.tip):
         return None
@@ -140,7 +149,7 @@ def _index_line(branch: Branch, write: FileWrite) -> bytes:
     path = branch.prefix + os.fsencode(write.path)
     if write.result is None:
         return b"0 " + b"0" * len(branch.tip) + b"\t" + path + b"\0"
-    # a new file gets git's line ends; an existing one keeps its own
+    # git converts the line ends of a new file; an existing file keeps its line ends
     place = ("--path", write.path) if write.ours is None else ()
     words = "hash-object", "-w", "--stdin", *place
     blob = git_output(branch.root, *words, stdin=write.result).strip()
@@ -155,13 +164,13 @@ def _head(root: Path) -> str:
     """Return the commit that is checked out. Raises UsageError."""
     if (head := _commit(root, "HEAD")) is None:
         raise UsageError(
-            "the repository has no commits yet", hint="make a commit, then repeat the command"
+            "the repository has no commits yet", hint="create a commit, then repeat the command"
         )
     return head
 
 
 def _check_grows(root: Path, name: str) -> None:
-    """Check that a branch contains HEAD and is not checked out. Raises UsageError."""
+    """Raise UsageError unless a branch contains HEAD and is not checked out."""
     ref = f"refs/heads/{name}"
     line = git_output(root, "for-each-ref", "--format=%(worktreepath)%00%(symref)", ref)
     place, _, leads_to = line.decode("utf-8", "replace").strip("\n").partition("\0")
@@ -182,12 +191,12 @@ def _check_grows(root: Path, name: str) -> None:
 
 
 def _check_can_be_written(branch: Branch) -> None:
-    """Check that git can lock the ref and knows the author. Raises UsageError."""
+    """Raise UsageError unless git can lock the ref and an author is configured."""
     for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         try:
             git_output(branch.root, "var", who)
         except OutsideError as error:
-            raise UsageError("git does not know the author of commits", hint=_IDENTITY) from error
+            raise UsageError("no author is configured for git commits", hint=_IDENTITY) from error
     trial = f"start\nupdate {branch.ref} {branch.tip} {branch.old}\nprepare\nabort\n"
     try:
         git_output(branch.root, "update-ref", "--stdin", stdin=trial.encode())

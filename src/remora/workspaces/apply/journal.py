@@ -19,9 +19,10 @@ _DONE = "done"
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One file: mode, SHA-256 before (`ours`) and after (`result`); None: absent.
+    """One file, with its SHA-256 before (`ours`) and after the write (`result`).
 
-    `path` is spelled as in a node key; its contents are in `N.new` and `N.old`.
+    A hash is None if the file does not exist. `path` is escaped as in a node key. The file's
+    contents are stored as `NUMBER.new` and `NUMBER.old`.
     """
 
     number: int
@@ -32,7 +33,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """Planned writes beneath a root, with `folders` that were missing; `note` is the caller's."""
+    """Planned writes under a root. `folders` were missing; `note` is data of the caller."""
 
     v: int = 1
     id: str
@@ -42,12 +43,15 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     note: dict[str, str] = {}
 
     def waiting_name(self, entry: JournalEntry) -> bytes:
-        """Name of the temporary file, in the file's folder, for the new and then the old text."""
+        """Return the name of the temporary file in the file's folder.
+
+        It has the new content before the swap, and the old content after it.
+        """
         return f".remora-{self.id}-{entry.number}".encode()
 
 
 class JournalFolder:
-    """Folder for at most one journal of a root, locked by one process at a time."""
+    """Folder that has at most one journal of a root. Only one process at a time can lock it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -74,7 +78,7 @@ class JournalFolder:
             os.close(lock)
 
     def write(self, journal: Journal, contents: Mapping[str, bytes]) -> None:
-        """Store and sync contents (by file name), then the journal. Raises OSError."""
+        """Write and sync the contents, by file name, then the journal. Raises OSError."""
         self.clear()
         place = self._place()
         place.mkdir(mode=0o700)
@@ -87,7 +91,7 @@ class JournalFolder:
         sync_path(self._folder)
 
     def read(self) -> Journal | None:
-        """Return the journal that was left, if any. Raises DiskError for a damaged one."""
+        """Return the leftover journal, if any. Raises DiskError if it is damaged."""
         try:
             text = (self._place() / _NAME).read_bytes()
         except FileNotFoundError:
@@ -97,7 +101,7 @@ class JournalFolder:
         try:
             return msgspec.json.decode(text, type=Journal)
         except msgspec.DecodeError as error:
-            hint = "check the files it names, then remove that folder"
+            hint = "check the files it lists, then remove this folder"
             raise DiskError(f"the journal in {self._place()} is damaged", hint=hint) from error
 
     def content(self, name: str) -> bytes:
@@ -105,7 +109,7 @@ class JournalFolder:
         return (self._place() / name).read_bytes()
 
     def finish(self) -> None:
-        """Record that every file is in place and only cleaning remains. Raises OSError."""
+        """Record that every file is in place and only cleanup remains. Raises OSError."""
         write_durably(self._place() / _DONE, b"")
         sync_path(self._place())
 
@@ -137,7 +141,7 @@ def new_journal(
 
 
 def belongs_to(journal: Journal, root: Path) -> bool:
-    """True if a journal belongs to this (resolved) root."""
+    """Return True if a journal belongs to this root, which must be resolved."""
     return journal.root == escape_path(str(root))
 
 
@@ -151,7 +155,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def sync_path(folder: Path) -> None:
-    """Sync the names in a folder to disk. Raises OSError."""
+    """Sync a folder's entries to disk. Raises OSError."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

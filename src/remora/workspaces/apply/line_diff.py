@@ -8,14 +8,17 @@ from itertools import takewhile
 
 import msgspec
 
-_MAX_PAIRS = 4_000_000  # beyond this many line pairs an exact comparison takes seconds
+_MAX_PAIRS = 4_000_000  # an exact comparison of more line pairs takes seconds
 
 _Lines = Sequence[bytes]
 _Pair = tuple[int, int]
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """Lines `start` to before `end` of the old version became `lines`; indexes count from 0."""
+    """Replacement of old lines by `lines`.
+
+    The old lines include `start` and exclude `end`. Both are counted from 0.
+    """
 
     start: int
     end: int
@@ -23,16 +26,17 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 def split_lines(content: bytes) -> list[bytes]:
-    """Split into lines with their `\\n`; the last may lack it."""
+    """Split content into lines that end with `\\n`. The last one may end without it."""
     lines = [line + b"\n" for line in content.split(b"\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
-    """Return the hunks in order, with unchanged lines between any two.
+    """Return the hunks in order. There are unchanged lines between any two of them.
 
-    A change that fits several places gets the last one, so that two sides yield equal hunks.
+    If a change is possible at several places, the last one is used. So the same change on two sides
+    results in equal hunks.
     """
     found: list[Hunk] = []
     at_old = at_new = 0
@@ -73,7 +77,8 @@ def _move_down(old: _Lines, hunk: Hunk, limit: int) -> Hunk:
 def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
     """Return index pairs of unchanged lines, ascending on both sides.
 
-    Common ends come first, then lines that occur once on both sides; the rest is compared.
+    Common lines at the start and the end are matched first, then lines that occur exactly once on
+    both sides. The remaining lines are compared.
     """
     head = _common(zip(old, new, strict=False))
     old_middle, new_middle = old[head:], new[head:]
@@ -108,14 +113,14 @@ def _middle(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
 
 
 def _unique(old: _Lines, new: _Lines) -> list[_Pair]:
-    """Return lines that occur exactly once on each side, in the old order."""
+    """Return index pairs of lines that occur exactly once on each side, in the old order."""
     in_old, in_new = Counter(old), Counter(new)
     where = {line: j for j, line in enumerate(new) if in_new[line] == 1}
     return [(i, where[line]) for i, line in enumerate(old) if in_old[line] == 1 and line in where]
 
 
 def _longest_rising(pairs: list[_Pair]) -> list[_Pair]:
-    """Return the longest run of pairs whose second numbers also increase (patience sorting)."""
+    """Return the longest subsequence of pairs with increasing second numbers (patience sorting)."""
     tops: list[int] = []
     piles: list[int] = []
     before: list[int] = []

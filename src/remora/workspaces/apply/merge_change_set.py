@@ -22,10 +22,11 @@ _RESERVED: dict[Kind, str] = {
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of a change set: its content in base and workspace (None: absent).
+    """One file of a change set, with its content in the base and in the workspace (`theirs`).
 
-    A new file gets mode 0755 or 0644, as `mode`; an existing one keeps its mode. `restores`: a
-    deleted file is restored, with `mode`.
+    `base` or `theirs` is None if the file does not exist there. A new file gets mode 0755 or 0644,
+    depending on `mode`; an existing file keeps its mode. With `restores`, a deleted file is
+    restored with exactly `mode`.
     """
 
     path: str
@@ -36,7 +37,10 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """One planned write: the file must contain `ours` until then (None: not exist)."""
+    """One planned write of `result`, which replaces `ours`.
+
+    Until then, the file must still contain `ours`, or not exist if that is None.
+    """
 
     path: str
     ours: bytes | None
@@ -47,14 +51,14 @@ class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """A file to which the change cannot be applied, and why."""
+    """A file to which the change cannot be applied, and the reason."""
 
     path: str
     detail: str
 
 
 class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """A change set merged with the current tree; files with the result need no write."""
+    """A change set merged with the current tree. Files that need no change are left out."""
 
     root: Path
     writes: tuple[FileWrite, ...]
@@ -62,13 +66,16 @@ class PreparedChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ReadFile = Callable[[str], tuple[bytes | None, int]]
-"""Returns content (None if missing) and mode. Raises HostError if it is not a regular file."""
+"""Returns a file's content, or None if missing, and its mode.
+
+Raises HostError if it is not a regular file.
+"""
 
 
 def prepare_changes(
     root: Path, patches: Sequence[FilePatch], read_file: ReadFile | None = None
 ) -> PreparedChanges:
-    """Merge each patch with the file from the tree or `read_file`, without writing."""
+    """Merge each patch with the file in the tree or from `read_file`, without writing."""
     tree = RootedFiles(root.resolve())
     read = read_file or partial(_read_user_file, tree)
     writes: list[FileWrite] = []
@@ -103,7 +110,7 @@ def _merge_patch(read_file: ReadFile, patch: FilePatch) -> FileWrite | None:
 
 
 def _read_user_file(tree: RootedFiles, path: str) -> tuple[bytes | None, int]:
-    """Return the user's content (None if missing) and mode. Raises HostError."""
+    """Return the content of the user's file, or None if missing, and its mode. Raises HostError."""
     if tree.exists(path):
         return tree.read_bytes(path, limit=FILE_LIMIT), st.S_IMODE(tree.stat(path).st_mode)
     try:
@@ -134,4 +141,4 @@ def _merge(patch: FilePatch, ours: bytes | None) -> bytes:
         if conflict.end - conflict.start < 2
         else (f"lines {conflict.start} to {conflict.end - 1}")
     )
-    raise HostError(f"was edited at the lines to change ({place} of the base)")
+    raise HostError(f"was edited at the same lines ({place} of the base)")

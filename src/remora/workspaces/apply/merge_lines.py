@@ -1,4 +1,4 @@
-"""Three-way merge of one file, by lines: pure functions over bytes."""
+"""Three-way merge of one file by lines. Pure functions over bytes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,11 @@ class MergedText(msgspec.Struct, frozen=True):
 
 
 class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Base lines `start` (from 1) to before `end` that both changed; both inserted, if equal."""
+    """Base lines that both sides changed.
+
+    They include `start` and exclude `end`, counted from 1. If `start` equals `end`, both sides
+    inserted lines there.
+    """
 
     start: int
     end: int
@@ -21,7 +25,7 @@ class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergeConflict(msgspec.Struct, frozen=True):
-    """Conflicting changes; nothing is merged."""
+    """Conflicts of two changes. Nothing is merged."""
 
     conflicts: tuple[LineConflict, ...]
 
@@ -29,9 +33,9 @@ class MergeConflict(msgspec.Struct, frozen=True):
 def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflict:
     r"""Merge two changes of one base.
 
-    Changes of different base lines merge, even if they touch; the same change on both sides counts
-    once. Different insertions at one point, and changes of a common line, conflict. Lines end in
-    `\n`.
+    Changes to different base lines are merged, even if the lines are adjacent. The same change on
+    both sides is applied once. Different insertions at the same position conflict, and so do
+    different changes to the same line. Lines end with `\n`.
     """
     old = split_lines(base)
     our_hunks = diff_hunks(old, split_lines(ours))
@@ -54,7 +58,7 @@ def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflic
         at = end
     out += old[at:]
     if not conflicts and any(not line.endswith(b"\n") for line in out[:-1]):
-        # one side removed the last newline, the other appended to it
+        # one side removed the last newline, the other one appended lines after it
         conflicts.append(LineConflict(start=len(old), end=len(old) + 1, ours=ours, theirs=theirs))
     return MergeConflict(tuple(conflicts)) if conflicts else MergedText(b"".join(out))
 
@@ -92,7 +96,7 @@ def _overlap(item: tuple[Hunk, bool], other: tuple[Hunk, bool]) -> bool:
         return True
     if one.start < two.end and two.start < one.end:
         return True
-    # touching hunks merge unless an insertion would be repeated
+    # adjacent hunks are merged unless an insertion would be repeated
     inserted, replaced = (one, two) if one.start == one.end else (two, one)
     if inserted.start != inserted.end:
         return False

@@ -11,9 +11,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_open_for_writing(folder: int, name: bytes) -> bool:
-    """True if a process has a file open or mapped for writing; False if the system cannot tell.
+    """Return True if a process has a file open or mapped for writing.
 
-    The kernel grants a read lease only on a file that no process has open for writing.
+    False if the system does not support leases. The kernel grants a read lease only on a file that
+    no process has open for writing.
     """
     if _lease(folder, name) is not False:
         return False
@@ -36,7 +37,8 @@ def _lease(folder: int, name: bytes) -> bool | None:
     except OSError:
         return None
     try:
-        # a process that opens the file now waits for us; the default signal would end this process
+        # if a process opens the file, it waits, and the kernel signals this process; the default
+        # signal would end it
         fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:

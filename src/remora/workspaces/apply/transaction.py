@@ -41,9 +41,9 @@ __all__ = [
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
-    """Outcome for a journal that a killed process left; `undone`: its review was not recorded.
+    """Outcome of the recovery of a journal that a killed process left.
 
-    `conflict`: nothing of it was written.
+    `undone` means that its review was not recorded. `conflict` means that nothing was written.
     """
 
     outcome: Literal["none", "completed", "undone", "conflict"]
@@ -66,11 +66,13 @@ def write_changes(
 ) -> list[FileConflict]:
     """Write a prepared change set completely, or return conflicts and write nothing.
 
-    `record` appends and syncs the review; it is called once the journal is durable, before the
-    first file is touched. `note` identifies the review for `recover_journal`. `on_conflict` is
-    called before the journal is removed, so that the verdict is recorded first. Raises Conflict
-    (conflicts, another process, or a journal was left) and DiskError. Exceptions of `record`
-    propagate and leave the journal: only the stream shows if the review was recorded.
+    `record` must append and sync the review. It is called after the journal is durable and before
+    the first file is changed. `note` identifies the review for `recover_journal`. `on_conflict` is
+    called before the journal is removed, so that the verdict is recorded first.
+
+    Raises Conflict if there are conflicts, another process is writing, or an earlier journal is
+    left, and DiskError. Exceptions of `record` propagate and leave the journal in place, because
+    only the stream shows whether the review was recorded.
     """
     if prepared.conflicts:
         paths = ", ".join(conflict.path for conflict in prepared.conflicts)
@@ -80,7 +82,7 @@ def write_changes(
         if store.read() is not None:
             raise Conflict(
                 "an earlier accept or revert was interrupted",
-                hint="`remora show` completes or undoes it; then repeat this command",
+                hint="run `remora show` to complete or undo it, then repeat this command",
             )
         journal = _journal(prepared, note or {})
         try:
@@ -104,9 +106,9 @@ def recover_journal(
 ) -> Recovery:
     """Complete or undo the journal that a killed process left.
 
-    It is undone unless `recorded` returns True: its review is the latest verdict on that change
-    set. May be killed and repeated. Raises Conflict for a journal of another root or in use,
-    DiskError for a damaged one.
+    The journal is completed if `recorded` returns True, which means that its review is the latest
+    verdict on its change set. Otherwise it is undone. If this is killed, it can be repeated. Raises
+    Conflict if the journal is in use or belongs to another root, DiskError if it is damaged.
     """
     store = JournalFolder(journal_folder)
     with store.locked():
@@ -115,8 +117,8 @@ def recover_journal(
         tree = RootedFiles(root.resolve())
         if not belongs_to(journal, tree.root):
             raise Conflict(
-                f"the journal in {journal_folder} belongs to another project than {root}",
-                hint="check the files it names, then remove that folder",
+                f"the journal in {journal_folder} does not belong to {root}",
+                hint="check the files it lists, then remove this folder",
             )
         conflicts: Sequence[FileConflict] = ()
         outcome: Literal["completed", "undone", "conflict"] = "completed"
@@ -142,11 +144,11 @@ def _interruptions_as_disk_errors() -> Iterator[None]:
         yield
     except OSError as error:
         hint = "free disk space, or make the file writable; the next command completes or undoes it"
-        raise DiskError(f"a change was written only in part: {error}", hint=hint) from error
+        raise DiskError(f"a change was only partly written: {error}", hint=hint) from error
 
 
 def _contents(prepared: PreparedChanges) -> dict[str, bytes]:
-    """Return new texts and backups by their names in the journal."""
+    """Return the new contents and the backups by their names in the journal."""
     found: dict[str, bytes] = {}
     for number, write in enumerate(prepared.writes):
         for content, suffix in ((write.result, "new"), (write.ours, "old")):
@@ -194,8 +196,8 @@ def _apply_journal(
 def _first_problem(
     swapper: FileSwapper, journal: Journal
 ) -> tuple[FileConflict, OSError | None] | None:
-    """Return the first file that cannot be changed, with the OSError if the disk is the reason."""
-    # the second pass finds writes by editors that had the file open
+    """Return the first file that cannot be changed, and the OSError if it is a disk error."""
+    # the second pass detects writes by editors that had the file open
     for step in (swapper.put_in_place, swapper.check):
         for entry in journal.entries:
             refused = None

@@ -1,1 +1,1 @@
-"""Private copies of a project: taken once, refreshed, compared and restored."""
+"""Private copies of a project: snapshots, workspaces and their changes."""

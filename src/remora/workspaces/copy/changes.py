@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """Content (SHA-256, None if absent) and permission bits of a file."""
+    """Content hash of a file, or None if the file does not exist, and its permission bits."""
 
     sha256: str | None
     mode: int
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One changed file: SHA-256 before and after (None: absent), and its (last) permissions."""
+    """One changed file, with its SHA-256 before and after the change.
+
+    A hash is None if the file does not exist. `mode` has the last permission bits.
+    """
 
     path: str
     before: str | None
@@ -34,7 +37,7 @@ _Snapshot = Mapping[str, FileState]
 
 
 def changes_between(old: _Snapshot, new: _Snapshot, base: "BaseSnapshot") -> list[Change]:
-    """Return the changes from one snapshot (`{}` is the base) to another, sorted by path."""
+    """Return the changes from one snapshot to another, sorted by path. `{}` is the base."""
     found: list[Change] = []
     for path in sorted({*old, *new}):
         before = old.get(path) or _base_state(path, base)
@@ -58,10 +61,10 @@ def diff(
     mode: int | None = None,
     old_mode: int | None = None,
 ) -> str:
-    """Return a unified diff of one file that `git apply` takes, empty if nothing changed.
+    """Return a unified diff of one file for `git apply`; empty if nothing changed.
 
-    None is an absent file; `old_mode` is the mode before. Contents that are not UTF-8 are only
-    reported to differ.
+    `before` or `after` is None if the file does not exist. `old_mode` is the mode before the
+    change. If one of them is not UTF-8, the diff only says that the files differ.
     """
     header = _mode_lines(path, before, after, mode, old_mode)
     return header + _content_diff(path, before, after)
@@ -70,7 +73,7 @@ def diff(
 def _mode_lines(
     path: str, before: bytes | None, after: bytes | None, mode: int | None, old_mode: int | None
 ) -> str:
-    """Return git's header of a file whose mode is worth showing, empty for any other."""
+    """Return git's header for an added or deleted file or a changed mode; empty otherwise."""
     if mode is None or before is after is None:
         return ""
     now = _git_mode(mode)
@@ -106,7 +109,7 @@ def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
 
 
 def _quote_name(path: str) -> str:
-    """Quote a name as git does: an ambiguous one is put in quotes, in ASCII."""
+    """Quote a name like git: an ambiguous name is escaped as ASCII and put in quotes."""
     if path.isprintable() and not _QUOTED & set(path):
         return path
     quoted = (

@@ -37,7 +37,7 @@ _ONCE = threading.Lock()
 
 
 def make_driver(name: str, base: BaseSnapshot, cache: Path) -> WorkspaceDriver:
-    """Return the driver of that name (`auto`: slots); it keeps its files in `cache`."""
+    """Return the driver of that name, which keeps its files in `cache`. `auto` selects slots."""
     if name == OVERLAY:
         return OverlayDriver(base, cache / "layers")
     return SlotDriver(base, cache / "slots")
@@ -50,19 +50,19 @@ def require_driver(name: str, cache: Path) -> None:
         raise ConfigError(
             f"workspace.driver: overlay does not work here: {problem}",
             hint="use workspace.driver: slot, which works everywhere; see `remora doctor`, and "
-            "docs/explanation/security.md for what a layer needs",
+            "docs/explanation/security.md for the requirements of layers",
         )
 
 
 def overlay_problem(cache: Path) -> str:
-    """Return why layers over folders in `cache` do not work; empty if they do."""
-    with _ONCE:  # other threads wait for the first
+    """Return the reason that layers over folders in `cache` do not work; empty if they do."""
+    with _ONCE:  # only one thread runs the probe
         return _overlay_problem(cache)
 
 
 @functools.cache
 def _overlay_problem(cache: Path) -> str:
-    """Write in a layer, run commands in it and in a private one, and compare the results."""
+    """Write in a layer, run commands in it and in a private layer, and compare the results."""
     if sys.platform != "linux":
         return "requires Linux"
     try:
@@ -91,10 +91,10 @@ def _check_layer(workspace: Workspace) -> None:
     """Raise HostError if a layer behaves differently from a copy."""
     python = interpreter_paths(Path(sys.executable), trusted=True)
     workspace.set_files({_WRITTEN_FILE: (_WRITTEN, 0o600)})
-    if best_level() >= NAMESPACES:  # below, changes of a command are not private
+    if best_level() >= NAMESPACES:  # at lower levels, a command's changes are not private
         _run(workspace, Confinement(read=python, scratch=(workspace.tree,)))
         if list(workspace.snapshot()) != [_WRITTEN_FILE]:
-            raise HostError("private changes of a command stayed in the layer")
+            raise HostError("a command's private changes remained in the layer")
     _run(workspace, Confinement(read=python, write=(workspace.tree,)))
     states = {path: state.sha256 for path, state in workspace.snapshot().items()}
     written = workspace.read(_WRITTEN_FILE), workspace.read(_NEW)
@@ -103,7 +103,7 @@ def _check_layer(workspace: Workspace) -> None:
         or states[_GONE]
         or written != (_WRITTEN * 2, _WRITTEN)
     ):
-        raise HostError("changes of a command in the layer were not found there")
+        raise HostError("a command's changes were not found in the layer")
     if any(workspace.base_bytes(path) for path in (_WRITTEN_FILE, _GONE)):
         raise HostError("writing in the layer changed the base")
 

@@ -1,4 +1,4 @@
-"""Overlay driver: one layer per worker over a shared base; only changes are copied and scanned."""
+"""Overlay driver: one layer per worker over a shared base. Only changes are copied and scanned."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,9 +16,10 @@ _Names = Mapping[str, frozenset[str]]
 
 
 class OverlayDriver:
-    """Provides overlayfs layers over the frozen `base`, mounted at the empty folder `place`.
+    """Provides overlayfs layers over the frozen `base`, mounted in the empty folder `place`.
 
-    Only our child process sees the mounts. Changes are in memory and end with this process.
+    The mounts exist only in the mount namespace of a child process. Changes are in memory and are
+    lost when this process ends.
     """
 
     def __init__(self, base: BaseSnapshot, place: Path) -> None:
@@ -49,7 +50,7 @@ class OverlayDriver:
 
 
 class OverlayCopy:
-    """The changes of a job; only folders in the layer's upper folder are scanned."""
+    """A job's copy in a layer. Only the layer's upper folder is scanned for changes."""
 
     def __init__(
         self, base: BaseSnapshot, layers: OverlayMounts, home: Path, names: _Names
@@ -63,11 +64,11 @@ class OverlayCopy:
         self._scanned: dict[str, ScannedFile] = {}
 
     def state(self) -> CopyState:
-        """Return the written files and the missing ones. Raises HostError."""
+        """Return the written files and the missing files. Raises HostError."""
         listed: dict[str, frozenset[str]] = {}
 
         def visible(prefix: str, entries: FolderEntries) -> FolderEntries:
-            """Drop the layer's whiteouts: entries that the merged view does not have."""
+            """Drop the layer's whiteouts, which are entries that are not in the merged view."""
             listed[prefix] = frozenset(os.listdir(self.tree / prefix))  # noqa: PTH208 - only names
             return (entry for entry in entries if entry.name in listed[prefix])
 
@@ -93,7 +94,7 @@ class OverlayCopy:
                     yield from self._files_below(path)
 
     def _files_below(self, path: str) -> Iterator[str]:
-        """Yield the files of the base at or beneath a path."""
+        """Yield the files of the base at or under a path."""
         if path in self._base.files:
             yield path
         for name in self._names.get(path + "/", ()):
@@ -101,7 +102,7 @@ class OverlayCopy:
 
 
 def _by_folder(files: Iterable[str]) -> _Names:
-    """Return the names in each folder of files; folders are empty or end in `/`."""
+    """Return the names in each folder, by folder. A folder is "" or ends with `/`."""
     found: dict[str, set[str]] = {}
     for path in files:
         parent, slash, name = path.rpartition("/")

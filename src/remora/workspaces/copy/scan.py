@@ -1,4 +1,4 @@
-"""Tree scan that hashes only files whose status changed since the last scan."""
+"""Tree scan that hashes only files whose `stat` status has changed since the last scan."""
 
 import hashlib
 import os
@@ -12,10 +12,10 @@ import msgspec
 TOOL_CACHES = frozenset(
     {"__pycache__", ".ruff_cache", ".pytest_cache", ".mypy_cache", ".hypothesis"}
 )
-"""Cache folders of tools: not part of a base, never a change, removed by a reset."""
+"""Cache folders of tools. They are not part of a base, never a change, and removed by a reset."""
 OWNER_RIGHTS = 0o700
-"""The permissions that we need in a folder."""
-# a change within one tick of the file system's clock may leave no trace in the status
+"""Permissions of the owner that a scan needs in every folder."""
+# a change within one tick of the file system's clock may not be visible in the status
 _TICK_NS = 20_000_000
 
 
@@ -24,7 +24,7 @@ def is_in_tool_cache(path: str) -> bool:
 
 
 class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file's hash, and its status when hashing began at `at` (ns, wall clock)."""
+    """A file's hash, and its status when hashing began at time `at` (wall clock, in ns)."""
 
     sha256: str
     mode: int
@@ -35,7 +35,7 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at: int
 
     def is_unchanged(self, status: os.stat_result) -> bool:
-        """True if the status proves that the file was not written since."""
+        """Return True if the status proves that the file has not been written since the scan."""
         return (
             status.st_ctime_ns == self.ctime_ns
             and status.st_mtime_ns == self.mtime_ns
@@ -46,7 +46,7 @@ class ScannedFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class CopyState(msgspec.Struct, frozen=True):
-    """Possible differences from the base: `missing` paths, and `unsupported` entries."""
+    """Files of a copy, with `missing` files of the base and `unsupported` entries."""
 
     files: Mapping[str, ScannedFile]
     missing: Iterable[str]
@@ -54,9 +54,10 @@ class CopyState(msgspec.Struct, frozen=True):
 
 
 class TreeScan(msgspec.Struct, frozen=True):
-    """Entries of a tree; `unsupported`: links, special files, and files with several names.
+    """Entries of a tree.
 
-    `closed` are folders in which we lack permissions.
+    `unsupported` has links, special files, and files with several hard links. `closed` has folders
+    in which the owner does not have all permissions.
     """
 
     files: dict[str, ScannedFile]
@@ -74,7 +75,7 @@ def scan_tree(
     known: Mapping[str, ScannedFile],
     keep: Callable[[str, FolderEntries], FolderEntries] = lambda _, entries: entries,
 ) -> TreeScan:
-    """Scan every entry that `keep` accepts; links are not followed. Raises OSError."""
+    """Scan every entry that `keep` returns, without following links. Raises OSError."""
     at = time.time_ns()
     found = TreeScan({}, [], [], [], [])
     waiting = [""]

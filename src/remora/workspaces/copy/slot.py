@@ -1,4 +1,4 @@
-"""Slot driver: copied files, one slot per worker, reused from run to run."""
+"""Slot driver: one folder of copied files per worker, which later runs reuse."""
 
 import fcntl
 import itertools
@@ -19,13 +19,13 @@ from remora.workspaces.copy.workspace import Workspace, matches_base
 from remora.workspaces.rooted_files import RootedFiles
 
 _Index = tuple[bytes, list[ScannedFile]]
-"""Paths joined with NUL, since names need not be text, and the scan of each."""
+"""Paths joined with NUL, as bytes because names may not be text, and the scan of each file."""
 
 
 class SlotDriver:
-    """Provides private copies of `base` in `folder`, each locked by one worker.
+    """Provides private copies of `base` in `folder`, each locked by the worker that uses it.
 
-    Opening a slot resets it to the base, whatever an earlier run or a crash left in it.
+    Opening a slot resets it to the base, including anything that an earlier run or a crash left.
     """
 
     def __init__(self, base: BaseSnapshot, folder: Path) -> None:
@@ -57,7 +57,7 @@ class SlotDriver:
         """Do nothing: slots stay for the next run."""
 
     def _free(self) -> tuple[int, int]:
-        """Lock the first free slot; return its number and the lock's descriptor."""
+        """Lock the first free slot; return its number and the lock's file descriptor."""
         for number in itertools.count():
             path = self._folder / f"slot-{number}.lock"
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -71,7 +71,7 @@ class SlotDriver:
 
 
 class SlotCopy:
-    """Copied files in `tree`; a scan hashes those whose status changed."""
+    """Copied files in `tree`. A scan hashes only files whose status has changed."""
 
     def __init__(self, base: BaseSnapshot, tree: Path, index: dict[str, ScannedFile]) -> None:
         self.tree = tree
@@ -81,7 +81,7 @@ class SlotCopy:
         self._folders = _folders(base.files)
 
     def state(self) -> CopyState:
-        """Return all files, and files of the base that are missing here. Raises HostError."""
+        """Return all files, and the files of the base that are missing. Raises HostError."""
         scan = self._scan()
         return CopyState(scan.files, self._base.files.keys() - scan.files.keys(), scan.unsupported)
 
@@ -110,14 +110,14 @@ class SlotCopy:
     def _restore(self, path: str) -> None:
         content, mode = self._base.read(path), self._base.files[path].mode
         if content is None:
-            raise DiskError(f"the base has lost {path}")
+            raise DiskError(f"{path} is missing from the base")
         if self._files.exists(path):
             self._files.write_bytes(path, content, mode=mode)
         else:
             self._files.create(path, content, mode)
 
     def _remove(self, path: str) -> None:
-        """Remove the entry, unless it was removed with its folder."""
+        """Remove an entry, unless it has been removed together with its folder."""
         parent = path.rpartition("/")[0]
         if parent and parent not in self._folders:
             return
@@ -128,7 +128,7 @@ class SlotCopy:
                 remove_tree(name, dir_fd=folder)
 
     def _restore_rights(self, path: str) -> None:
-        """Restore the permissions of a folder that a job took away."""
+        """Restore the owner's permissions in a folder, which a job has removed."""
         with self._files.open_parent(path) as (folder, name):
             handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             try:
@@ -148,7 +148,7 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _reset(slot: SlotCopy, place: Path) -> None:
-    """Reset a slot to the base; recreate it if that fails (an unreadable folder)."""
+    """Reset a slot to the base. If that fails, as with an unreadable folder, recreate the slot."""
     if place.is_symlink() or not place.is_dir():
         _clear(place)
     with suppress(HostError, OSError):
@@ -171,7 +171,7 @@ def _clear(place: Path) -> None:
 
 
 def _load(path: Path) -> dict[str, ScannedFile]:
-    """Load the scan of a slot; empty if it is unreadable, and all files are hashed."""
+    """Load a slot's saved scan. If it is unreadable, return an empty one: all files are hashed."""
     try:
         names, files = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
         return dict(zip(os.fsdecode(names).split("\0"), files, strict=True))
@@ -180,7 +180,7 @@ def _load(path: Path) -> dict[str, ScannedFile]:
 
 
 def _save(path: Path, index: dict[str, ScannedFile]) -> None:
-    """Save the scan, best effort: without it the next opening hashes every file."""
+    """Save a slot's scan if possible. If it is missing, the next opening hashes every file."""
     stored: _Index = (os.fsencode("\0".join(index)), [*index.values()])
     temporary = path.with_suffix(".new")
     with suppress(OSError):

@@ -19,7 +19,7 @@ _SMALL = 64 * 1024
 
 
 class BaseFile(msgspec.Struct, frozen=True):
-    """Content (SHA-256) and permission bits of one file of a base."""
+    """Content hash (SHA-256) and permission bits of one file in a base."""
 
     sha256: str
     mode: int
@@ -28,8 +28,9 @@ class BaseFile(msgspec.Struct, frozen=True):
 class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A frozen, read-only copy of `root` in `folder`.
 
-    `differing` is what the commit cannot restore; None for files only in the commit. Modes are
-    git's (0644, 0755) for files as committed, else those of the user's file.
+    `differing` has the files that cannot be restored from the commit; a file that exists only in
+    the commit is None. A file that is unchanged since the commit has git's mode (0644 or 0755). Any
+    other file has the mode of the user's file.
     """
 
     root: Path
@@ -45,10 +46,10 @@ class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def take_base(root: Path, files: ProjectFiles, folder: Path) -> BaseSnapshot:
-    """Copy the project's files, and small ignored ones that packages need, into `folder`.
+    """Copy the project's files, and small ignored files that packages may need, into `folder`.
 
-    Files that vanish meanwhile or are unreadable are omitted, and cache folders of tools, such as
-    `__pycache__`: a workspace does not scan them. Raises DiskError.
+    Files that are unreadable or disappear during the copy are omitted. Cache folders of tools, such
+    as `__pycache__`, are omitted too, because workspaces do not scan them. Raises DiskError.
     """
     committed = committed_files(root, files.commit) if files.commit else {}
     _make_folder(folder)
@@ -116,7 +117,10 @@ def _unchanged_files(
 
 
 def _package_files(root: Path, paths: Iterable[str]) -> set[str]:
-    """Return small ignored files beside Python files (`_version.py`), except in the root."""
+    """Return small ignored files next to Python files, such as `_version.py`.
+
+    Files in the root are not included.
+    """
     known = set(paths)
     packages = {path.rpartition("/")[0] for path in known if path.endswith(".py")} - {""}
     found: set[str] = set()
@@ -154,7 +158,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _freeze(folder: Path, path: str, content: bytes, mode: int) -> None:
-    """Write a read-only copy; keep the executable bit, which linters check."""
+    """Write a read-only copy of a file. The executable bit is kept, because linters check it."""
     try:
         RootedFiles(folder).create(path, content, mode=0o500 if mode & 0o111 else 0o400)
     except HostError as error:

@@ -15,7 +15,7 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 class WorkspaceCopy(Protocol):
-    """A private copy of a base, as slots and overlay layers implement it."""
+    """A private copy of a base. Implemented by slots and overlay layers."""
 
     @property
     def tree(self) -> Path:
@@ -31,7 +31,7 @@ class WorkspaceCopy(Protocol):
 class Workspace:
     """A private copy of `base` in `tree`, used by one job at a time.
 
-    A reset removes caches of tools and files that match `.gitignore`: they are not changes.
+    Caches of tools and files that match `.gitignore` are not changes. A reset removes them.
     """
 
     def __init__(self, base: BaseSnapshot, copy: WorkspaceCopy) -> None:
@@ -42,7 +42,10 @@ class Workspace:
         self._ignored: IgnoreRules | None = None
 
     def snapshot(self) -> dict[str, FileState]:
-        """Return every path that differs from the base. Raises HostError for special files."""
+        """Return the state of every path that differs from the base.
+
+        Raises HostError for links and special files.
+        """
         state = self._copy.state()
         if state.unsupported:
             raise HostError(
@@ -59,7 +62,10 @@ class Workspace:
         return dict(sorted(found.items()))
 
     def read(self, path: str) -> bytes | None:
-        """Return the current content of a file, None if absent. Raises HostError as `RootedFiles`."""
+        """Return the current content of a file, or None if it is missing.
+
+        Raises HostError in the same cases as `RootedFiles`.
+        """
         if not self._files.exists(path):
             return None
         return self._files.read_bytes(path, limit=FILE_LIMIT)
@@ -68,7 +74,10 @@ class Workspace:
         return self.base.read(path)
 
     def set_files(self, files: Mapping[str, tuple[bytes | None, int]]) -> None:
-        """Write files with content and permission bits; None removes one. Raises HostError."""
+        """Write files with their content and permission bits.
+
+        A file whose content is None is removed. Raises HostError.
+        """
         for path, (content, _) in files.items():
             if content is None and self._files.exists(path):
                 self._files.remove(path)
@@ -85,7 +94,7 @@ class Workspace:
         self._copy.reset()
 
     def _prune(self, path: str) -> None:
-        """Remove empty folders above a path: a new file may need the name."""
+        """Remove empty folders above a path, so that a new file can use a folder's name."""
         parent = path.rpartition("/")[0]
         while parent:
             try:
