@@ -41,7 +41,7 @@ _TRIED_LONG_S = 8.0
 
 
 class Context(dict[str, AnsweredNode]):
-    """Nodes by key. `source` and `generation` describe the answer, or are None without an answer."""
+    """Nodes by key, with the answering source and its generation, or None if no source answered."""
 
     source: SourceName | None = None
     generation: int | None = None
@@ -207,7 +207,9 @@ class HubClient:
             async with asyncio.timeout(seconds):
                 answer = await self._daemon.ask(request)
                 while self._may_ask_again(answer):
-                    await asyncio.sleep(_AGAIN_S)  # the daemon may have caught up by then
+                    await asyncio.sleep(
+                        _AGAIN_S
+                    )  # a source that is still loading may be ready next time
                     answer = await self._daemon.ask(request)
                 return answer
         except TimeoutError:

@@ -40,9 +40,9 @@ class ChangeQueue:
         return self._oldest() > ticket
 
     def only_elsewhere_since(self, ticket: int) -> float | None:
-        """Return when the child received the last file up to `ticket`, if it alone has work left.
+        """Return when the child received the last unread file up to `ticket`.
 
-        None if this process must also read a change up to `ticket`, or if no such file is left.
+        None if this process still has a change up to `ticket` to read, or the child has no such file.
         """
         if self._sweep is not None and self._sweep <= ticket:
             return None

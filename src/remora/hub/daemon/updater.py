@@ -21,7 +21,7 @@ DEFER_OVER = 64 * 1024
 """Size in bytes above which the child process analyses a file: it would exceed a slice."""
 _SLICE_S = 0.04
 _LONG_SLICE_S = (
-    0.12  # for many files: the transactions of short slices would take as long as the files
+    0.12  # for many files: with short slices, half the time would be spent on transactions
 )
 _MAX_AT_ONCE = 512
 _MANY = 64

@@ -15,8 +15,7 @@ MAX_REACHED = 200
 MAX_SEARCHED = 30
 """Maximum changed nodes to search from. A larger change affects nearly everything anyway."""
 PATIENCE_S = 0.05
-"""Time limit in seconds, because other requests wait. Later results are dropped: to a client,
-an affected node is only a reason to look again."""
+"""Time limit in seconds, because other requests wait. Later results are dropped."""
 _log = logging.getLogger("remora.hub")
 
 

@@ -59,7 +59,7 @@ def is_ours(peer: socket.socket) -> bool:
 
 
 def _private_folder(folder: Path) -> None:
-    """Create the socket's folder as private. Raise OutsideError if it is another user's."""
+    """Create a missing folder as private. Raises OutsideError if it belongs to another user."""
     make_private(folder)
     # checked last: in a shared folder, another user may have created it first
     if folder.lstat().st_uid not in (os.geteuid(), 0):
@@ -103,7 +103,7 @@ def _check_empty(lock: int, path: Path) -> None:
 
 
 def _bind_socket(path: Path) -> socket.socket:
-    """Bind while holding the lock, so that no Hub listens on an existing socket."""
+    """Bind while holding the lock: no other Hub can be listening on an existing socket."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise OutsideError(

@@ -117,7 +117,7 @@ class InotifyWatcher:
         except OSError:
             there = False
         if not there:
-            self._give_up(f"{self._root} is gone")
+            self._give_up(f"{self._root} was removed or replaced")
             return
         for event in self._kernel.read():
             self._handle_event(event)
@@ -152,7 +152,7 @@ class InotifyWatcher:
         if mask & inotify_syscalls.UNMOUNT or (folder == "" and mask & inotify_syscalls.ATTRIB):
             self._mark_incomplete()
         if folder == "" and mask & (_SELF | inotify_syscalls.IGNORED):
-            self._give_up(f"{self._root} is gone")
+            self._give_up(f"{self._root} was removed or replaced")
 
     def _handle_folder(self, path: str, mask: int) -> None:
         if mask & inotify_syscalls.DELETE:
