@@ -23,7 +23,7 @@ __all__ = [
 
 
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):
-    """A function, a class or a module. What was not computed is null, what is empty is `[]`."""
+    """A function, a class or a module. Facts that were not computed are null, empty lists `[]`."""
 
     key: NodeKey
     """`node:{path}:{qualname}`, or `node:{path}:__module__` for the module itself."""

@@ -114,13 +114,13 @@ class Subscribe(_RequestBase, frozen=True, tag="subscribe"):
 
 
 class Invalidate(_RequestBase, frozen=True, tag="invalidate"):
-    """Read a file again: `path` is root-relative, as spelled in keys, or absolute."""
+    """Read a file again. `path` is absolute, or relative to the root and spelled as in keys."""
 
     path: str
 
 
 class Status(_RequestBase, frozen=True, tag="status"):
-    """Status of the daemon, as `remora hub status --json` prints it."""
+    """Status of the daemon, in the format of `remora hub status --json`."""
 
 
 class Health(_RequestBase, frozen=True, tag="health"):
@@ -166,7 +166,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A received answer: `result` is not decoded yet, `generation` is null unless ok."""
+    """A received answer. `result` is not decoded yet; `generation` is None unless `ok`."""
 
     id: Any = None
     ok: bool

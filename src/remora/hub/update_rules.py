@@ -145,7 +145,7 @@ def _actions_for_deleted(path: str, known: Fingerprints | None) -> tuple[UpdateA
 def _actions_for_moved(
     path: str, now: Fingerprints, known: Fingerprints | None
 ) -> tuple[UpdateAction, ...]:
-    """Return the actions for a new path: it determines relative imports and keys."""
+    """Return the actions for a new path, which affects relative imports and keys."""
     if known is None:
         return _all_actions(path, now)
     heads, bodies = _differing_nodes(now, known)

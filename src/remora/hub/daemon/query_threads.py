@@ -116,7 +116,7 @@ class _TornError(Exception):
 
 
 class NewestQueries:
-    """Queries over the newest stored state, for one thread."""
+    """Queries on the newest stored state, for one thread."""
 
     def __init__(self, db: Path, read: ReadFiles) -> None:
         self._newest = NewestView(db, read.lowered)

@@ -49,7 +49,7 @@ class StoredState(Protocol):
         """Return the keys that changed after a generation, and True if the list is complete."""
 
     def status(self) -> Any:
-        """Return the status as `hub status` prints it."""
+        """Return the status that `hub status` prints."""
 
 
 class RequestHandler:

@@ -55,7 +55,7 @@ def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
 
 
 def matching_keys(name: str, keys: Iterable[str]) -> list[str]:
-    """Return the keys that match `name` best: by qualname, by dotted name, then by their ends."""
+    """Return the best matches for `name`: by qualname, else by dotted name, else by its end."""
     plain = name.removeprefix("node:")
     known = list(keys)
     path, _, qualname = plain.rpartition(":")

@@ -49,7 +49,7 @@ class Rules(Protocol):
         """Drop cached ignore files, which may have changed."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        """Return the paths that are ignored themselves. Raises OutsideError."""
+        """Return the paths that the rules ignore. Raises OutsideError."""
 
     def rest(self) -> None:
         """Release processes at the end of a walk."""

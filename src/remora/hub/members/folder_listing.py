@@ -53,7 +53,7 @@ def is_folder(top: str, path: str) -> bool:
 
 
 def marks_in(top: str, folder: str) -> frozenset[str]:
-    """Return the marks in a folder without listing it."""
+    """Return the `MARKS` that exist in a folder, without listing it."""
     prefix = f"{folder}/" if folder else ""
     return frozenset(name for name in MARKS if lstat_below(top, prefix + name) is not None)
 

@@ -1,4 +1,4 @@
-"""Ignore-decision cache, valid until the rules behind the decisions change."""
+"""Cache of ignore decisions, valid until the ignore rules change."""
 
 import stat as st
 from collections.abc import Iterable, Mapping, Sequence

@@ -75,7 +75,7 @@ class Members:
             return frozenset(self._restless)
 
     def has_other_names(self, path: str) -> bool:
-        """True if a file has hard links that may not be known yet."""
+        """True if a file has other hard links that may not be known yet."""
         about = lstat_below(self._top, path)
         if about is None or not st.S_ISREG(about.st_mode) or about.st_nlink == 1:
             return False

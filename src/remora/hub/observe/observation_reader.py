@@ -246,7 +246,7 @@ def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None
 
 
 def _names(test: _Test) -> list[str]:
-    """Return the parts after the path in the test's id, without parameters."""
+    """Return the parts of the test's id after the path, without parameters."""
     return [*test.names[:-1], _PARAMETERS.sub("", test.names[-1])] if test.names else []
 
 

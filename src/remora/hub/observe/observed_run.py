@@ -59,9 +59,9 @@ def check_consent(level: int, *, allowed: bool) -> None:
     """Raise UsageError if isolation is insufficient, unless the user allows that."""
     if level < SAFE_LEVEL and not allowed:
         raise UsageError(
-            f"tests are the project's code, and this machine does not isolate it well enough "
-            f"(L{level} of L{SAFE_LEVEL})",
-            hint="`remora doctor` shows how it could; if you trust this project, add "
+            f"tests run the project's code, and this machine does not isolate it well enough "
+            f"(level L{level}, L{SAFE_LEVEL} required)",
+            hint="`remora doctor` shows how to improve this; if you trust this project, add "
             "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
         )
 

@@ -32,7 +32,7 @@ from typing import Any, Generator  # noqa: UP035 - 3.8 cannot subscript the newe
 import pytest
 
 _LATER = 0x20 | 0x80 | 0x200
-"""Flags of generators, coroutines and asynchronous generators: they run after the call."""
+"""Flags of generators, coroutines and asynchronous generators, whose code runs after the call."""
 _FOREIGN = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _BATCH = 5_000  # new calls before a write …
 _SECONDS = 1.0  # … or seconds: a run may be killed at any time

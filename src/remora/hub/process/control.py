@@ -1,4 +1,4 @@
-"""Control of a daemon: status, running check and stop."""
+"""Control of a daemon: get its status, check whether it runs, and stop it."""
 
 import os
 import select

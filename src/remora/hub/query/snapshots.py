@@ -29,7 +29,7 @@ class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutOfTimeError(Exception):
-    """A computation over a snapshot took too long."""
+    """A computation on a snapshot took too long."""
 
 
 class Snapshot(Protocol):

@@ -175,7 +175,7 @@ class HttpConnection(asyncio.Protocol):
             message = "a token is required: `remora hub status` shows its file"
             raise _Rejected(401, message, ("WWW-Authenticate", "Bearer"))
         if not request.target.startswith(_PREFIX):
-            raise _Rejected(404, "there is only /v1/{type}")
+            raise _Rejected(404, "unknown path; use /v1/{type}")
         if request.method != b"POST":
             raise _Rejected(405, "use POST", ("Allow", "POST"))
         length = headers.get(b"content-length", b"0")

@@ -51,7 +51,7 @@ class CurrentNodes:
             view.close()
 
     def _changed_files(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
-        """Return the files that differ from the stored state, by spelled path."""
+        """Return the changed files by spelled path; None for a deleted file."""
         began = time.time_ns()
         now, rows = self._members.sweep(), view.files()
         deleted = {escape_path(path): None for path in rows.keys() - now.keys()}

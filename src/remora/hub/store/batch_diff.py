@@ -51,7 +51,7 @@ class FileDifference(NamedTuple):
         )
 
     def standing(self) -> frozenset[str]:
-        """Return the keys of nodes that are unchanged except for their file's hash."""
+        """Return the keys of nodes that did not change (only their file's hash did)."""
         pairs = zip(self.before.nodes.values(), self.nodes, strict=False)
         return frozenset(
             node.key for stored, node in pairs if stored.facts == node and not self._differs(stored)

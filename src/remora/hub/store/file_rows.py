@@ -78,7 +78,7 @@ def stored_node(row: Sequence[Any]) -> StoredNode:
     try:
         return _stored_node(row)
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
-        raise sqlite3.DatabaseError(f"a row of node_state: {error}") from error
+        raise sqlite3.DatabaseError(f"invalid row in node_state: {error}") from error
 
 
 def _stored_node(row: Sequence[Any]) -> StoredNode:

@@ -69,7 +69,7 @@ class LinkWriter:
         self._path = path
 
     def complete(self) -> bool:
-        """True if links are answered from the database."""
+        """True if the stored links are complete and in use."""
         with sqlite_errors(self._path):
             return self._meta("links_of") == self._meta("lowered_since")
 

@@ -12,7 +12,7 @@ _FEW = 4096
 
 
 class Identity(NamedTuple):
-    """Identity and key of an old node."""
+    """An old node with its identity."""
 
     uid: str
     key: str

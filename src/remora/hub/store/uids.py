@@ -1,4 +1,4 @@
-"""Uids of the nodes of a batch, and of vanished nodes."""
+"""Uids of the nodes in a batch, and of vanished nodes."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""Choice of the best available watcher for a root: inotify, else a sweeping watcher."""
+"""Open the best available watcher for a root: inotify, else a sweeping watcher."""
 
 import errno
 from pathlib import Path
@@ -20,7 +20,7 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
         return SweepingWatcher("off" if kind == "off" else "sweep")
     if not has_inotify():
         return SweepingWatcher(
-            note="this system has no inotify: each answer sweeps all files first"
+            note="this system has no inotify, so every request sweeps all files first"
         )
     try:
         return InotifyWatcher(root, members, marker)

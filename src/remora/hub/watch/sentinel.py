@@ -16,7 +16,7 @@ class Sentinel:
         self._file = str(folder / _NAME)
         self._kernel = kernel
         self.watch = -1
-        """Number of its inotify watch."""
+        """Number of the folder's inotify watch."""
         self._prepare()
 
     def touch(self) -> bool:
