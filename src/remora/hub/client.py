@@ -1,4 +1,4 @@
-"""HubClient: facts about nodes from the best source that answers in time, never stale."""
+"""HubClient: facts about nodes, never stale, from the best source that answers in time."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 DEADLINE = 0.05
 _DAEMON_SHARE = 0.6  # the daemon's share of the deadline; the rest is for the fallbacks
-_LAZY_IMPORT_S = 5.0  # from this deadline on the analysis is imported on demand, else at once
-_ASK_AGAIN_S = 60.0  # from this deadline on a busy daemon is asked again
+_LAZY_IMPORT_S = 5.0  # with a deadline this long or longer, the analysis is imported on demand
+_ASK_AGAIN_S = 60.0  # with a deadline this long or longer, a busy daemon is asked again
 _AGAIN_S = 1.0
 _TRIED_LONG_S = 8.0
-"""A daemon that was busy for so long tried to answer: a fallback would take longer still."""
+"""Seconds. A daemon that is busy for longer has tried to answer; a fallback would be slower."""
 
 
 class Context(dict[str, AnsweredNode]):
-    """Nodes by key, with the source that answered and its generation; None without them."""
+    """Nodes by key, with the answering source and its generation, or None if no source answered."""
 
     source: SourceName | None = None
     generation: int | None = None
 
 
 class HubClient:
-    """Asks the daemon, else the database with changed files read again, else the requested file.
+    """Client that asks the daemon, then the database (rereading changed files), then the file itself.
 
-    `socket` and `db` default to the paths of `remora hub start`; `places` gives all paths instead.
-    `deadline` is in seconds per request: facts unknown by then are left out. A fact is null if its
-    source cannot know it. `files` may be a function, called when files must be read. Nothing is
-    ever written.
+    `socket` and `db` default to the paths that `remora hub start` uses; `places` replaces all paths.
+    `deadline` is in seconds per request; facts that are not available by then are left out. A fact
+    is null if its source cannot provide it. `files` may be a function, which is called when files
+    must be read. The client never writes anything.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class HubClient:
         return await self.refresh_context(nodes)
 
     async def refresh_context(self, keys: Iterable[str]) -> Context:
-        """Return the same, with the source and its generation. Never raises."""
+        """Return what `get_context` returns, with the source and its generation. Never raises."""
         valid_keys = tuple(dict.fromkeys(key for key in keys if _is_utf8(key)))
         found = Context()
         if not valid_keys:
@@ -92,33 +92,33 @@ class HubClient:
         return found
 
     async def node(self, key: str) -> NodeState | None:
-        """Return one node; None if no source answers. Raises NotFound, as `callers` does."""
+        """Return one node, or None if no source answers. Raises NotFound for an unknown node."""
         found: NodeState | None = await self._result(GetNode(node=key))
         return found
 
     async def callers(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, callers, fresh, generation}`."""
+        """Return `{node, callers, fresh, generation}`, or None without an answer. Raises NotFound."""
         return await self._document(Callers(node=key, depth=depth))
 
     async def callees(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, callees, fresh, generation}`."""
+        """Return `{node, callees, fresh, generation}`, or None without an answer. Raises NotFound."""
         return await self._document(Callees(node=key, depth=depth))
 
     async def tests(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, tests, fresh, generation}`."""
+        """Return `{node, tests, fresh, generation}`, or None without an answer. Raises NotFound."""
         return await self._document(Tests(node=key, depth=depth))
 
     async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None:
-        """Return `{query, nodes}`; None also without a daemon and a database."""
+        """Return `{query, nodes}`, or None if neither a daemon nor a database answers."""
         return await self._document(Search(query=query, limit=limit))
 
     async def find(self, name: str, *, folder: str | Path | None = None) -> "FoundNode":
-        """Return the node that a name means, as the commands read names.
+        """Return the node that a name refers to, by the same rules as the CLI commands.
 
-        A name is a key (with or without `node:`), `path:qualname`, a path for its module, a
-        qualname or the end of one, a dotted name, a pytest id, or `path:LINE`. Paths are read from
-        the root and from `folder`. Raises NotFound, UsageError (several nodes) and OutsideError (no
-        daemon and no index).
+        A name is a key (with or without `node:`), `path:qualname`, a path (its module), a qualname
+        or its end, a dotted name, a pytest id, or `path:LINE`. Paths may be relative to the root or
+        to `folder`. Raises NotFound, UsageError (ambiguous name) and OutsideError (no daemon and no
+        index).
         """
         from remora.hub.lookup.find import NameQuery, find_node  # imports name parsing
 
@@ -126,7 +126,7 @@ class HubClient:
         return await find_node(NameQuery(name, self.root, place), self, self._ask_current)
 
     async def constructor(self, key: str) -> str | None:
-        """Return the key of the `__init__` that a class uses; None for any other node."""
+        """Return the key of the `__init__` that a class uses, or None for any other node."""
         return await self._ask_current(lambda current: current.constructor(key))
 
     async def is_served(self, seconds: float) -> bool:
@@ -153,7 +153,7 @@ class HubClient:
 
     @property
     def _fallbacks(self) -> "FallbackSources":
-        """Return the fallbacks in this process, created on their own thread."""
+        """Fallback sources, created on first use. Call only in the fallbacks' thread."""
         if self._opened is None:
             self._opened = self._open_fallbacks()
         return self._opened
@@ -167,7 +167,7 @@ class HubClient:
         return FallbackSources(self.root, self._db, self._file_rules())
 
     async def _ask_current(self, question: Callable[["CurrentNodes"], _T]) -> _T:
-        """Ask the current files, without a deadline."""
+        """Answer `question` from the current files, without a deadline."""
 
         def ask() -> _T:
             from remora.hub.sources.current_nodes import CurrentNodes  # imports the analysis
@@ -190,7 +190,7 @@ class HubClient:
         return None if answer is None else answer.result
 
     async def _ask(self, request: Request) -> SourceAnswer | NotFound | None:
-        """Return the answer of the best source in time."""
+        """Return the answer of the best source that answers in time."""
         budget = Budget(self.deadline)
         answer = await self._from_daemon(request, budget.left * _DAEMON_SHARE)
         if isinstance(answer, SourceAnswer | NotFound):
@@ -207,7 +207,9 @@ class HubClient:
             async with asyncio.timeout(seconds):
                 answer = await self._daemon.ask(request)
                 while self._may_ask_again(answer):
-                    await asyncio.sleep(_AGAIN_S)  # a late source is ready sooner next time
+                    await asyncio.sleep(
+                        _AGAIN_S
+                    )  # a source that is still loading may be ready next time
                     answer = await self._daemon.ask(request)
                 return answer
         except TimeoutError:
@@ -218,7 +220,7 @@ class HubClient:
         return isinstance(answer, Busy) and not _has_tried(answer) and is_patient
 
     async def _run_in_thread(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
-        """Run work in the thread until the deadline; a late thread ends by itself and is ignored."""
+        """Run `ask` in the fallbacks' thread. Return None at the deadline and ignore a late result."""
         loop = asyncio.get_running_loop()
         try:
             work = loop.run_in_executor(self._thread, ask)
@@ -236,7 +238,7 @@ def _has_tried(daemon: Busy) -> bool:
 
 
 def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPaths | None:
-    """Return the paths of this root's hub for the current user; None without a home folder."""
+    """Return the paths of this root's hub for the current user, or None without a home folder."""
     try:
         folders = UserFolders.of_this_process()
     except ConfigError:
@@ -249,7 +251,7 @@ def _path(named: str | Path | None) -> Path | None:
 
 
 def _is_utf8(key: str) -> bool:
-    """True if the key can be sent; every node's key is UTF-8."""
+    """True if the key can be sent. Every node's key is valid UTF-8."""
     try:
         key.encode()
     except UnicodeEncodeError:

@@ -1,14 +1,14 @@
-"""Exclude patterns and size limit of the project files that are read."""
+"""Exclude patterns and size limit for reading project files."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 FILE_LIMIT = 1024 * 1024
-"""Default maximum size in bytes of a file that is read; `hub.max_file_mb` changes it."""
+"""Default size limit in bytes for reading a file; `hub.max_file_mb` changes it."""
 
 
 class FileRules(NamedTuple):
-    """`exclude` as in remora.yaml; files of more than `limit` bytes are skipped."""
+    """Exclude patterns as in remora.yaml, and the size in bytes above which files are skipped."""
 
     exclude: Sequence[str] = ()
     limit: int = FILE_LIMIT

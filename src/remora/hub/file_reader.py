@@ -1,4 +1,4 @@
-"""Project files read whole, each with a Stamp of exactly these bytes and a size limit."""
+"""Reader for whole project files up to a size limit, with a Stamp of exactly the bytes read."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ from remora.workspaces.rooted_files import open_by_parts
 
 _TRIES = 5
 _TICK_NS = 100_000_000
-"""Nanoseconds: several times the longest kernel tick where file systems count in nanoseconds."""
+"""Nanoseconds: several times the longest kernel tick, for file systems with fine timestamps."""
 _COARSE_NS = 10_000_000
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _NO_SUCH_CALL = {errno.ENOSYS, errno.EPERM, errno.EAGAIN}
@@ -29,21 +29,21 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Content(NamedTuple):
-    """Bytes of a file; `stamp` is None for a young, changing or skipped file."""
+    """File content. `stamp` is None if the file changed recently, keeps changing or was skipped."""
 
     data: bytes
     stamp: Stamp | None
     skipped: str = ""
-    """Why the file was not read; empty if it was."""
+    """Reason why the file was not read; empty if it was read."""
 
     @property
     def file_hash(self) -> str:
-        """SHA-256 of the bytes; for a skipped file a text that no hash equals."""
+        """SHA-256 of the bytes. For a skipped file, the reason, which never equals a hash."""
         return self.skipped or sha256(self.data).hexdigest()
 
 
 def facts_of(path: str, content: Content) -> FileFacts:
-    """Return the facts of a file (raw path); a skipped one has no nodes."""
+    """Return the facts of a file (raw path). A skipped file has no nodes."""
     if content.skipped:
         return facts_without_nodes(path, content.file_hash, content.skipped)
     return read_facts(path, content.data)
@@ -57,16 +57,16 @@ def facts_without_nodes(path: str, file_hash: str, detail: str) -> FileFacts:
 
 
 class Reader:
-    """Reads files beneath one folder, through no symbolic link."""
+    """Reads files below one folder, without following symbolic links."""
 
     def __init__(self, root: int, limit: int) -> None:
         self._root = root
         self._limit = limit
         self._last = "", root
-        """Folder of the last file: usually also that of the next."""
+        """Path and descriptor of the last file's folder; the next file is usually in it too."""
 
     def read(self, path: str) -> Content:
-        """Return the file at a raw path; read again if it changes, skipped if too large."""
+        """Read the file at a raw path. Retry if it changes during the read; skip a large file."""
         data = b""
         for _ in range(_TRIES):
             began = time.time_ns()
@@ -102,7 +102,7 @@ class Reader:
 
 @contextmanager
 def open_reader(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
-    """Open a reader of files beneath `root`, of up to `limit` bytes each. Raises OSError."""
+    """Open a reader for files below `root` of at most `limit` bytes each. Raises OSError."""
     folder = os.open(root, _FOLDER)
     reader = Reader(folder, limit)
     try:
@@ -122,7 +122,7 @@ def _open(root: int, path: bytes, flags: int) -> int:
 
 
 def _is_reliable(stamp: Stamp, now_ns: int) -> bool:
-    """True if every write after `now_ns`, when the file was read, changes the Stamp."""
+    """True if every write after the read at `now_ns` will change the Stamp."""
     if stamp.ctime_ns % _COARSE_NS == 0:  # perhaps a file system with timestamps in seconds
         return not is_racy(stamp, now_ns)
     return max(stamp.mtime_ns, stamp.ctime_ns) < now_ns - _TICK_NS

@@ -8,20 +8,20 @@ _RACY_NS = 2_000_000_000
 
 
 class Stamp(NamedTuple):
-    """Equal Stamps mean equal bytes, unless the Stamp was `is_racy`."""
+    """File metadata. Equal Stamps mean equal content, unless the Stamp is racy (see `is_racy`)."""
 
     size: int
     mtime_ns: int
     ctime_ns: int
-    """Cannot be set by programs: it reveals a rewrite with restored size and mtime."""
+    """Programs cannot set it, so it reveals a rewrite that restored size and mtime."""
     inode: int
 
 
 def stamp_of(about: os.stat_result) -> Stamp:
-    """Return the Stamp of a result of `os.lstat` or `os.fstat`."""
+    """Return the Stamp for a result of `os.lstat` or `os.fstat`."""
     return Stamp(about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
 
 
 def is_racy(stamp: Stamp, now_ns: int) -> bool:
-    """True if a later change may have the same Stamp: changed in the 2 s before, or the future."""
+    """True if a later change may keep the Stamp: it is from the last 2 s, or from the future."""
     return max(stamp.mtime_ns, stamp.ctime_ns) > now_ns - _RACY_NS

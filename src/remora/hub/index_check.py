@@ -30,11 +30,11 @@ _COMPARED_FIELDS = (
     "complexity",
     "has_type_hints",
 )
-"""Compared fields of a node; identity, times, extras and observations are not."""
+"""Compared fields of a node. Identity, times, extras and observations are not compared."""
 
 
 class Difference(NamedTuple):
-    """Stored field that differs; `key` for a node on one side only, `lowered` for the IR."""
+    """A difference. `field` is `key` for a node on one side only, and `lowered` for the IR."""
 
     key: str
     field: str
@@ -43,7 +43,7 @@ class Difference(NamedTuple):
 
 
 class IndexCheck(NamedTuple):
-    """Result of a check; `checked` is the number of nodes on either side."""
+    """Result of a check; `checked` is the number of nodes that exist on either side."""
 
     ok: bool
     checked: int
@@ -51,7 +51,7 @@ class IndexCheck(NamedTuple):
 
 
 def verify(root: Path, members: Members, view: Snapshot) -> IndexCheck:
-    """Compare without writing. Raises DiskError if the root or the database cannot be read."""
+    """Compare index and files. Writes nothing. Raises DiskError if either cannot be read."""
     cold = MemorySnapshot(read_all(root, members.sweep(), limit=members.file_limit))
     keys = sorted({*view.keys(), *cold.keys()})
     found = [
@@ -64,7 +64,7 @@ def verify(root: Path, members: Members, view: Snapshot) -> IndexCheck:
 
 
 def _files(view: Snapshot, cold: Snapshot) -> Iterator[Difference]:
-    """Yield differences in nodes and IR: with equal IR a linker gives equal links."""
+    """Yield differences in IR and mentions. With equal IR, the linker finds equal links."""
     names: set[str] = set()
     for path in sorted({*view.paths(), *cold.paths()}):
         key = node_key(path, MODULE)
@@ -104,7 +104,7 @@ def _links(keys: Iterable[str], view: Snapshot, cold: Snapshot) -> Iterator[Diff
 
 
 class _FreshLinks:
-    """Links of all nodes, each computed once, at its source."""
+    """Links of all nodes, each computed once from its source node."""
 
     def __init__(self, view: Snapshot) -> None:
         linker = Linker(view)

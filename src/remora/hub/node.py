@@ -1,4 +1,4 @@
-"""NodeState: everything the Hub knows of one node."""
+"""NodeState: everything the Hub knows about one node."""
 
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):
-    """A function, a class or a module. What was not computed is null, what is empty is `[]`."""
+    """A function, a class or a module. Facts that were not computed are null, empty lists `[]`."""
 
     key: NodeKey
     """`node:{path}:{qualname}`, or `node:{path}:__module__` for the module itself."""
@@ -34,15 +34,15 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     node_name: str
     node_type: NodeType
     source_hash: str
-    """SHA-256 of the whole lines from the first decorator to the last, without the last newline."""
+    """SHA-256 of the source lines from the first decorator on, without the final newline."""
     body_hash: str
-    """SHA-256 of the body without docstring."""
+    """SHA-256 of the body without the docstring."""
     file_hash: str
     """SHA-256 of the file's bytes."""
     signature: str | None
     """`def foo(x: int) -> str`; null for modules."""
     docstring: str | None
-    """First line."""
+    """First line of the docstring."""
     docstring_outdated: bool
     """The docstring documents something that the code does not have; false without a docstring."""
     imports: tuple[str, ...] | None
@@ -53,7 +53,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     callees: tuple[Edge, ...] | None
     related_tests: tuple[Related, ...] | None
     line_start: int
-    """First decorator's line, from 1."""
+    """Line of the first decorator or of the definition, starting at 1."""
     line_count: int
     complexity: int | None
     """Cyclomatic complexity as radon counts it; null for modules."""
@@ -69,7 +69,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnsweredNode(NodeState, frozen=True, kw_only=True):
-    """A NodeState as an answer; `fresh`: no change that ended before the question is missing."""
+    """A NodeState in an answer. If `fresh`, it includes every change made before the request."""
 
     fresh: bool
 

@@ -12,9 +12,9 @@ from remora.code.links import Edge, Related
 class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
     """An observed call, dropped when its caller's `anchor` changes.
 
-    `above_end`: lines of the calls, counted up from the caller's last line (0), ascending and
-    unique: they stay valid when the caller moves or gets another docstring. The current line is
-    `line_start + line_count - 1 - above_end`.
+    `above_end` holds the lines of the calls, counted up from the caller's last line (0), ascending
+    and unique. They stay valid when the caller moves or its docstring changes. The current line
+    is `line_start + line_count - 1 - above_end`.
     """
 
     caller: str
@@ -24,9 +24,9 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test that entered a node; dropped when `anchor`, that of the node `test`, changes.
+    """A test that entered a node; dropped when the `anchor` of the node `test` changes.
 
-    `id` is pytest's without parameters, its path relative to the root.
+    `id` is the pytest id without parameters, with a path relative to the root.
     """
 
     node: str
@@ -44,7 +44,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchor_of(node: NodeFacts) -> str:
-    """Return the hash of the body; for a module, whose last line may follow it, of the file."""
+    """Return the hash of the body, or for a module, whose last line may be after it, of the source."""
     return node.source_hash if node.node_type == "module" else node.body_hash
 
 
@@ -55,10 +55,10 @@ class HasFacts(Protocol):
 
 
 class ObservedNodes(Protocol):
-    """Current nodes, and everything ever observed of them."""
+    """Current nodes, and everything ever observed about them."""
 
     def node(self, key: str) -> HasFacts | None:
-        """Return a node; None for an unknown key."""
+        """Return a node, or None for an unknown key."""
 
     def calls_to(self, key: str) -> Sequence[ObservedCall]:
         """Return observed calls to the node."""
@@ -71,12 +71,12 @@ class ObservedNodes(Protocol):
 
 
 def observed_callers(seen: ObservedNodes, key: str) -> tuple[Edge, ...]:
-    """Return calls to the node by unchanged callers; the node itself may be gone."""
+    """Return calls to the node by unchanged callers. The node itself may no longer exist."""
     return _sort_edges(_edge(seen, call, call.caller) for call in seen.calls_to(key))
 
 
 def observed_callees(seen: ObservedNodes, key: str) -> tuple[Edge, ...]:
-    """Return calls by the node if it is unchanged; callees may be gone."""
+    """Return calls by the node if it is unchanged. Callees may no longer exist."""
     return _sort_edges(_edge(seen, call, call.callee) for call in seen.calls_from(key))
 
 

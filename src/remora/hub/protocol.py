@@ -49,9 +49,9 @@ __all__ = [
 
 PROTOCOL = 1
 MAX_BYTES = 1 << 20
-"""Maximum request: bytes of a line without its end, or of an HTTP body."""
+"""Maximum bytes of a request: of a line without its newline, or of an HTTP body."""
 MAX_FOUND = 10_000
-"""Maximum nodes of one search, whatever its `limit`."""
+"""Maximum nodes that one search returns, regardless of its `limit`."""
 
 Code = Literal[
     "bad_json", "bad_request", "unknown_type", "unknown_node", "too_large", "busy", "internal"
@@ -68,7 +68,7 @@ class _RequestBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class GetContext(_RequestBase, frozen=True, tag="get_context"):
-    """Facts of nodes by key; unknown ones are left out of the answer."""
+    """Facts of nodes by key; the answer leaves out unknown nodes."""
 
     nodes: tuple[str, ...]
 
@@ -78,7 +78,7 @@ class GetNode(_RequestBase, frozen=True, tag="get_node"):
 
 
 class Callers(_RequestBase, frozen=True, tag="callers"):
-    """Callers of a node; `depth` 1 is direct callers."""
+    """Callers of a node; with `depth` 1, direct callers only."""
 
     node: str
     depth: Depth = 1
@@ -97,7 +97,7 @@ class Tests(_RequestBase, frozen=True, tag="tests"):
 
 
 class Search(_RequestBase, frozen=True, tag="search"):
-    """Nodes whose key or signature holds `query`."""
+    """Nodes whose key contains the words of `query`."""
 
     query: str
     limit: Limit = 50
@@ -114,13 +114,13 @@ class Subscribe(_RequestBase, frozen=True, tag="subscribe"):
 
 
 class Invalidate(_RequestBase, frozen=True, tag="invalidate"):
-    """Read a file again: `path` is root-relative, as spelled in keys, or absolute."""
+    """Read a file again. `path` is absolute, or relative to the root and spelled as in keys."""
 
     path: str
 
 
 class Status(_RequestBase, frozen=True, tag="status"):
-    """Status of the daemon, as `remora hub status --json` prints it."""
+    """Status of the daemon, in the format of `remora hub status --json`."""
 
 
 class Health(_RequestBase, frozen=True, tag="health"):
@@ -159,14 +159,14 @@ TYPES: dict[str, type[Request]] = {
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Error of a request."""
+    """Error in an answer."""
 
     code: Code
     message: str
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """A received answer: `result` is not decoded yet, `generation` is null unless ok."""
+    """A received answer. `result` is not decoded yet; `generation` is None unless `ok`."""
 
     id: Any = None
     ok: bool
@@ -203,7 +203,7 @@ class StatusResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(Exception):
-    """A request without a result; `id` is that of the answer."""
+    """A refused request; `id` is the id for the answer."""
 
     def __init__(self, code: Code, message: str, *, id: Raw = _NULL) -> None:
         super().__init__(message)
@@ -239,9 +239,9 @@ _status = msgspec.json.Decoder(StatusResult)
 
 
 def decode_request(line: bytes) -> Request:
-    """Decode the request of a line or body. Raises Refused with the request's id."""
+    """Decode a request from a line or body. Raises Refused with the request's id."""
     try:
-        # undecoded parts must be UTF-8 too: the id is returned as it came
+        # undecoded parts must also be UTF-8, because the id is returned unchanged
         return _request.decode(str(line, "utf-8"))
     except msgspec.ValidationError as error:
         raise _refusal(line, str(error)) from None
@@ -252,7 +252,7 @@ def decode_request(line: bytes) -> Request:
 
 
 def _refusal(line: bytes, message: str) -> Refused:
-    """Return the error of an invalid request, even if the decoder stopped early."""
+    """Return the error for an invalid request, even if the decoder stopped early."""
     try:
         fields = _anything.decode(line)
     except RecursionError:
@@ -282,17 +282,17 @@ def encoded(result: Any) -> Raw:
 
 
 def problem_line(refused: Refused) -> bytes:
-    """Return the line of an error, with its newline."""
+    """Return the answer line for an error, with its newline."""
     return _encoder.encode(_Failed(refused.id, False, refused.problem)) + b"\n"
 
 
 def event_line(generation: int, changed: tuple[str, ...]) -> bytes:
-    """Return the event line of one generation, with its newline."""
+    """Return the event line for one generation, with its newline."""
     return _encoder.encode(Changed(generation=generation, changed=changed)) + b"\n"
 
 
 def request_line(request: Request) -> bytes:
-    """Return the line of a request, with its newline."""
+    """Return the request line, with its newline."""
     return _encoder.encode(request) + b"\n"
 
 

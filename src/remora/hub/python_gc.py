@@ -1,4 +1,4 @@
-"""Garbage collector settings for processes that hold much of a project."""
+"""Garbage collector settings for processes that keep much of a project in memory."""
 
 import gc
 
@@ -6,5 +6,5 @@ _YOUNG, _MIDDLE, _OLD = 50_000, 20, 50
 
 
 def tune_gc() -> None:
-    """Collect rarely: facts and links have next to no cycles, and scanning them costs much time."""
+    """Collect rarely: facts and links have almost no cycles, and scanning them is slow."""
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)

@@ -12,7 +12,7 @@ ChangeKind = Literal["created", "modified", "deleted", "renamed"]
 
 
 class KnownFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Stored state of a file; without nodes if the file is new."""
+    """Stored state of a file. Has no nodes if the file is new."""
 
     file_hash: str = ""
     partial: bool = False
@@ -40,7 +40,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Change of one file: `now` is null if deleted, `before` the old path if renamed."""
+    """Change of one file. `now` is None if it was deleted; `before` is the old path of a rename."""
 
     kind: ChangeKind
     path: str
@@ -55,7 +55,7 @@ class DeleteFileNodes(msgspec.Struct, frozen=True, tag=True):
 
 
 class RenameFile(msgspec.Struct, frozen=True, tag=True):
-    """Move the nodes of `before` to `path` with their uids, which the store does by itself."""
+    """Move the nodes of `before` to `path` with their uids. The store does this by itself."""
 
     before: str
     path: str
@@ -69,7 +69,7 @@ class ExtractSignatures(msgspec.Struct, frozen=True, tag=True):
 
 
 class ScanImports(msgspec.Struct, frozen=True, tag=True):
-    """Extract the module's imports, relative names made absolute."""
+    """Extract the module's imports as absolute names."""
 
     path: str
 
@@ -82,7 +82,7 @@ class ComputeComplexity(msgspec.Struct, frozen=True, tag=True):
 
 
 class FindCallers(msgspec.Struct, frozen=True, tag=True):
-    """Find callers of nodes whose signature changed, or that are new or removed."""
+    """Find callers of nodes that are new or removed, or whose signature changed."""
 
     nodes: tuple[NodeKey, ...]
 
@@ -145,7 +145,7 @@ def _actions_for_deleted(path: str, known: Fingerprints | None) -> tuple[UpdateA
 def _actions_for_moved(
     path: str, now: Fingerprints, known: Fingerprints | None
 ) -> tuple[UpdateAction, ...]:
-    """Return the actions for a new path: it determines relative imports and keys."""
+    """Return the actions for a new path, which affects relative imports and keys."""
     if known is None:
         return _all_actions(path, now)
     heads, bodies = _differing_nodes(now, known)
@@ -163,7 +163,7 @@ def _actions_for_modified(
     path: str, now: Fingerprints, known: Fingerprints
 ) -> tuple[UpdateAction, ...]:
     if now.partial != known.partial:
-        return _all_actions(path, now)  # it got or lost a syntax error
+        return _all_actions(path, now)  # a syntax error was added or removed
     if now.file_hash == known.file_hash:
         return ()
     heads, bodies = _differing_nodes(now, known)
@@ -176,7 +176,7 @@ def _actions_for_modified(
 def _differing_nodes(
     now: Fingerprints, known: Fingerprints
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the nodes with a new or changed head, and those with a new or changed body."""
+    """Return the nodes with new or changed heads, and the nodes with new or changed bodies."""
     before = known.nodes.get
     pairs = [(name, node, before(name)) for name, node in now.nodes.items()]
     return (
@@ -197,7 +197,7 @@ def _complexity(path: str, nodes: tuple[str, ...]) -> tuple[UpdateAction, ...]:
 def _link_actions(
     path: str, *, called: Iterable[str], tested: Iterable[str]
 ) -> tuple[UpdateAction, ...]:
-    """Return actions for affected nodes: their links, computed on demand, may differ now."""
+    """Return the actions that find affected nodes, whose links may now differ."""
     callers = FindCallers(tuple(node_key(path, name) for name in called if name != MODULE))
     tests = FindTests(tuple(node_key(path, name) for name in tested if name != MODULE))
     return tuple(action for action in (callers, tests) if action.nodes)

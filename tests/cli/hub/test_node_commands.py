@@ -277,7 +277,7 @@ def test_a_name_that_several_have_is_not_guessed(poor: Remora, shop: Path) -> No
     write(shop, {"other.py": "def checkout(): ...\n"})
     asked = poor("hub", "get", "checkout", "--json", cwd=shop)
     assert asked.code == 2
-    assert asked.error["message"] == "several nodes are called checkout"
+    assert asked.error["message"] == "checkout is ambiguous: 2 nodes match"
     assert "shop/order.py:checkout" in asked.error["hint"]
     assert "other.py:checkout" in asked.error["hint"]
 

@@ -366,7 +366,7 @@ def test_over_the_memory_limit_the_daemon_restarts_once(short: Path) -> None:
     hub.write("a.py", SOURCE)
     try:
         pid = hub.begun()["pid"]
-        wait_until(lambda: "MiB of memory are used" in hub.log)
+        wait_until(lambda: "MiB of memory (hub.memory_mb is" in hub.log)
         wait_until(lambda: hub.status()["pid"] == pid)
         wait_until(
             lambda: (

@@ -50,7 +50,7 @@ def test_a_missing_root_is_waited_for_a_minute(tmp_path: Path) -> None:
     root = tmp_path / "root"
     vitals = HealthCheck(root, memory_mb=100_000, restarted=None)
     assert vitals.verdict(0.0, settled=True) is None
-    assert vitals.notes == ("the root is gone",)
+    assert vitals.notes == ("the root no longer exists",)
     root.mkdir()
     assert vitals.verdict(ROOT_GONE_S + 1, settled=True) is None
     root.rmdir()

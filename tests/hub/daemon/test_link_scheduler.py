@@ -347,7 +347,7 @@ def test_errors_of_a_child_that_cannot_start_are_logged(hub: Hub) -> None:
 
     hub.start()
 
-    wait_until(lambda: "the child ended with 1: Traceback" in hub.log, "for its last words")
+    wait_until(lambda: "the child exited with 1: Traceback" in hub.log, "for its last words")
 
 
 def test_stored_links_of_unknown_nodes_are_not_returned(hub: Hub) -> None:

@@ -314,7 +314,7 @@ class TestLosses:
         assert not watcher.drain().complete
         assert not watcher.healthy
         assert watcher.kind == "sweep"
-        assert "is gone" in watcher.note
+        assert "was removed or replaced" in watcher.note
         assert not watcher.settled(20)
         assert watcher.fileno() == there
         put(root, "a.py")

@@ -1,9 +1,9 @@
-"""Child process that analyses large files, so that the daemon can answer meanwhile.
+"""Child process that analyses large files while the daemon answers requests.
 
-Its argument is the limit of its address space in bytes. It reads framed MessagePack pairs of path
-and source from standard input, and writes for each framed FileFacts without nodes, then the nodes
-in portions, ended by an empty one: decoding a hundred thousand at once would block the daemon. It
-ends at end-of-file, and with its parent.
+Its argument is its address-space limit in bytes. Standard input holds framed MessagePack pairs of
+path and source. For each pair, the child writes the FileFacts without nodes, then the nodes in
+portions, then an empty portion: decoding 100,000 nodes at once would block the daemon. The child
+exits at end-of-file, or when its parent exits.
 """
 
 import os

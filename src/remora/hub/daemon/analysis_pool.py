@@ -1,4 +1,4 @@
-"""Child process for large files, one at a time, so that requests need not wait."""
+"""Analysis of large files in a child process, one at a time, so that requests are not delayed."""
 
 import asyncio
 import logging
@@ -15,10 +15,10 @@ from remora.hub.file_reader import facts_without_nodes
 from remora.hub.process.spawn import FOLDER, command
 
 LIMIT_S = 120.0
-"""Seconds for one file."""
+"""Maximum seconds for one file."""
 _GAVE_UP = "skipped: its analysis took too long or too much memory"
 MEMORY_LIMIT = 2 << 30
-"""Bytes of address space of the child: a file that needs more is recorded as not analysed."""
+"""Address-space limit of the child in bytes. A file that needs more is recorded as not analysed."""
 _IDLE_S = 3.0  # seconds after which an idle child is ended; it holds about 50 MB
 _facts = msgspec.msgpack.Decoder(FileFacts)
 _nodes = msgspec.msgpack.Decoder(tuple[NodeFacts, ...])
@@ -40,7 +40,7 @@ class AnalysisPool:
         return None if self._child is None else self._child.pid
 
     async def analyse(self, path: str, source: bytes) -> FileFacts:
-        """Return the facts of a file (raw path); a file that ends the child has no nodes."""
+        """Return the facts of a file (raw path), without nodes if the child fails or times out."""
         async with self._turn:
             if self._end is not None:
                 self._end.cancel()
@@ -85,12 +85,12 @@ class AnalysisPool:
                 stderr=asyncio.subprocess.DEVNULL,
                 cwd=FOLDER,
                 env=dict(self._environment),
-                start_new_session=True,  # Ctrl-C is for the daemon
+                start_new_session=True,  # Ctrl-C must reach only the daemon
             )
         return self._child
 
     def _release_child(self) -> None:
-        """Close the child's input, which ends it; the next file starts another."""
+        """Close the child's input, so that it exits. The next file starts a new child."""
         child, self._child = self._child, None
         if child is not None and child.stdin is not None:
             child.stdin.close()

@@ -1,11 +1,11 @@
-"""Queue of changed files, numbered so that a request can wait for the changes before it."""
+"""Queue of numbered file changes, so that a request can wait for all earlier changes."""
 
 from collections.abc import Iterable
 from itertools import chain, islice
 
 
 class ChangeQueue:
-    """Numbered changes of raw paths; each path is queued once, by its first number."""
+    """Numbered changes to raw paths. Each path is queued once, under its first number."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -16,7 +16,7 @@ class ChangeQueue:
         self._owed = 0
 
     def __bool__(self) -> bool:
-        """True if this process has something to do."""
+        """True if this process must read files or sweep. Files that the child reads do not count."""
         return bool(self._paths) or self._sweep is not None
 
     def __len__(self) -> int:
@@ -24,7 +24,7 @@ class ChangeQueue:
 
     @property
     def sweep_wanted(self) -> bool:
-        """True if a sweep is next; files of the last sweep come first, so that none is delayed."""
+        """True if a sweep is next. Files found by the last sweep are read before the next sweep."""
         if self._sweep is None:
             return False
         return all(number > self._owed for number in self._paths.values())
@@ -34,13 +34,16 @@ class ChangeQueue:
         return self._number
 
     def reached(self, ticket: int) -> bool:
-        """True if everything up to a number is read."""
+        """True if all changes up to `ticket` have been read."""
         if not self._paths and not self._elsewhere and self._sweep is None:
             return True
         return self._oldest() > ticket
 
     def only_elsewhere_since(self, ticket: int) -> float | None:
-        """Return since when only the child reads files up to `ticket`; None if we must read too."""
+        """Return when the child received the last unread file up to `ticket`.
+
+        None if this process still has a change up to `ticket` to read, or the child has no such file.
+        """
         if self._sweep is not None and self._sweep <= ticket:
             return None
         if any(number <= ticket for number in self._paths.values()):
@@ -63,11 +66,11 @@ class ChangeQueue:
             self._sweep = self._number
 
     def nothing_is_known(self) -> None:
-        """Discard the state: every request waits for the next sweep."""
+        """Discard the known state, so that every request waits for the next sweep."""
         self._sweep = 0
 
     def swept(self, paths: Iterable[str]) -> None:
-        """Queue the changed files that a sweep found, begun after the last `want_sweep`."""
+        """Queue the changed files found by a sweep that started after the last `want_sweep`."""
         if self._sweep is None:
             self.add(paths)
             return
@@ -83,19 +86,19 @@ class ChangeQueue:
         return taken
 
     def put_back(self, taken: dict[str, int]) -> None:
-        """Queue paths again that could not be read."""
+        """Requeue paths that could not be read."""
         for path, number in taken.items():
             self._paths[path] = min(number, self._paths.get(path, number))
 
     def send_away(self, path: str, number: int, now: float) -> int:
-        """Note that the child reads a file from `now` on; return the number of that errand."""
+        """Record that the child started reading a file at `now`; return the number of this errand."""
         self._errand += 1
         before = self._elsewhere.get(path, (number, now, 0))
         self._elsewhere[path] = (*before[:2], self._errand)
         return self._errand
 
     def came_back(self, path: str, errand: int) -> None:
-        """Note that the child has read a file, unless it was sent again since."""
+        """Record that the child has read a file, unless the file was sent again after `errand`."""
         if self._elsewhere.get(path, (0, 0.0, 0))[2] == errand:
             del self._elsewhere[path]
 

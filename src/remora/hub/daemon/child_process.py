@@ -1,4 +1,4 @@
-"""Framed messages and start of the daemon's child processes, which end with it."""
+"""Startup and message framing of the daemon's child processes."""
 
 import ctypes
 import os
@@ -11,11 +11,14 @@ _PR_SET_PDEATHSIG = 1
 
 
 def begin() -> BinaryIO | None:
-    """Return the stream for a child's messages; call it first. None if its parent is gone."""
+    """Set up a child process; return the stream for its messages, or None if the parent exited.
+
+    Call this first. On Linux, the kernel kills the child from then on when its parent exits.
+    """
     parent = os.getppid()
-    if sys.platform == "linux":  # a busy child does not read its input: the kernel ends it then
+    if sys.platform == "linux":  # a busy child would not notice the end of its input
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # the parent was gone before the call
+    if os.getppid() != parent:  # the parent exited before the call
         return None
     messages = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not be taken for a message
@@ -23,11 +26,11 @@ def begin() -> BinaryIO | None:
 
 
 def frame_message(body: bytes) -> bytes:
-    """Return a message with its length before it."""
+    """Return a message prefixed with its length."""
     return len(body).to_bytes(_LENGTH, "big") + body
 
 
 def receive_message(stream: BinaryIO) -> bytes | None:
-    """Return the next message; None at the end."""
+    """Return the next message, or None at the end."""
     head = stream.read(_LENGTH)
     return stream.read(int.from_bytes(head, "big")) if len(head) == _LENGTH else None

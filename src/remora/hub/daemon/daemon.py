@@ -38,17 +38,17 @@ _log = logging.getLogger("remora.hub")
 
 
 class DaemonParts(NamedTuple):
-    """The parts of a daemon that its caller makes."""
+    """Parts of a daemon that its caller creates."""
 
     store: HubStore
     indexer: Indexer
     open_watcher: Callable[[], Watcher]
     newest_changes: Callable[[], Callable[[NodeQueries], tuple[str, ...]]]
-    """Returns, after each change, a function that finds the further nodes it affects."""
+    """Called after each change. Returns a function that finds the other nodes it affects."""
 
 
 class DaemonSettings(NamedTuple):
-    """`http` is a loopback address and a port, 0 for a free one."""
+    """Settings of a daemon. `http` is a loopback address and a port; port 0 picks a free port."""
 
     sweep_seconds: int
     idle_stop_minutes: int
@@ -57,13 +57,13 @@ class DaemonSettings(NamedTuple):
     environment: Mapping[str, str]
     """Environment of the child processes."""
     restarted: float | None = None
-    """When it last replaced itself, in seconds of the monotonic clock."""
+    """Monotonic time of the daemon's last self-restart in seconds, or None."""
     quiet_s: float = QUIET_S
     """Seconds without a change before links are precomputed."""
 
 
 class Daemon:
-    """Runs once. The caller holds the lock of the database."""
+    """One run of the daemon. The caller holds the database lock."""
 
     def __init__(self, places: HubPaths, settings: DaemonSettings, ownership: OwnerLock) -> None:
         self._places = places
@@ -78,7 +78,7 @@ class Daemon:
         self._released = False
 
     async def run(self, parts: DaemonParts, ready: Callable[[StatusResult], None]) -> Outcome:
-        """Answer requests until stopped or a restart is better. Raises OutsideError."""
+        """Answer requests until the daemon stops or should be restarted. Raises OutsideError."""
         loop = asyncio.get_running_loop()
         self._outcome = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -127,7 +127,7 @@ class Daemon:
         )
 
     def _changed(self, generation: int, changed: tuple[str, ...]) -> None:
-        """Announce a new generation; it may have no changed node, only another file hash."""
+        """Announce a new generation. It may have only a new file hash and no changed node."""
         if generation == self._status.generation:
             return
         self._status.generation = generation
@@ -141,7 +141,7 @@ class Daemon:
             await (await self._events.get())
 
     def _collect_observations(self) -> None:
-        """Store observations of test runs: only the daemon writes the database."""
+        """Store queued observations of test runs. Only the daemon writes to the database."""
 
         def record(observation: Observation) -> None:
             done = self._parts.store.record_observed(observation)
@@ -174,7 +174,8 @@ class Daemon:
             server = await loop.create_server(self._http.made, host, port)
         except OSError as error:
             raise OutsideError(
-                f"cannot listen at {host}:{port}: {error.strerror}", hint="port 0 picks a free one"
+                f"cannot listen on {host}:{port}: {error.strerror}",
+                hint="use port 0 for a free port",
             ) from error
         self._servers.append(server)
         bound = server.sockets[0].getsockname()[1]
@@ -210,7 +211,7 @@ class Daemon:
             release_memory()
 
     def _watch_again(self, now: float) -> None:
-        """Replace a watcher that gave up: the root or free watches may be back."""
+        """Replace a watcher that gave up: the root or free watches may be available again."""
         watcher = self._updater.watcher
         if watcher.healthy or now - self._watched_at < _WATCH_AGAIN_S:
             return
@@ -230,7 +231,7 @@ class Daemon:
         self._reader = watched
 
     async def _repair(self) -> None:
-        """Restart or listen again if the database or the socket was removed."""
+        """Restart if the database was removed; listen again if the socket was removed."""
         if self._ownership.lost() or not self._places.db.exists():
             _log.warning("the database was removed: restarting")
             self._end("restart")
@@ -259,7 +260,7 @@ class Daemon:
             notes=(*self._updater.notes, *self._health.notes),
         )
         if addresses != self._written or not self._places.addresses.exists():
-            with suppress(OSError):  # a full disk: it is tried again
+            with suppress(OSError):  # e.g. a full disk; the next tick retries
                 write_addresses(self._places.addresses, addresses)
                 self._written = addresses
 
@@ -281,7 +282,7 @@ class Daemon:
             self._outcome.set_result(outcome)
 
     def _begin_empty(self) -> None:
-        """Restart with an empty database: a reader found damage."""
+        """Restart with an empty database, because a reader found damage."""
         self._damaged = True
         self._end("restart")
 
@@ -292,13 +293,13 @@ class Daemon:
         store.close()
 
     def _broken(self, task: asyncio.Task[None]) -> None:
-        """Restart if a task ends by itself, which is a bug."""
+        """Restart if a task failed, which is a bug."""
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("a task of the daemon failed", exc_info=error)
             self._end("restart")
 
     async def _shut_down(self, tasks: list[asyncio.Task[None]]) -> None:
-        """Accept no more requests, answer the open ones, and remove what was created."""
+        """Stop accepting requests, answer pending requests, and remove the daemon's files."""
         for server in self._servers:
             server.close()
         remove(self._places.addresses, self._places.token)

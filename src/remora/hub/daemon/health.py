@@ -1,4 +1,4 @@
-"""Health of the daemon: memory use and existence of its root."""
+"""Health check of the daemon: its memory use, and whether its root exists."""
 
 import ctypes
 import gc
@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Literal
 
 REPLACE_AGAIN_S = 600.0
-"""Minimum seconds between two restarts for memory."""
+"""Minimum seconds between two restarts caused by memory use."""
 OVER_S = 15.0
-"""Seconds of too much memory before a restart: reading one very large file needs it briefly."""
+"""Seconds over the memory limit before a restart. One very large file exceeds it only briefly."""
 ROOT_GONE_S = 60.0
-"""Seconds that a root may be missing: a checkout or a mount may bring it back."""
+"""Seconds that the root may be missing: a checkout or a mount may restore it."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 Verdict = tuple[Literal["stopped", "restart"], str]
 
 
 class HealthCheck:
-    """Checked periodically; times are seconds of the monotonic clock."""
+    """Periodic check of the root and of memory use. Times are monotonic, in seconds."""
 
     def __init__(self, root: Path, *, memory_mb: int, restarted: float | None) -> None:
         self._root = root
@@ -30,22 +30,25 @@ class HealthCheck:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Problems, in sentences."""
-        root_note = "the root is gone" if self._gone_since is not None else ""
+        """Current problems, one sentence each."""
+        root_note = "the root no longer exists" if self._gone_since is not None else ""
         return tuple(note for note in (root_note, self._memory_note) if note)
 
     def verdict(self, now: float, *, settled: bool) -> Verdict | None:
-        """Return how to end, and why; None to continue. `settled`: all files have been read once."""
+        """Return how the daemon should end and the reason, or None to continue.
+
+        `settled` is True once all files have been read.
+        """
         self._look_for_root(now)
         if self._gone_since is not None and now - self._gone_since > ROOT_GONE_S:
-            return "stopped", f"{self._root} is gone"
+            return "stopped", f"{self._root} no longer exists"
         used = self._used_memory(now)
         if used is None or used <= self._limit:
             self._over, self._memory_note = None, ""
             return None
         self._memory_note = (
-            f"{used} MiB of memory are used, hub.memory_mb is {self._limit}: the daemon restarts "
-            "if that lasts; a project that always needs more needs a larger hub.memory_mb"
+            f"the daemon uses {used} MiB of memory (hub.memory_mb is {self._limit}) and restarts if "
+            "this lasts; raise hub.memory_mb if the project always needs more"
         )
         recently = self._restarted is not None and now - self._restarted < REPLACE_AGAIN_S
         lasting = self._over is not None and now - self._over >= OVER_S
@@ -54,7 +57,7 @@ class HealthCheck:
         return "restart", self._memory_note
 
     def _used_memory(self, now: float) -> int | None:
-        """Return memory in use, after free memory was released."""
+        """Return the memory in use in MiB. Above the limit, release free memory first."""
         used = memory_mb()
         if used is None or used <= self._limit:
             return used
@@ -73,7 +76,7 @@ class HealthCheck:
 
 
 def release_memory() -> None:
-    """Release free memory, which the C library otherwise keeps."""
+    """Return free memory to the system; otherwise the C library keeps it."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # glibc
@@ -81,7 +84,7 @@ def release_memory() -> None:
 
 
 def memory_mb() -> int | None:
-    """Return resident memory of this process in MiB; None if unknown."""
+    """Return the resident memory of this process in MiB, or None if unknown."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE >> 20
     except (OSError, ValueError, IndexError):

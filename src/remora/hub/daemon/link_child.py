@@ -1,8 +1,9 @@
-"""Child process that precomputes links: one round, then it ends.
+"""Child process that runs one round of precomputing links.
 
-Its argument is the database, which it only reads. Standard output holds framed MessagePack: the
-Beginning; after `GO` on standard input, every Portion; and an empty one. It runs at the lowest
-priority and ends early rather than use much memory; the next child continues.
+Its argument is the database, which it only reads. It writes framed MessagePack to standard output:
+a RoundStart, then, after `GO` on standard input, every Portion, and finally an empty message. It
+runs at the lowest priority. If it uses too much memory, it exits early and the next child
+continues.
 """
 
 import os
@@ -23,10 +24,10 @@ GO = b"go"
 FULL, UNREADABLE, DAMAGED = 3, 4, 5
 """Exit codes of an unfinished round."""
 MAX_MB = 600
-"""MiB of resident memory up to which it continues with the next file."""
+"""Resident memory in MiB above which the child exits instead of continuing with the next file."""
 EXTRA_MB = 150
-"""MiB that it may use beyond the project's files."""
-_ADDRESS_SPACE = 4 << 30  # bytes of address space: a file that needs more cannot be linked
+"""MiB that the child may use in addition to the loaded project."""
+_ADDRESS_SPACE = 4 << 30  # bytes; a file that needs more address space cannot be linked
 
 
 def main() -> int:

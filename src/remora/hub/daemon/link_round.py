@@ -1,4 +1,4 @@
-"""One round of precomputing links: finds those that are missing."""
+"""One round of precomputing links: finds the missing links."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -13,11 +13,11 @@ from remora.hub.store.link_writer import CarriedRow, LinkRow, Portion, RoundStar
 from remora.ids import split_node_key
 from remora.text import exception_summary
 
-_AT_ONCE = 200  # maximum nodes of a portion: requests wait while it is written
+_AT_ONCE = 200  # maximum nodes per portion; requests wait while a portion is written
 
 
 class LinkRound(NamedTuple):
-    """The message before a round begins, and the nodes whose links are missing (by path)."""
+    """A round: its first message, and the nodes whose links are missing, by path."""
 
     beginning: RoundStart
     todo: Mapping[str, list[str]]
@@ -27,8 +27,8 @@ class LinkRound(NamedTuple):
 
 
 def begin_round(db: Path) -> LinkRound:
-    """Return what is missing. Raises DiskError where the database cannot be read."""
-    with link_state(db) as state:  # no longer: the database's log waits for it
+    """Find the nodes whose links are missing. Raises DiskError if the database is unreadable."""
+    with link_state(db) as state:  # closed early: the database's log grows while it is open
         base, program, missing = state.base, state.program, dict.fromkeys(sorted(state.nodes))
         before, carried, linked = state.before(), state.carried(), list(state.linked())
     new_linker = partial(Linker, program, track_inputs=True)
@@ -56,7 +56,7 @@ def begin_round(db: Path) -> LinkRound:
 
 
 def find_links(about: LinkRound) -> Iterator[Portion]:
-    """Yield the links of some nodes of a file at a time, and those that make the linker fail."""
+    """Yield portions of links, each for nodes of one file; report nodes that the linker fails on."""
     linker, known = about.new_linker(), about.carried
     for keys in _parts(about.todo.values()):
         found = _portion(linker, keys, known)
@@ -67,12 +67,12 @@ def find_links(about: LinkRound) -> Iterator[Portion]:
                 yield found
         else:
             yield found
-        if found.failed:  # its unfinished state is not right
+        if found.failed:  # a failure leaves the linker in an inconsistent state
             linker = about.new_linker()
 
 
 def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
-    """Return the links of some nodes: all or none."""
+    """Return the links of all these nodes, or mark all of them as failed."""
     try:
         links = tuple(_link_row(linker, key) for key in keys)
         carried: dict[str, CarriedRow] = {}
@@ -80,7 +80,7 @@ def _portion(linker: Linker, keys: list[str], known: set[str]) -> Portion:
             carried |= {key: _carried_row(key, linker.alias_digest(key)) for key in sorted(unknown)}
     except RemoraError:
         raise
-    except Exception as error:  # noqa: BLE001 (a bug of ours must not cost all others their links)
+    except Exception as error:  # noqa: BLE001 (one bug must not lose all other nodes' links)
         return Portion((), (), tuple(Unlinked(key, exception_summary(error)) for key in keys))
     known.update(carried)
     return Portion(links, tuple(carried.values()))

@@ -1,4 +1,4 @@
-"""Precomputes links in a child process while no file changes, and stores them."""
+"""Scheduler that precomputes links in a child process while no files change, and stores them."""
 
 import asyncio
 import logging
@@ -22,11 +22,11 @@ from remora.hub.store.link_writer import Portion, RoundStart, Unlinked
 QUIET_S = 2.0
 """Seconds without a change before a round begins."""
 _RETRY_S, _MAX_RETRY_S = 30.0, 3600.0
-"""Seconds between attempts after a failure: at first, and at most while nothing changes."""
+"""Seconds between attempts after a failure: initially, and at most while nothing changes."""
 _PAUSE_S = 0.05
 _OVERTAKEN_S = 0.5
 _MAX_LISTED = 5
-_MAX_STDERR = 2_000  # the end of a traceback
+_MAX_STDERR = 2_000  # bytes; enough for the end of a traceback
 _beginning = msgspec.msgpack.Decoder(RoundStart)
 _portion = msgspec.msgpack.Decoder(Portion)
 _log = logging.getLogger("remora.hub")
@@ -34,11 +34,11 @@ _T = TypeVar("_T")
 
 
 class _EndedError(Exception):
-    """The child ended before the round did."""
+    """The round was not completed."""
 
 
 class LinkScheduler:
-    """Reports `damaged`, and retries where links cannot be found or stored."""
+    """Precomputes links and retries after failures. Calls `damaged` if the database is damaged."""
 
     def __init__(
         self,
@@ -70,12 +70,12 @@ class LinkScheduler:
         return None if self._child is None else self._child.pid
 
     def changed(self) -> None:
-        """Note that something was stored."""
+        """Record that something was stored."""
         self._changed_at = time.monotonic()
         self._changes.set()
 
     async def work(self) -> None:
-        """Run rounds until cancelled, which ends the child."""
+        """Run rounds until cancelled. Cancelling ends the child."""
         while True:
             await self._changes.wait()
             await self._wait_for_quiet()
@@ -88,7 +88,7 @@ class LinkScheduler:
             except HubDamaged:
                 self._damaged()
                 return
-            except Exception as error:  # noqa: BLE001 (requests are answered without links)
+            except Exception as error:  # noqa: BLE001 (requests do not need precomputed links)
                 await self._wait_after(error)
                 self._changes.set()
 
@@ -101,7 +101,7 @@ class LinkScheduler:
         return self._changed_at + self._quiet_s - time.monotonic()
 
     async def _round(self) -> None:
-        """Run one round; its child, which may hold much memory, is ended in any case."""
+        """Run one round. Always end its child, which may use a lot of memory."""
         child = self._child = await self._start_child()
         try:
             await self._store_results(child)
@@ -109,7 +109,7 @@ class LinkScheduler:
             await self._kill()
 
     async def _store_results(self, child: asyncio.subprocess.Process) -> None:
-        """Store what the child finds; it holds for the state in which the round began."""
+        """Store the child's results, which are valid only for the state at the start of the round."""
         assert child.stdin is not None
         beginning = _beginning.decode(await self._next(child))
         if not await self._write_in_thread(lambda: self._store.links().begin(beginning)):
@@ -148,7 +148,7 @@ class LinkScheduler:
         return child
 
     async def _next(self, child: asyncio.subprocess.Process) -> bytes:
-        """Return the next message, after files that are being read."""
+        """Return the next message, once no changed files are waiting to be read."""
         assert child.stdout is not None
         try:
             head = await child.stdout.readexactly(4)
@@ -160,20 +160,20 @@ class LinkScheduler:
                 return b""
             output = await self._stderr_tail
             raise _EndedError(
-                f"precomputing links failed: the child ended with {code}{output}"
+                f"precomputing links failed: the child exited with {code}{output}"
             ) from None
         while self._updater.pending:  # noqa: ASYNC110 - polling misses nothing
             await asyncio.sleep(_PAUSE_S)
         return body
 
     async def _write_in_thread(self, write: Callable[[], _T]) -> _T:
-        """Write in another thread, so that this one can answer."""
+        """Run `write` in another thread, so that this thread can answer requests."""
         async with self._updater.storing:
             work = asyncio.ensure_future(asyncio.to_thread(write))
             try:
                 return await asyncio.shield(work)
             except asyncio.CancelledError:
-                await asyncio.wait({work})  # no other write or close before it is done
+                await asyncio.wait({work})  # it must finish before another write or close
                 raise
 
     async def _wait_after(self, error: Exception) -> None:
@@ -202,19 +202,19 @@ class LinkScheduler:
 
 
 def _summary(failed: list[Unlinked]) -> str:
-    """Return which nodes have no links, and why."""
+    """Return a message that lists the nodes without links and the reasons."""
     reasons = "; ".join(
         f"{each.key.removeprefix('node:')}: {each.why}" for each in failed[:_MAX_LISTED]
     )
     rest = f"; and {len(failed) - _MAX_LISTED} more" if len(failed) > _MAX_LISTED else ""
     return (
-        "links are found on request, not in advance, because those of some nodes cannot be found, "
-        f"which is a bug: {reasons}{rest}"
+        "links are computed on request instead of in advance, because computing them failed for "
+        f"some nodes, which is a bug: {reasons}{rest}"
     )
 
 
 async def _stderr_tail(errors: asyncio.StreamReader) -> str:
-    """Return the end of a child's standard error, read as it arrives so that the child never waits."""
+    """Read a child's standard error as it arrives, so that it never blocks; return the end of it."""
     output = b""
     while part := await errors.read(_MAX_STDERR):
         output = (output + part)[-_MAX_STDERR:]

@@ -1,4 +1,4 @@
-"""The daemon's log: standard error in the foreground, else a small rotating file."""
+"""The daemon's log: standard error in the foreground, otherwise a small rotating file."""
 
 import io
 import logging
@@ -7,12 +7,12 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 MAX_BYTES = 1 << 20
-"""Maximum bytes of one file; there are two."""
+"""Maximum bytes of the log file; one older file is kept."""
 _FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 
 
 class _PrivateFile(RotatingFileHandler):
-    """Private log file, never through a link; on a full disk only a line is lost."""
+    """Private log file. Never opened through a link; a full disk loses only log lines."""
 
     def _open(self) -> io.TextIOWrapper:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -24,7 +24,7 @@ class _PrivateFile(RotatingFileHandler):
 
 
 def log_to(path: Path | None) -> None:
-    """Log to the file from now on; None: to standard error."""
+    """Log to `path`, or to standard error if it is None."""
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
         try:

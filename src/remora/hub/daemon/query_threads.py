@@ -1,6 +1,7 @@
-"""Threads that compute answers, so that a slow one does not delay the others.
+"""Threads that compute answers, so that a slow answer does not delay others.
 
-The interpreter runs one at a time but switches between them, so the daemon's own thread continues.
+Only one thread runs at a time, but the interpreter switches between them, so the daemon's main
+thread is never blocked.
 """
 
 import asyncio
@@ -21,18 +22,18 @@ from remora.hub.store.ir_cache import IrCache
 from remora.hub.store.reader import StoredSnapshot
 
 THREAD_NAME = "remora-hub-lane"
-"""Prefix of the names of the threads."""
+"""Prefix of the thread names."""
 MAX_THREADS = 3
 ANSWER_LIMIT_S = 10.0
-"""Seconds to wait for an answer; its thread continues and takes no other question meanwhile."""
+"""Seconds to wait for an answer. Its thread then continues, and takes no other question."""
 GIVE_UP_S = 20.0
-"""Seconds after which it stops; the same question asked meanwhile gets the same answer."""
+"""Seconds after which a computation stops. Until then, an equal question shares it."""
 _PATIENCE_S = 1.0
-_TRIES = 3  # attempts at an answer; while files keep changing, the last one is given as it is
-# All of it together decides how much the daemon holds beside what it needs at rest: on the standard
-# library that is 110 MB of 250. With more room a first question takes half as long there.
-_DECODED = 3 * 512 * 1024  # encoded bytes of files that are held decoded, for all threads
-_MAX_INDEX_RECORDS = 30_000  # records of files whose indexes are held, for all threads
+_TRIES = 3  # attempts at an answer; if files keep changing, the last attempt is returned as it is
+# These limits determine how much memory the daemon uses in addition to its idle memory. On the
+# standard library this is 110 of 250 MB; larger limits would halve the time of a first question.
+_DECODED = 3 * 512 * 1024  # encoded size in bytes of all decoded files in memory
+_MAX_INDEX_RECORDS = 30_000  # records of all files with a cached index, for all threads together
 _MAX_ANSWERS = 10_000  # intermediate results that each thread keeps
 _T = TypeVar("_T")
 
@@ -59,10 +60,10 @@ class QueryThreads:
         self._running: dict[Hashable, asyncio.Future[Any]] = {}
 
     async def ask(self, question: Callable[[NodeQueries], _T], same: Hashable = None) -> _T:
-        """Return the result of `question` over the newest state.
+        """Return the result of `question` on the newest state.
 
-        Questions with an equal `same` share one computation. Raises the errors of `question`, and
-        Refused if too many others are being answered.
+        Questions with an equal `same` share one computation. Raises whatever `question` raises, and
+        Refused if the answer takes too long or too many other questions are being answered.
         """
         work: asyncio.Future[_T] = self._running.get(same) or await self._begin(question, same)
         done, _ = await asyncio.wait({work}, timeout=ANSWER_LIMIT_S)
@@ -79,7 +80,7 @@ class QueryThreads:
         self, question: Callable[[NodeQueries], _T], same: Hashable
     ) -> "asyncio.Future[_T]":
         thread = await self._free_thread()
-        if same in self._running:  # by another that waited for a thread as well
+        if same in self._running:  # started by another request that also waited for a thread
             self._free.put_nowait(thread)
             return self._running[same]
         work = asyncio.get_running_loop().run_in_executor(
@@ -88,7 +89,7 @@ class QueryThreads:
         if same is not None:
             self._running[same] = work
             work.add_done_callback(lambda _: self._running.pop(same))
-        # the client may be gone: the thread is free only when its work ends
+        # even if the client disconnects, the thread is free only when its work ends
         work.add_done_callback(lambda done: self._free_thread_after(thread, done))
         return work
 
@@ -115,7 +116,7 @@ class _TornError(Exception):
 
 
 class NewestQueries:
-    """Queries over the newest stored state, for one thread."""
+    """Queries on the newest stored state, for one thread."""
 
     def __init__(self, db: Path, read: ReadFiles) -> None:
         self._newest = NewestView(db, read.lowered)
@@ -123,9 +124,9 @@ class NewestQueries:
         self._answers: NodeQueries | None = None
 
     def ask(self, question: Callable[[NodeQueries], _T]) -> _T:
-        """Return the result of `question`, retried if the state changed meanwhile.
+        """Return the result of `question`. Retry if the state changes during the computation.
 
-        Raises its errors, and Refused if that takes far too long.
+        Raises whatever `question` raises, and Refused if it takes too long.
         """
         until = time.monotonic() + GIVE_UP_S
         try:
@@ -139,7 +140,7 @@ class NewestQueries:
             raise
         except _TornError:
             raise Refused("busy", "files keep changing") from None
-        except OutOfTimeError:  # links may be incomplete, and others need the memory
+        except OutOfTimeError:  # links may be incomplete, and other threads need the memory
             self.close()
             raise Refused("busy", f"the answer takes more than {GIVE_UP_S:.0f} s") from None
         except (
@@ -156,10 +157,10 @@ class NewestQueries:
     def _answer_consistently(
         self, question: Callable[[NodeQueries], _T], until: float
     ) -> tuple[_T, bool]:
-        """Return the result of `question`, and True if it is of one state.
+        """Return the result of `question`, and True if all of it is from one state.
 
-        Raises _TornError if it fails because the state changed: numbers of one file are invalid in
-        another.
+        Raises _TornError if it fails because the state changed: numbers that refer to one version
+        of a file are invalid in another version.
         """
         answers = self._newest_queries(until)
         try:
@@ -191,7 +192,7 @@ class NewestQueries:
 
 
 class _QueryThread:
-    """One thread and what it alone uses."""
+    """One thread, and the queries that only this thread uses."""
 
     def __init__(self, db: Path, read: ReadFiles) -> None:
         self.executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD_NAME)

@@ -1,4 +1,4 @@
-"""Answers requests once every change that ended before them is known."""
+"""Request handler: answers a request once every change made before it is known."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ PATIENCE_S = 1.5
 """Seconds that a request waits for files being read; after that its answer is not fresh."""
 _KEYS_PER_EVENT = 2000  # keeps an event line well below a subscriber's limit of unread bytes
 _MAX_CACHED = 8 << 20  # bytes of cached answers and their requests
-_CACHE_OVERHEAD = 600  # bytes that each cached answer takes besides: objects and table entries
+_CACHE_OVERHEAD = 600  # additional bytes per cached answer: objects and table entries
 
 _REQUEST_FIELDS = {
     kind: tuple(name for name in kind.__struct_fields__ if name != "id") for kind in TYPES.values()
@@ -39,21 +39,21 @@ _REQUEST_FIELDS = {
 
 
 class StoredState(Protocol):
-    """The stored state, as far as requests need it."""
+    """The part of the stored state that requests need."""
 
     @property
     def generation(self) -> int:
         """The newest generation."""
 
     def changed_since(self, generation: int) -> tuple[Sequence[str], bool]:
-        """Return the keys that changed after a generation, and True if these are all."""
+        """Return the keys that changed after a generation, and True if the list is complete."""
 
     def status(self) -> Any:
-        """Return the status as `hub status` prints it."""
+        """Return the status that `hub status` prints."""
 
 
 class RequestHandler:
-    """A `Handler`; `damaged` is called when the database turns out to be damaged."""
+    """Implements `Handler`. Calls `damaged` when the database turns out to be damaged."""
 
     def __init__(
         self, places: HubPaths, known: StoredState, updater: Updater, *, damaged: Callable[[], None]
@@ -90,7 +90,7 @@ class RequestHandler:
         changed: Sequence[str],
         reached: Callable[[NodeQueries], Sequence[str]],
     ) -> None:
-        """Send all subscribers what changed and which nodes that affects."""
+        """Send the changed and affected nodes to all subscribers."""
         further: Sequence[str] = ()
         with suppress(RemoraError, Refused):
             further = await self._threads.ask(reached)
@@ -100,7 +100,7 @@ class RequestHandler:
                 send(line)
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
-        """Return the answer's line, at once if everything is known. Raises Refused."""
+        """Return the answer line, immediately if every change is known. Raises Refused."""
         if is_immediate(request):
             return self._line(request, handle(request, self))
         self.last_asked = time.monotonic()
@@ -112,7 +112,7 @@ class RequestHandler:
         return self._answer_later(request, ticket) if line is None else line
 
     def _answer_now(self, request: Request) -> bytes | None:
-        """Return a cached answer, or one that only needs a read: faster than switching threads."""
+        """Return an answer that is cached or quick to read, else None. Avoids switching threads."""
         if (cached := self._cached_result(request)) is not None:
             return self._line(request, cached)
         if not isinstance(request, Callers | Callees) or request.depth > 1:
@@ -127,12 +127,12 @@ class RequestHandler:
             found = self._at_hand.read(ask)
         except NotFound as error:
             raise Refused("unknown_node", error.message) from None
-        except DiskError:  # the answer computed later reports the error
+        except DiskError:  # `_answer_later` reports the error
             return None
         return None if found is None else self._cache_answer(request, *found)
 
     def _cache_answer(self, request: Request, generation: int, result: Raw) -> bytes:
-        """Cache an answer of the newest state, and return its line."""
+        """Cache an answer if it is from the newest state; return its line."""
         if generation == self._kept_in == self._stored.generation:
             self._cache[_subject(request)] = result
             self._kept_size += len(bytes(result)) + len(bytes(encoded(request))) + _CACHE_OVERHEAD
@@ -153,7 +153,7 @@ class RequestHandler:
                 result = handle(request, answers.with_freshness(fresh=fresh), suggest=False)
                 return answers.generation, encoded(result), fresh and is_whole(result)
 
-            # an answer begun before a change that this request waited for is of another generation
+            # a computation started before a change that this request waited for has another generation
             same = (self._stored.generation, fresh, _subject(request))
             generation, result, cached = await self._threads.ask(ask, same)
         if cached:
@@ -175,14 +175,14 @@ class RequestHandler:
         }
 
     def invalidate(self, path: str) -> None:
-        """Have a file read again, or a folder swept. Raises Refused for a path outside the root."""
+        """Queue a reread of a file, or a sweep for a folder. Raises Refused for an outside path."""
         raw = path if path.startswith("/") else unescape_path(path)
         place = self._root / raw
         if ".." in place.parts or "\0" in raw or not place.is_relative_to(self._root):
             raise Refused("bad_request", f"{path[:200]} is not below the root")
         try:
             is_folder = place.is_dir()
-        except OSError as error:  # longer than a path can be
+        except OSError as error:  # e.g. the path is too long
             raise Refused("bad_request", f"{path[:200]}: {error.strerror}") from None
         if is_folder:
             self._updater.want_sweep()
@@ -210,7 +210,7 @@ def _refusals(damaged: Callable[[], None]) -> Iterator[None]:
 
 
 def _portions(keys: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
-    """Split keys into portions of at most `size`; one empty portion if there are none."""
+    """Split keys into portions of at most `size`. Without keys, yield one empty portion."""
     remaining = iter(keys)
     portion = tuple(islice(remaining, size))
     while True:

@@ -1,4 +1,4 @@
-"""Keeps the store up to date: reads changed files in slices short enough not to delay answers."""
+"""Updater of the store: reads changed files in short slices, so that answers are not delayed."""
 
 import asyncio
 import logging
@@ -18,13 +18,15 @@ from remora.hub.node import UpdateSource
 from remora.hub.watch.watcher_protocol import Watcher
 
 DEFER_OVER = 64 * 1024
-"""Files of more bytes are analysed by the child process: they would take longer than a slice."""
+"""Size in bytes above which the child process analyses a file: it would exceed a slice."""
 _SLICE_S = 0.04
-_LONG_SLICE_S = 0.12  # a transaction for a few of a thousand files costs as much as these
+_LONG_SLICE_S = (
+    0.12  # for many files: with short slices, half the time would be spent on transactions
+)
 _MAX_AT_ONCE = 512
 _MANY = 64
-"""With so many waiting files scripts are skipped: the result is the same, in half the time."""
-_TURNS = 8  # turns of the event loop between two slices; messages of the child take several
+"""Number of waiting files above which scripts are skipped: same result in half the time."""
+_TURNS = 8  # event loop turns between two slices; a message from the child takes several
 _SETTLE_S = 0.02
 _RETRY_S = 1.0
 _CALM_S = 0.005
@@ -33,7 +35,7 @@ _log = logging.getLogger("remora.hub")
 
 
 class Updater:
-    """`report` is called after each step with the generation, new or not, and the changed keys."""
+    """Updates the store in steps. `report` gets the generation and the changed keys of each step."""
 
     def __init__(
         self,
@@ -49,9 +51,9 @@ class Updater:
         self.ready = False
         """True once all files have been read."""
         self.storing = asyncio.Lock()
-        """Held while writing the store; facts of a large file are stored by another thread."""
+        """Held while the store is written: another thread stores the facts of large files."""
         self.last_sweep: float | None = None
-        """Seconds since 1970."""
+        """Unix time of the last sweep."""
         self._root = root
         self._indexer = indexer
         self._analysis = analysis
@@ -66,13 +68,13 @@ class Updater:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Problems, in sentences."""
+        """Current problems, one sentence each."""
         return tuple(note for note in (self.watcher.note, self._trouble) if note)
 
     def see(self) -> None:
-        """Queue everything that changed before now; nothing is read yet."""
+        """Queue everything that has changed until now, without reading it."""
         watcher = self.watcher
-        # inotify events are queued when a change returns; other watchers have to prove it
+        # inotify queues an event before the changing call returns; other watchers must prove it
         settled = watcher.kind == "inotify" or watcher.settled(_SETTLE_S)
         changes = watcher.drain()
         self.pending.add(self._removed_first(changes.paths))
@@ -87,12 +89,12 @@ class Updater:
         self._wake.set()
 
     def invalidate(self, path: str) -> None:
-        """Schedule a read of a file (raw path), whatever its stamp."""
+        """Schedule a read of a file (raw path), regardless of its stamp."""
         self.pending.add([path])
         self._wake.set()
 
     async def caught_up(self, ticket: int, patience: float) -> bool:
-        """Wait until changes up to `ticket` are stored; False after `patience` seconds."""
+        """Wait until changes up to `ticket` are stored. Return False after `patience` seconds."""
         until = time.monotonic() + (_TROUBLED_PATIENCE_S if self._trouble else patience)
         while not self.pending.reached(ticket):
             self._urgent.set()
@@ -108,7 +110,7 @@ class Updater:
         return True
 
     async def work(self) -> None:
-        """Read what changed, until cancelled."""
+        """Read and store changes until cancelled."""
         while True:
             if not self.pending:
                 if not self.ready:
@@ -122,7 +124,7 @@ class Updater:
                 async with self.storing:
                     self._step()
                 self._log_recovery()
-            except Exception as error:  # noqa: BLE001 (answers must go on)
+            except Exception as error:  # noqa: BLE001 (answers must continue)
                 self._log_trouble(_describe_error(error))
                 self._has_moved()
                 await asyncio.sleep(_RETRY_S)
@@ -139,20 +141,20 @@ class Updater:
         self.watcher.close()
 
     async def _pause_for_edits(self) -> None:
-        """Pause briefly unless a request waits: a file is often emptied, then written."""
+        """Pause briefly unless a request is waiting: files are often emptied before being written."""
         self._urgent.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CALM_S):
                 await self._urgent.wait()
 
     def _removed_first(self, paths: Collection[str]) -> Collection[str]:
-        """Sort removed paths first: a moved node is recognised by what was removed before."""
+        """Sort removed paths first: a move is recognised only if the removal is stored first."""
         if len(paths) < 2:
             return paths
         return sorted(paths, key=lambda path: (lexists(self._root / path), path))
 
     def replace_watcher(self, watcher: Watcher) -> None:
-        """Use another watcher, and sweep for what happened in between."""
+        """Switch to another watcher, and sweep for changes made in between."""
         self.watcher.close()
         self.watcher = watcher
         self.want_sweep()
@@ -185,7 +187,7 @@ class Updater:
         self._done(done)
 
     def _put_back(self, taken: dict[str, int], error: BaseException) -> None:
-        """Queue paths again after an error; a single unreadable file waits until it changes."""
+        """Requeue paths after an error. A single file that triggers a bug waits until it changes."""
         if isinstance(error, RemoraError | OSError) or len(taken) > 1:
             self.pending.put_back(taken)
         self._count = 1
@@ -196,7 +198,7 @@ class Updater:
                 content = reader.read(path)
         except OSError:
             content = Content(b"", None, "gone")
-        if content.skipped:  # the refresh here finds out why
+        if content.skipped:  # the next refresh reports the reason
             self.pending.put_back({path: number})
             return
         file_hash = content.file_hash
@@ -216,7 +218,7 @@ class Updater:
         del self._in_child[path]
         try:
             async with self.storing:
-                # storing 100,000 nodes takes seconds: not in the thread that answers
+                # storing 100,000 nodes takes seconds and must not block the thread that answers
                 self._done(await asyncio.to_thread(self._supply, path, facts))
         except (RemoraError, OSError) as error:
             self._log_trouble(str(error))
@@ -253,7 +255,7 @@ class Updater:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return one line about an error; a bug is logged with its traceback."""
+    """Return a one-line description of an error. Log a bug with its traceback."""
     if isinstance(error, RemoraError | OSError):
         return str(error)
     _log.error("updating the index failed", exc_info=error)

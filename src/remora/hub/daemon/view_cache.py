@@ -8,7 +8,7 @@ from remora.hub.store.reader import StoredSnapshot, open_snapshot
 
 
 class NewestView:
-    """Opens the snapshot on demand. Used by one thread; `lowered` may be shared."""
+    """Opens the snapshot on demand. For one thread only; `lowered` may be shared by threads."""
 
     def __init__(self, db: Path, lowered: IrCache) -> None:
         self._db = db
@@ -17,7 +17,7 @@ class NewestView:
         self._place = (0, 0)
 
     def view(self) -> StoredSnapshot:
-        """Return the snapshot of the current file. Raises DiskError where there is none."""
+        """Return the snapshot of the current file. Raises DiskError if there is no readable file."""
         try:
             found = self._db.stat()
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Nodes that a change affects beyond those it changed: callers and tests."""
+"""Nodes that a change affects without changing them: callers and tests."""
 
 import logging
 import time
@@ -13,9 +13,9 @@ from remora.ids import escape_path, node_key
 
 MAX_REACHED = 200
 MAX_SEARCHED = 30
-"""Maximum nodes searched for one change; a larger one affects nearly everything."""
+"""Maximum changed nodes to search from. A larger change affects nearly everything anyway."""
 PATIENCE_S = 0.05
-"""Seconds; later results are dropped: other requests wait, and a client only looks again."""
+"""Time limit in seconds, because other requests wait. Later results are dropped."""
 _log = logging.getLogger("remora.hub")
 
 
@@ -70,6 +70,6 @@ class _Search:
 
 
 def _key_of(test: str) -> str:
-    """Return the node of a pytest id: `a.py::TestB::test_c[1]` is `node:a.py:TestB.test_c`."""
+    """Return the node key for a pytest id: `a.py::B::test_c[1]` gives `node:a.py:B.test_c`."""
     path, *names = test.partition("[")[0].split("::")
     return node_key(escape_path(path), ".".join(names))

@@ -1,4 +1,4 @@
-"""Facts of a changed file, with the changed ones reported by the shipped scripts."""
+"""Analysis of a changed file, in which the built-in scripts report the changed facts."""
 
 import logging
 from collections import deque
@@ -26,16 +26,17 @@ from remora.hub.update_rules import (
 from remora.ids import MODULE
 
 MAX_NODES = 64
-"""Maximum changed nodes of a file for the scripts; with more its facts are used directly."""
+"""Maximum changed nodes per file for running scripts. Above it, scripts are skipped."""
 MAX_ACTIONS = 200
-"""Actions remembered for `taken`."""
+"""Maximum actions kept for `taken`."""
 _log = logging.getLogger("remora.hub")
 
 
 class ScriptedAnalysis:
-    """The `Analyse` of an indexer that follows edits: rules select actions, scripts run them.
+    """An `Analyse` for edited files: rules select actions, and scripts run them.
 
-    New, broken and wholly changed files need no scripts. A failing script is logged.
+    New files, files with syntax errors and completely changed files need no scripts. A failing
+    script is logged.
     """
 
     def __init__(self, *, most_nodes: int = MAX_NODES) -> None:
@@ -59,7 +60,7 @@ class ScriptedAnalysis:
             return facts
 
     def taken(self) -> tuple[UpdateAction, ...]:
-        """Return the actions since the last call, of files that were stored before."""
+        """Return and clear the queued actions. Only files that were already stored have actions."""
         taken = tuple(self._taken)
         self._taken.clear()
         return taken
@@ -86,7 +87,7 @@ def run_actions(actions: Iterable[UpdateAction], facts: FileFacts, into: FileFac
 
 
 def _run_script(action: UpdateAction, hosts: "_Hosts") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return names of nodes with the facts reported by the action's script."""
+    """Yield each qualname with the facts that the action's script reported for the node."""
     if isinstance(action, ScanImports):
         yield MODULE, {"imports": script_runner.scan_imports({"imports": hosts.imports})}
     elif isinstance(action, ExtractSignatures):
@@ -107,7 +108,7 @@ class _Hosts:
         self._nodes = {node.qualname: node for node in facts.nodes}
 
     def definitions(self, nodes: list[str]) -> list[dict[str, Any]]:
-        """Return the heads of nodes by qualname, including the module's."""
+        """Return the heads of the given nodes. The module can be one of them."""
         return [_pick_fields(self._nodes[name], NodeHead) for name in nodes]
 
     def branches(self, nodes: list[str]) -> list[dict[str, Any]]:
@@ -115,7 +116,7 @@ class _Hosts:
         return [_pick_fields(self._nodes[name], NodeComplexity) for name in nodes]
 
     def imports(self) -> list[str]:
-        """Return what the module imports, by absolute names."""
+        """Return the absolute names that the module imports."""
         return list(self._nodes[MODULE].imports or ())
 
 

@@ -23,28 +23,28 @@ from remora.ids import escape_path
 
 _BATCH_BYTES = 4 * 1024 * 1024
 _BATCH_FILES = 1024
-"""Read before they are stored together, so that moves are recognised; bounds memory."""
+"""Maximum files stored together. Batches let moves be recognised; the limits bound memory."""
 
 
 class ScriptValues(Protocol):
-    """User scripts: `state` changes when they do, `extras` runs them."""
+    """User scripts. `state` changes whenever a script changes; `extras` runs the scripts."""
 
     def state(self) -> str:
-        """State of the scripts; empty without scripts."""
+        """Return the state of the scripts; empty without scripts."""
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        """Return each script's value by node key."""
+        """Return the script values by node key and script name."""
 
 
 class ChangedPaths(NamedTuple):
-    """Raw paths of changed files, and of stored files that are gone."""
+    """Raw paths of changed files, and of stored files that no longer belong to the project."""
 
     changed: tuple[str, ...]
     gone: tuple[str, ...]
 
 
 class FileError(NamedTuple):
-    """Error or partial error of reading a file; `path` is raw."""
+    """Reason why a file could not be read, or only in part; `path` is raw."""
 
     path: str
     detail: str
@@ -53,8 +53,8 @@ class FileError(NamedTuple):
 class Refreshed(NamedTuple):
     """Outcome of a refresh.
 
-    `changed` are keys; `deferred` raw paths that were too large for now. `rebuilt`: all other files
-    must be stored again.
+    `changed` holds node keys, and `deferred` the raw paths of files that were too large to read now.
+    If `rebuilt` is True, all other files must be stored again.
     """
 
     generation: int
@@ -65,12 +65,12 @@ class Refreshed(NamedTuple):
 
 
 def read_directly(path: str, source: bytes, known: KnownFile) -> FileFacts:  # noqa: ARG001
-    """Read a file regardless of its stored state: the simplest `Analyse`."""
+    """Analyse a file without using its stored state (the simplest `Analyse`)."""
     return read_facts(path, source)
 
 
 class NoScriptValues:
-    """A project without scripts of its own."""
+    """Script values of a project without user scripts."""
 
     def state(self) -> str:
         return ""
@@ -104,7 +104,7 @@ class Indexer:
         return self._members.file_limit
 
     def look(self) -> ChangedPaths:
-        """Compare every file with its stored Stamp; by content if it differs or is recent."""
+        """Return the changed files. Compare Stamps, and content if a Stamp differs or is recent."""
         began = time.time_ns()
         with self._open() as reader:
             now = self._members.sweep()
@@ -129,10 +129,10 @@ class Indexer:
         defer_over: int | None = None,
         analyse: Analyse | None = None,
     ) -> Refreshed:
-        """Read raw paths and store what changed; remove non-members and unreadable files.
+        """Read files by raw path and store changes; remove non-members and unreadable files.
 
-        Files over `defer_over` bytes are in `deferred`, for `supply`. `analyse` replaces the
-        default.
+        Files of more than `defer_over` bytes are returned in `deferred`, to be stored by `supply`.
+        `analyse` replaces the default.
         """
         requested = set(paths)
         there = self._members.belonging(requested)
@@ -167,7 +167,7 @@ class Indexer:
         return _Work(self._store, source, self._extras)
 
     def _differs(self, reader: Reader, path: str, row: FileRow) -> bool:
-        """True if a file's content differs from the stored one; if not, remember its new Stamp."""
+        """True if a file's content differs from the stored content. If not, note its new Stamp."""
         try:
             content = reader.read(path)
         except OSError:
@@ -187,7 +187,7 @@ class Indexer:
 
 
 class _Work:
-    """State of one refresh: files read but not stored, and results."""
+    """State of one refresh: files that are read but not yet stored, and the results."""
 
     def __init__(self, store: HubStore, source: UpdateSource, extras: ScriptValues) -> None:
         self.deferred: list[str] = []
@@ -207,7 +207,7 @@ class _Work:
         self._removed += [path for path in sorted(paths) if path in self._store.files()]
 
     def read(self, reader: Reader, path: str) -> Content | None:
-        """Return a file to analyse; None if it is unchanged or gone."""
+        """Return the content of a file to analyse, or None if it is unchanged or unreadable."""
         row = self._store.files().get(path)
         try:
             content = reader.read(path)
@@ -255,7 +255,7 @@ class _Work:
 
 @contextmanager
 def _collecting_nothing() -> Iterator[None]:
-    """Disable garbage collection, which takes up to half the time: facts have no cycles."""
+    """Disable garbage collection: facts have no cycles, and it takes up to half the time."""
     if not gc.isenabled():
         yield
         return

@@ -1,4 +1,4 @@
-"""Runs the shipped scripts with limits and checks their results."""
+"""Runner of the built-in scripts: sets limits and checks results."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -43,27 +43,27 @@ class NodeComplexity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def extract_signatures(nodes: tuple[str, ...], hosts: Hosts) -> list[NodeHead]:
-    """Call the host's `definitions`. Raises ScriptError, like all of these."""
+    """Return the heads of nodes, from the host's `definitions`. Raises ScriptError."""
     return _run("extract_signatures", {"nodes": nodes}, hosts, list[NodeHead])
 
 
 def compute_complexity(nodes: tuple[str, ...], hosts: Hosts) -> list[NodeComplexity]:
-    """Call the host's `branches`."""
+    """Return the complexity of nodes, from the host's `branches`. Raises ScriptError."""
     return _run("compute_complexity", {"nodes": nodes}, hosts, list[NodeComplexity])
 
 
 def scan_imports(hosts: Hosts) -> tuple[str, ...]:
-    """Call the host's `imports`."""
+    """Return the imported names, from the host's `imports`. Raises ScriptError."""
     return _run("scan_imports", {}, hosts, tuple[str, ...])
 
 
 def find_callers(nodes: tuple[str, ...], limit: int, hosts: Hosts) -> tuple[str, ...]:
-    """Return keys, by the host's `callers`."""
+    """Return the keys of callers, from the host's `callers`. Raises ScriptError."""
     return _run("find_callers", {"nodes": nodes, "most": limit}, hosts, tuple[str, ...])
 
 
 def find_tests(nodes: tuple[str, ...], limit: int, hosts: Hosts) -> tuple[str, ...]:
-    """Return keys, by the host's `tests`."""
+    """Return the keys of test nodes, from the host's `tests`. Raises ScriptError."""
     return _run("find_tests", {"nodes": nodes, "most": limit}, hosts, tuple[str, ...])
 
 

@@ -25,7 +25,7 @@ _LIMITS = Limits(
     wall_s=0.5,
     memory_mb=32,
     recursion=200,
-    host_calls=1,  # allows a call, so that it is reported as denied and not as one too many
+    host_calls=1,  # allows one call, so that it is reported as denied, not as over the limit
     print_bytes=1024,
     result_bytes=VALUE_BYTES,
 )
@@ -39,10 +39,10 @@ _PATIENCE_PER_RUN_S = 0.008
 
 
 class UserScripts:
-    """The project's user scripts; a failing one only loses its own value.
+    """The project's user scripts. A failing script only loses its own value.
 
-    They get no host functions. A script that exceeds its limits, or is slow, is disabled until it
-    changes.
+    Scripts have no host functions. A script that exceeds its limits, or is slow, is disabled until
+    it changes.
     """
 
     def __init__(self, root: Path) -> None:
@@ -53,7 +53,7 @@ class UserScripts:
         self._state = ""
 
     def state(self) -> str:
-        """Hash of all scripts' names and content; values of another hash are outdated."""
+        """Return the hash of all script names and contents. Another hash means outdated values."""
         if (stamps := self._stamped()) != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
             together = _Usage()
@@ -66,7 +66,7 @@ class UserScripts:
         return self._state
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        """Return values by node key and script: up to 4 KB of JSON, or `{"error": one line}`."""
+        """Return values by node key and script: up to 4 KB of JSON, or `{"error": MESSAGE}`."""
         return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
 
     def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class UserScripts:
 
 
 class _Usage:
-    """Run time and exhausted limits, of one script or all together."""
+    """Run time and number of exceeded limits, for one script or for all together."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -113,7 +113,7 @@ class _Usage:
 
     @property
     def too_slow(self) -> bool:
-        """True if the average run, or the total, is too slow."""
+        """True if the total time exceeds the allowance for this number of runs."""
         return self.seconds > _PATIENCE_S + _PATIENCE_PER_RUN_S * self.runs
 
 
@@ -154,7 +154,10 @@ class _UserScript:
         return run.value
 
     def _why_disabled(self) -> str | None:
-        """Return why the script is disabled; all bad scripts together share the limit of one."""
+        """Return the reason to disable the script, or None.
+
+        Once all scripts together exceed limits too often, one failure disables a script.
+        """
         own, together = self._spent, self._together
         limit = 1 if together.exhausted > _MAX_EXHAUSTED_TOGETHER else _MAX_EXHAUSTED
         if own.exhausted >= limit:

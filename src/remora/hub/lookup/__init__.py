@@ -1,1 +1,1 @@
-"""Lookup of names that users type: nodes or suggestions."""
+"""Name lookup: finds the node for a name that a user typed, or suggests names."""

@@ -1,4 +1,4 @@
-"""Find the node that a name means, for `HubClient.find` and the commands."""
+"""Find the node that a name refers to, for `HubClient.find` and the commands."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -15,13 +15,13 @@ _MAX_FOUND = 1000
 
 
 class FoundNode(NamedTuple):
-    """The node that a name means."""
+    """The node that a name refers to."""
 
     key: str
     node_type: NodeType | None = None
     """None without an index."""
     further: tuple[str, ...] = ()
-    """Keys of further definitions of the same name (`#2`, ...); calls go to the last, or to all."""
+    """Keys of other definitions with this name (`#2`, ...). Calls go to the last one, or to all."""
 
 
 class Hub(Protocol):
@@ -37,7 +37,7 @@ class CurrentFiles(Protocol):
 
     @property
     def file_limit(self) -> int:
-        """Bytes of a file above which it is skipped."""
+        """File size in bytes above which a file is skipped."""
 
     def keys(self) -> Sequence[str]:
         """Return all node keys."""
@@ -46,11 +46,11 @@ class CurrentFiles(Protocol):
         """Return the key of the innermost node around a line of the first existing path."""
 
     def imported(self, dotted: str) -> str | None:
-        """Return the key of the node that an import by that name gives."""
+        """Return the key of the node that importing `dotted` gives."""
 
 
 Aside = Callable[[Callable[[CurrentFiles], Any]], Awaitable[Any]]
-"""Query the current nodes in another thread."""
+"""Runs a query on the current nodes in another thread."""
 
 
 class NameQuery(NamedTuple):
@@ -62,9 +62,10 @@ class NameQuery(NamedTuple):
 
 
 async def find_node(lookup: NameQuery, hub: Hub, aside: Aside) -> FoundNode:
-    """Return the node that a name means.
+    """Return the node that a name refers to.
 
-    Raises NotFound with the nearest names, UsageError (several nodes), OutsideError (no source).
+    Raises NotFound with the nearest names, UsageError if several nodes match, and OutsideError if
+    no source answers.
     """
     lookup = lookup._replace(name=as_key(lookup.name))
     name, root, folder = lookup
@@ -76,7 +77,9 @@ async def find_node(lookup: NameQuery, hub: Hub, aside: Aside) -> FoundNode:
         if len(meant) == 1:
             return FoundNode(meant[0], kinds[meant[0]], _further_definitions(meant[0], kinds))
         if meant:
-            raise UsageError(f"several nodes are called {name}", hint=_list_keys(meant))
+            raise UsageError(
+                f"{name} is ambiguous: {len(meant)} nodes match", hint=_list_keys(meant)
+            )
     # a search ignores unprintable names, and needs a daemon or an index
     if there := _first(spellings, await hub.get_context(spellings)):
         return FoundNode(there[0])
@@ -88,11 +91,11 @@ async def find_node(lookup: NameQuery, hub: Hub, aside: Aside) -> FoundNode:
 
 
 def no_answer_error() -> OutsideError:
-    """Return the error for a query without an answer."""
+    """Return the error for a query that no source answers."""
     return OutsideError(
         "no daemon is running and there is no index",
-        hint="a full `path:qualname` is read from its file alone; `--db FILE` names a path where an index "
-        "can be made, `remora hub status` shows where it should be",
+        hint="a full `path:qualname` needs only its file; `remora hub status` shows where the index "
+        "should be, and `--db FILE` selects another path",
     )
 
 
@@ -125,4 +128,4 @@ def _first(candidates: Iterable[str], known: Collection[str]) -> list[str]:
 def _list_keys(keys: Sequence[str]) -> str:
     listed = "\n".join(f"  {key.removeprefix('node:')}" for key in keys[:_MAX_LISTED])
     hidden = len(keys) - _MAX_LISTED
-    return "name one of them:\n" + listed + (f"\n  and {hidden} more" if hidden > 0 else "")
+    return "use one of:\n" + listed + (f"\n  and {hidden} more" if hidden > 0 else "")

@@ -1,4 +1,4 @@
-"""Parser of names: a key, a path, a dotted name or its end, a pytest id, a call, a line."""
+"""Parser for names: a key, a path, a dotted name or its end, a pytest id, a call, a line."""
 
 import os
 import re
@@ -16,14 +16,14 @@ _LINE = re.compile(r"(?P<path>.+\.pyi?):(?P<line>[1-9]\d{0,8})(?::\d+)?:?")
 
 
 class AtLine(NamedTuple):
-    """A line of a file, as error messages and editors name it."""
+    """A line of a file, as written in error messages and editors."""
 
     path: str
     line: int
 
 
 def as_key(name: str) -> str:
-    """Return the name as a key: `a.py::TestX::test_y[1-2]` is `a.py:TestX.test_y`."""
+    """Convert a pytest id or a call: `a.py::TestX::test_y[1-2]` becomes `a.py:TestX.test_y`."""
     path, separator, inside = name.partition(".py::")
     if separator:
         return f"{path}.py:{inside.partition('[')[0].replace('::', '.')}"
@@ -31,13 +31,13 @@ def as_key(name: str) -> str:
 
 
 def line_named(name: str) -> AtLine | None:
-    """Return the line of `path.py:116` (with or without a column); None for another name."""
+    """Parse `path.py:116` (with or without a column). Return None for any other name."""
     found = _LINE.fullmatch(name.removeprefix("node:"))
     return None if found is None else AtLine(found["path"], int(found["line"]))
 
 
 def full_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
-    """Return the keys that `name` may spell, likeliest first, also as a path in `folder`."""
+    """Return the possible keys for `name`, most likely first. A path may be relative to `folder`."""
     path, qualname = split_name(name)
     relative = _path_below_root(path, root, folder)
     paths = [path, escape_path(path)] if relative is None else [path, escape_path(path), relative]
@@ -47,7 +47,7 @@ def full_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
 
 
 def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
-    """Return search queries for the nodes that `name` may mean; `keys` are its full spellings."""
+    """Return search queries for the nodes that `name` may refer to; `keys` are its full keys."""
     plain = name.removeprefix("node:")
     names = (plain, *(key.removeprefix("node:") for key in keys))
     words = (" ".join(_BETWEEN.split(each.removesuffix(f":{MODULE}"))).strip() for each in names)
@@ -55,7 +55,7 @@ def queries(name: str, keys: Iterable[str]) -> Iterator[str]:
 
 
 def matching_keys(name: str, keys: Iterable[str]) -> list[str]:
-    """Return the keys that match `name` best: by qualname, by dotted name, then by their ends."""
+    """Return the best matches for `name`: by qualname, else by dotted name, else by its end."""
     plain = name.removeprefix("node:")
     known = list(keys)
     path, _, qualname = plain.rpartition(":")
@@ -78,7 +78,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def _path_below_root(path: str, root: Path, folder: Path) -> str | None:
-    """Return a path typed in `folder` as spelled in keys; None outside the root."""
+    """Return a path typed in `folder` as spelled in keys, or None if it is outside the root."""
     try:
         typed = os.path.abspath(folder / path)  # noqa: PTH100 (the path may be missing, or a link)
         for place in (typed, os.path.realpath(typed)):

@@ -20,9 +20,9 @@ _TEST_FOLDERS = {"tests", "test", "examples", "example", "docs", "bench", "bench
 def path_error(
     name: str, root: Path, folder: Path, paths: Collection[str], *, limit: int = FILE_LIMIT
 ) -> RemoraError | None:
-    """Return the error for a path typed in `folder`; None for other names, and for project files.
+    """Return the error for a path typed in `folder`, or None for project files and other names.
 
-    `paths`: all files as spelled in keys; empty if unknown.
+    `paths` holds all files as spelled in keys, or is empty if they are unknown.
     """
     path, _ = split_name(name)
     if "\0" in path or not path:
@@ -32,7 +32,7 @@ def path_error(
         return _missing(path, places[0], root, paths)
     is_source = path.endswith(_PYTHON) and found.is_file() and found.is_relative_to(root)
     if is_source and found.stat().st_size > limit:
-        return NotFound(f"{path} is {too_large(limit)}", hint="raise that limit in remora.yaml")
+        return NotFound(f"{path} is {too_large(limit)}", hint="raise this limit in remora.yaml")
     return _path_problem(path, found, root, paths)
 
 
@@ -47,7 +47,7 @@ def _missing(path: str, place: Path, root: Path, paths: Collection[str]) -> Remo
     same = [known for known in paths if known.rpartition("/")[2] == named]
     near = same[:3] or nearest(path, paths)
     hint = (
-        f"did you mean {', '.join(near)}?" if near else "`remora hub search WORD` looks for nodes"
+        f"did you mean {', '.join(near)}?" if near else "use `remora hub search WORD` to find nodes"
     )
     return NotFound(f"there is no file {path}", hint=hint)
 
@@ -65,7 +65,7 @@ def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) ->
     if not path.endswith(_PYTHON):
         return NotFound(f"{path} is not a Python file", hint="only .py files have nodes")
     if not os.access(place, os.R_OK):
-        return DiskError(f"{path} cannot be read", hint="look at its permissions")
+        return DiskError(f"{path} cannot be read", hint="check its permissions")
     known = {
         escape_path(each.relative_to(root).as_posix())
         for each in (place, real)
@@ -74,14 +74,14 @@ def _path_problem(path: str, place: Path, root: Path, paths: Collection[str]) ->
     if paths and not known & set(paths):
         return NotFound(
             f"{path} does not belong to the project",
-            hint="it is ignored (by git, or by `exclude` in remora.yaml), or a link",
+            hint="it is a link, or is ignored by git or by `exclude` in remora.yaml",
         )
     return None
 
 
 def _outside_error(path: str, root: Path) -> NotFound:
     return NotFound(
-        f"{path} is outside the root, {root}", hint="`--root DIR` asks about another project"
+        f"{path} is outside the root, {root}", hint="use `--root DIR` to choose another project"
     )
 
 
@@ -89,12 +89,12 @@ def unknown_node(name: str, keys: Iterable[str]) -> NotFound:
     """Return the error for a name or key that is not among `keys`."""
     near = _nearest_keys(name, similar_keys(name, keys))
     listed = ", ".join(key.removeprefix("node:") for key in near)
-    hint = f"did you mean {listed}?" if near else "`remora hub search WORD` looks for nodes"
+    hint = f"did you mean {listed}?" if near else "use `remora hub search WORD` to find nodes"
     return NotFound(f"there is no node {name.removeprefix('node:')}", hint=hint)
 
 
 def _nearest_keys(name: str, pool: Iterable[str]) -> list[str]:
-    """Return the nearest keys; tests and examples last unless the name says test or example."""
+    """Return the nearest keys, tests and examples last unless the name contains either word."""
     near = nearest(name, pool, _LOOKED_AT)
     wants_tests = any(word in name.casefold() for word in ("test", "example"))
     return sorted(near, key=lambda key: not wants_tests and _is_test_or_example(key))[:_MAX_LISTED]
@@ -105,7 +105,7 @@ def _is_test_or_example(key: str) -> bool:
 
 
 def similar_keys(name: str, keys: Iterable[str]) -> list[str]:
-    """Return all keys if few, else those sharing most letter pairs: comparing is slow."""
+    """Return the keys with the most letter pairs in common, or all if few. Comparing is slow."""
     known = list(keys)
     if len(known) <= _POOL_SIZE:
         return known

@@ -1,4 +1,4 @@
-"""Search for node keys, ranked."""
+"""Ranked search for node keys."""
 
 import heapq
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from remora.ids import MODULE, split_node_key
 
 
 class Rank(NamedTuple):
-    """Rank of a match, best first; the key makes the order total."""
+    """Rank of a match; the smallest is best. The key makes the order total."""
 
     place: int
     length: int

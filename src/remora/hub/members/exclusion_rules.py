@@ -1,4 +1,4 @@
-"""Exclusion rules: git's ignore rules and index where there is git, else those of a plain walk."""
+"""Exclusion rules: git's ignore rules and index if git is usable, else rules for a plain walk."""
 
 import math
 import time
@@ -29,10 +29,10 @@ class Reindexed(NamedTuple):
 
 
 class Rules(Protocol):
-    """Ignore rules and tracked files of one root; queried for unknown paths only."""
+    """Ignore rules and tracked files of one root. Queried only for paths without a decision."""
 
     tracked: Mapping[str, frozenset[str]]
-    """By folder, the tracked Python files, which belong even if ignored."""
+    """Tracked Python files by folder. They belong to the project even if they are ignored."""
     around: frozenset[str]
     """Every folder with a tracked file at any depth."""
 
@@ -40,7 +40,7 @@ class Rules(Protocol):
         """True if something outside the tree changed and these rules are outdated."""
 
     def indexed(self) -> Reindexed | None:
-        """Return how the index changed since the last call, if it did. Raises OutsideError."""
+        """Return the index changes since the last call, or None. Raises OutsideError."""
 
     def read(self, folder: str) -> None:
         """Read the `.gitignore` of `folder`."""
@@ -49,17 +49,20 @@ class Rules(Protocol):
         """Drop cached ignore files, which may have changed."""
 
     def ignored(self, folders: Sequence[str], files: Sequence[str]) -> set[str]:
-        """Return the paths that are ignored themselves. Raises OutsideError."""
+        """Return the paths that the rules ignore. Raises OutsideError."""
 
     def rest(self) -> None:
         """Release processes at the end of a walk."""
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool | None:
-        """True if a folder holds only foreign code; None: a watcher reports when that changes."""
+        """True if a folder holds only other projects' code.
+
+        None means that it does not, and that a watcher reports when this changes.
+        """
 
 
 def open_rules(root: Path) -> Rules:
-    """Return git's rules if git can list `root`, else those of a plain walk."""
+    """Return git's rules if git can list `root`, else the rules for a plain walk."""
     began = time.monotonic()
     try:
         return GitRules(root, git_paths(root))
@@ -124,7 +127,7 @@ class GitRules:
         return modules | self._ask([f for f in folders if f not in modules] + unknown)
 
     def _ask(self, paths: Sequence[str]) -> set[str]:
-        """Return the ignored paths, and those that git refuses because they changed meanwhile."""
+        """Return the ignored paths, and paths that git refuses because they have just changed."""
         found: set[str] = set()
         remaining = paths
         while remaining:
@@ -190,7 +193,7 @@ class WalkRules:
         return left_out | {
             path
             for path in folders
-            # a build/ may become a package: its content decides, each time
+            # a build/ folder may become a package, so its content is checked each time
             if match(path, folder=True)
             or (path.rpartition("/")[2] not in BUILD_FOLDERS and is_tool_output(self._root, path))
         }

@@ -20,7 +20,7 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file; never blocks on a pipe, never reads a device. Raises OSError."""
+    """Open a regular file. Never blocks on a pipe or reads a device. Raises OSError."""
     file = os.open(path, _READ)
     if not st.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
@@ -65,7 +65,7 @@ class RememberedFile:
 
 
 def is_repository(folder: Path) -> bool:
-    """True if git takes `folder` for the work tree of another repository."""
+    """True if git treats `folder` as the work tree of another repository."""
     git = folder / ".git"
     try:
         mode = git.stat().st_mode
@@ -104,7 +104,7 @@ def _is_head(head: Path) -> bool:
 
 
 def dot_git(place: Path) -> tuple[int, int, int] | None:
-    """Return kind, inode and owner of a folder's `.git`; None if there is none."""
+    """Return mode, inode and owner of a folder's `.git`, or None if it does not exist."""
     try:
         about = os.lstat(f"{place}/.git")
     except OSError:
@@ -113,6 +113,6 @@ def dot_git(place: Path) -> tuple[int, int, int] | None:
 
 
 def repository_at(place: Path) -> tuple[tuple[int, int, int], bool] | None:
-    """Return `dot_git` of a folder, and True if git accepts it as a repository."""
+    """Return `dot_git` of a folder, with True if git accepts it as a repository; else None."""
     found = dot_git(place)
     return None if found is None else (found, is_repository(place))

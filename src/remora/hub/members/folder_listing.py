@@ -5,21 +5,21 @@ import stat as st
 from typing import NamedTuple
 
 MARKS = frozenset({".gitignore", ".git", "pyvenv.cfg"})
-"""Names that change membership when they come or go."""
+"""File names that affect membership when they appear or disappear."""
 
 
 class Listing(NamedTuple):
-    """Entries of one folder by path below the root, without symbolic links."""
+    """Entries of one folder as paths below the root, without symbolic links."""
 
     folder: str
     folders: list[str]
     files: list[tuple[str, "os.DirEntry[str]"]]
-    """Regular files with a Python name."""
+    """Regular files with a name that ends in `.py`."""
     marks: frozenset[str]
 
 
 def list_folder(top: str, folder: str) -> Listing | None:
-    """List a folder below `top`; None if it cannot be read."""
+    """List a folder below `top`. Return None if it cannot be read."""
     prefix = f"{folder}/" if folder else ""
     folders: list[str] = []
     files: list[tuple[str, os.DirEntry[str]]] = []
@@ -39,7 +39,7 @@ def list_folder(top: str, folder: str) -> Listing | None:
 
 
 def lstat_below(top: str, path: str) -> os.stat_result | None:
-    """Return the lstat of `path`; None if it is missing or inaccessible."""
+    """Return the lstat of `path`, or None if it is missing or inaccessible."""
     try:
         return os.lstat(f"{top}/{path}")
     except (OSError, ValueError):  # ValueError: NUL in the path
@@ -53,7 +53,7 @@ def is_folder(top: str, path: str) -> bool:
 
 
 def marks_in(top: str, folder: str) -> frozenset[str]:
-    """Return the marks in a folder without listing it."""
+    """Return the `MARKS` that exist in a folder, without listing it."""
     prefix = f"{folder}/" if folder else ""
     return frozenset(name for name in MARKS if lstat_below(top, prefix + name) is not None)
 

@@ -1,4 +1,4 @@
-"""Ignore-decision cache, valid until the rules behind the decisions change."""
+"""Cache of ignore decisions, valid until the ignore rules change."""
 
 import stat as st
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,8 +11,8 @@ from remora.hub.members.exclusion_rules import Rules, open_rules
 from remora.hub.members.external_inputs import RememberedFile
 from remora.hub.members.folder_listing import MARKS, lstat_below, with_ancestors
 
-_MAX_DECISIONS = 500_000  # paths: about a hundred megabytes
-_MAX_BYTES = 100 << 20  # bytes of an ignore file: the same limit as git's
+_MAX_DECISIONS = 500_000  # paths, about 100 MB
+_MAX_BYTES = 100 << 20  # bytes of an ignore file; git has the same limit
 
 
 class RulesChanged(Exception):
@@ -32,7 +32,7 @@ class IgnoreCache:
         self._ignore_files: dict[str, RememberedFile] = {}
         self._settled = False
         self.doors: dict[str, bool] = {}
-        """Folders that are not watched or listed from outside, and whether each is closed."""
+        """Folders by path, True if closed, whose state can change without a watcher event."""
 
     @property
     def rules(self) -> Rules:
@@ -45,7 +45,7 @@ class IgnoreCache:
         return self.rules.tracked
 
     def moved(self) -> bool:
-        """True if something outside the tree changed, so that everything must be forgotten."""
+        """True if something outside the tree changed, so that all decisions are invalid."""
         if not self.rules.moved():
             return False
         self._rules = None
@@ -60,7 +60,7 @@ class IgnoreCache:
             raise RulesChanged from None
         if index is None:
             return False
-        # rules were never asked about a tracked path
+        # the rules were never queried for tracked paths
         matters = index.submodules
         for path in index.added:
             matters = (
@@ -90,11 +90,11 @@ class IgnoreCache:
             self._decisions.clear()
 
     def settle(self) -> None:
-        """Note that every ignore file was seen: from now on a new one is a change."""
+        """Record that all ignore files were seen. From now on, a new ignore file is a change."""
         self._settled = True
 
     def note(self, folder: str, marks: Iterable[str]) -> None:
-        """Compare a folder's ignore file with the one seen before. Raises RulesChanged."""
+        """Compare a folder's ignore file with its last known state. Raises RulesChanged."""
         witness = self._ignore_files.get(folder)
         if ".gitignore" in marks:
             if witness is None and not self._settled:
@@ -108,11 +108,11 @@ class IgnoreCache:
             raise RulesChanged
 
     def ignore_file_vanished(self, listed: set[str]) -> bool:
-        """True if a folder with a known ignore file is not among those `listed`."""
+        """True if a folder with a known ignore file is not in `listed`."""
         return not self._ignore_files.keys() <= listed
 
     def closed(self, folder: str, marks: Iterable[str]) -> bool:
-        """True if a folder holds only foreign code: a virtual environment or another repository."""
+        """True if a folder holds only other projects' code, such as a virtual environment."""
         if (verdict := self.rules.closed(folder, marks)) is None:
             self.doors.pop(folder, None)
             return False
@@ -120,14 +120,14 @@ class IgnoreCache:
         return verdict
 
     def doors_moved(self) -> bool:
-        """True if an unwatched change inside a folder closed or opened it."""
+        """True if a folder has been closed or opened by a change without a watcher event."""
         return any(
             bool(self.rules.closed(folder, MARKS)) != closed
             for folder, closed in self.doors.items()
         )
 
     def learn(self, folders: Iterable[str], files: Iterable[str]) -> None:
-        """Query the rules for unknown paths. Raises RulesChanged if git cannot be used any more."""
+        """Query the rules for unknown paths. Raises RulesChanged if git is no longer usable."""
         new_folders = self._undecided(folders, "/")
         new_files = self._undecided(files, "")
         if not new_folders and not new_files:
@@ -138,7 +138,7 @@ class IgnoreCache:
             self.rest()
             self._rules = None
             raise RulesChanged from None
-        # git read the disk itself: the path may have been another file then
+        # git reads the disk itself and may have seen another file at this path
         for path in new_folders:
             if _mode(self._top, path, st.S_IFDIR):
                 self._decisions[path + "/"] = path in ignored
@@ -151,7 +151,7 @@ class IgnoreCache:
             self._rules.rest()
 
     def _undecided(self, paths: Iterable[str], end: str) -> list[str]:
-        """Return the paths without a decision that their names alone do not exclude."""
+        """Return the paths that have no decision yet and are not excluded by their names."""
         unknown: list[str] = []
         for path in paths:
             key = path + end
@@ -168,17 +168,17 @@ class IgnoreCache:
         return folder != "" and self._decisions.get(folder + "/", True)
 
     def file_is_out(self, path: str) -> bool:
-        """True if a file is excluded itself, in a folder that is not."""
+        """True if a file is excluded or unknown. Its folder is checked separately."""
         return self._decisions.get(path, True)
 
     def is_kept(self, path: str) -> bool:
-        """True if a file belongs because git tracks it, even if ignored."""
+        """True if a file belongs to the project because git tracks it, even if it is ignored."""
         tracked = self.tracked.get(path.rpartition("/")[0], ())
         return path in tracked and not is_private(path) and not self._excluded.ignores(path)
 
 
 def _check_ignore_file(path: Path) -> None:
-    """Raise OutsideError for a pipe, a device or a huge file: git would read it forever."""
+    """Raise OutsideError for a pipe, a device or a huge file, which git might read forever."""
     about = lstat_below(str(path.parent), path.name)
     if about is None or st.S_IFMT(about.st_mode) in {st.S_IFLNK, st.S_IFDIR}:
         return

@@ -1,4 +1,4 @@
-"""Members: the Python files of a project, as `project_files` lists them, found in milliseconds."""
+"""Members: the Python files that `project_files` lists for a project, found in milliseconds."""
 
 import stat as st
 import threading
@@ -20,8 +20,8 @@ _TRIES = 50
 class Members:
     """The Python files of the project at `root`.
 
-    The same as `files.project_files`, except tracked files in virtual environments and
-    `node_modules`. Each call checks ignore files, git's index and its configuration, and queries
+    The same files as in `files.project_files`, without tracked files in virtual environments and
+    `node_modules`. Each call checks the ignore files and git's index and configuration, and queries
     git only about new paths. Thread-safe. Methods raise OutsideError if ignore files change too
     fast.
     """
@@ -30,7 +30,7 @@ class Members:
         self, root: Path, exclude: Sequence[str] = (), *, file_limit: int = FILE_LIMIT
     ) -> None:
         self.file_limit = file_limit
-        """Bytes of a file above which it is listed but not read."""
+        """File size in bytes above which a file is listed but not read."""
         self._top = str(root)
         self._verdicts = IgnoreCache(root, exclude)
         self._surveyor = Walker(str(root), self._verdicts)
@@ -38,30 +38,30 @@ class Members:
         self._surveyed = False
         self._lock = threading.RLock()
         self.version = 0
-        """Grows whenever the set of folders to watch may have changed."""
+        """Increases whenever the set of folders to watch may have changed."""
 
     def sweep(self) -> dict[str, Stamp]:
         """Return every member with its current Stamp; symbolic links are not followed."""
         return self.survey().files
 
     def folders(self) -> frozenset[str]:
-        """Return every folder to watch: those not ignored, and those with tracked files."""
+        """Return every folder to watch: those that are not ignored or have tracked files."""
         return frozenset(self.survey().folders)
 
     def survey(self, starts: Iterable[str] = ("",), before: Before | None = None) -> WalkResult:
-        """Walk the tree, or the folders `starts`; `before` is called with each folder first."""
+        """Walk the tree from the folders `starts`. Call `before` before listing each folder."""
         folders = sorted(set(starts))
         with self._lock:
             return self._while_rules_hold(lambda: self._survey(folders, before))
 
     def belonging(self, paths: Iterable[str]) -> set[str]:
-        """Return the `paths` that are members on disk now."""
+        """Return those of `paths` that are members, as of now."""
         modules = [path for path in paths if path.endswith(".py")]
         with self._lock:
             return self._while_rules_hold(lambda: self._surveyor.belonging(modules))
 
     def moved(self) -> bool:
-        """True if git's index or configuration changed, or an environment or repository is gone."""
+        """True if git's index or configuration, or a nested environment or repository, changed."""
         with self._lock:
             version = self.version
             self._while_rules_hold(lambda: None)
@@ -75,7 +75,7 @@ class Members:
             return frozenset(self._restless)
 
     def has_other_names(self, path: str) -> bool:
-        """True if a file has hard links that may not be known yet."""
+        """True if a file has other hard links that may not be known yet."""
         about = lstat_below(self._top, path)
         if about is None or not st.S_ISREG(about.st_mode) or about.st_nlink == 1:
             return False
@@ -88,7 +88,7 @@ class Members:
             self.version += 1
 
     def _while_rules_hold(self, ask: Callable[[], _T]) -> _T:
-        """Return the result of `ask`, computed under one state of the rules."""
+        """Return the result of `ask`, computed while the rules did not change."""
         for _ in range(_TRIES):
             try:
                 if self._verdicts.moved():

@@ -1,4 +1,4 @@
-"""Walk over the folders of a project."""
+"""Walk through the folders of a project."""
 
 import stat as st
 from collections.abc import Callable
@@ -22,24 +22,24 @@ class WalkResult(NamedTuple):
     """Files and folders found by one walk; paths are raw, the root is `""`."""
 
     files: dict[str, Stamp]
-    """Every Python file that belongs."""
+    """Every Python file that belongs to the project."""
     folders: set[str]
-    """Every folder that can hold a member, or holds a tracked file."""
+    """Every folder that can contain a member, or contains a tracked file."""
     listed: set[str]
-    """The `folders` in which everything belongs that is not ignored."""
+    """Those of `folders` in which every file belongs unless it is ignored."""
     restless: dict[str, int]
-    """The `files` that can change without an event in their folder, with their inodes."""
+    """Inodes of those `files` that can change without an event in their folder."""
 
 
 class Walker:
-    """Walks level by level, with one query to git per level and one git process for all."""
+    """Walks level by level, with one git query per level and one git process for all levels."""
 
     def __init__(self, top: str, verdicts: IgnoreCache) -> None:
         self._top = top
         self._verdicts = verdicts
 
     def within(self, starts: list[str], before: Before | None) -> WalkResult:
-        """Walk the folders `starts`; `before` as for `Members.survey`. Raises RulesChanged."""
+        """Walk the folders `starts`; for `before` see `Members.survey`. Raises RulesChanged."""
         found = WalkResult({}, set(), set(), {})
         try:
             level = self._open(starts)
@@ -54,7 +54,7 @@ class Walker:
         return found
 
     def belonging(self, paths: list[str]) -> set[str]:
-        """Return the `paths` that are files of the project. Raises RulesChanged."""
+        """Return those of `paths` that are files of the project. Raises RulesChanged."""
         reachable: dict[str, bool] = {}
         candidates = [path for path in paths if self._is_file(path, reachable)]
         folders = {place for path in candidates for place in with_ancestors(_folder_of(path))}
@@ -81,7 +81,7 @@ class Walker:
         if before is not None:
             before(folder)
         if (listing := list_folder(self._top, folder)) is None:
-            if is_folder(self._top, folder):  # not readable for us
+            if is_folder(self._top, folder):  # it exists but is unreadable
                 found.folders.add(folder)
             return None
         if self._verdicts.closed(folder, listing.marks):
@@ -92,7 +92,7 @@ class Walker:
         return listing
 
     def _add_level(self, listings: list[Listing], found: WalkResult) -> list[str]:
-        """Add the files of one level, and return the folders of the next."""
+        """Add the files of one level, and return the folders of the next level."""
         verdicts = self._verdicts
         verdicts.learn(
             (folder for listing in listings for folder in listing.folders),
@@ -105,7 +105,7 @@ class Walker:
                     continue
                 try:
                     about = entry.stat(follow_symlinks=False)
-                except OSError:  # deleted meanwhile
+                except OSError:  # it was deleted after the listing
                     continue
                 found.files[path] = stamp_of(about)
                 if about.st_nlink > 1:
@@ -141,7 +141,7 @@ class Walker:
         return is_file and self._is_reachable(_folder_of(path), reachable)
 
     def _is_reachable(self, folder: str, known: dict[str, bool]) -> bool:
-        """True if no folder above is a symbolic link or closed."""
+        """True if neither `folder` nor a folder above it is a symbolic link or closed."""
         # top-down, not recursive: a path can have two thousand folders
         for place in with_ancestors(folder) if folder not in known else ():
             if place not in known:

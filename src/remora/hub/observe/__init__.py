@@ -1,1 +1,1 @@
-"""Observation of test runs: who calls whom, and which test enters which node."""
+"""Observation of test runs: which node calls which, and which test enters which node."""

@@ -1,4 +1,4 @@
-"""Spool: observations waiting beside the database for its writer."""
+"""Spool: observations stored next to the database until its writer collects them."""
 
 import os
 import time
@@ -17,12 +17,12 @@ _decoder = msgspec.msgpack.Decoder(Observation)
 
 
 def spool_folder(db: Path) -> Path:
-    """Return the folder of observations for this database."""
+    """Return the spool folder of a database."""
     return db.with_name(db.name + ".observed")
 
 
 def leave(folder: Path, observation: Observation) -> None:
-    """Write an observation atomically. Raises DiskError."""
+    """Write an observation to the spool atomically. Raises DiskError."""
     name = f"{time.time_ns():020d}-{os.getpid()}"
     try:
         make_private(folder)
@@ -37,7 +37,7 @@ def leave(folder: Path, observation: Observation) -> None:
 def collect(folder: Path, record: Callable[[Observation], object]) -> int:
     """Pass waiting observations to `record`, oldest first, and remove them; return their number.
 
-    Only for the database's writer. If `record` raises, nothing is removed.
+    Only for the database's writer. If `record` raises, this and later observations are kept.
     """
     waiting = sorted(folder.glob("*.msgpack")) if folder.is_dir() else []
     count = 0

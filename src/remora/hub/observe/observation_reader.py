@@ -1,7 +1,7 @@
-"""Reader of observations: maps records to nodes of unchanged files.
+"""Reader for observations: maps records to nodes of unchanged files.
 
-The records come from a process that ran project code and are not trusted: invalid lines are
-dropped, and so is everything about a file that has changed since.
+The records come from a process that ran project code, and are not trusted. Invalid lines are
+dropped, and so are records of files that have changed after the run.
 """
 
 import re
@@ -63,7 +63,7 @@ _KINDS: dict[str, msgspec.json.Decoder[_File | _Code | _Call | _Test]] = {
 
 
 class ReadResult(NamedTuple):
-    """Result of reading; `left_out`: raw paths of files that changed since they ran."""
+    """Result of reading. `left_out` lists the raw paths of files that changed after the run."""
 
     observation: Observation
     complete: bool
@@ -100,7 +100,7 @@ def recordings(folder: Path) -> list[Path]:
 
 
 def recorded_paths(folder: Path) -> frozenset[str]:
-    """Return the recorded paths, raw and relative to the root; untrusted text."""
+    """Return the recorded raw paths, relative to the root. They are untrusted."""
     found: set[str] = set()
     for path in recordings(folder):
         if path.stat().st_size <= _FILE_LIMIT:
@@ -111,7 +111,7 @@ def recorded_paths(folder: Path) -> frozenset[str]:
 
 
 def _decode_record(line: bytes) -> _File | _Code | _Call | _Test | None:
-    """Decode a record; None if it is invalid."""
+    """Decode a record. Return None if it is invalid."""
     try:
         return _KINDS[line[2:6].decode("ascii", "replace")].decode(line)
     except (KeyError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -158,7 +158,7 @@ class _Process:
             keep[type(record)](record)
 
     def calls(self) -> Iterator[tuple[str, int, str]]:
-        """Yield caller, line, callee; inner frames do not count as calls of their node."""
+        """Yield caller, line and callee. Entering a lambda or comprehension is not a call."""
         for call in self._calls:
             caller, callee = self._nodes.get(call.caller), self._nodes.get(call.callee)
             if caller is None or callee is None or call.callee in self._inner:
@@ -184,7 +184,7 @@ class _Process:
         return {_id(test) for test in self._tests if test.done and self._test_node(test)}
 
     def _test_node(self, test: _Test) -> NodeFacts | None:
-        """Return the node of a test function, which its class may inherit."""
+        """Return the node of a test function; its class may inherit the function."""
         name = _names(test)[-1] if test.names else ""
         direct = self._view.node(node_key(escape_path(test.path), ".".join(_names(test))))
         if direct is not None:
@@ -246,7 +246,7 @@ def _enclosing_node(nodes: Sequence[NodeFacts], code: _Code) -> NodeFacts | None
 
 
 def _names(test: _Test) -> list[str]:
-    """Return the parts after the path in the test's id, without parameters."""
+    """Return the parts of the test's id after the path, without parameters."""
     return [*test.names[:-1], _PARAMETERS.sub("", test.names[-1])] if test.names else []
 
 

@@ -1,4 +1,4 @@
-"""Run a project's tests with our plugin in the project's own interpreter.
+"""Run a project's tests with Remora's pytest plugin in the project's interpreter.
 
 Consent and interpreter are checked before any project code runs.
 """
@@ -27,14 +27,14 @@ PLUGIN = Path(__file__).with_name("pytest_plugin.py")
 SECONDS = 1800.0
 """Default time limit for tests, in seconds."""
 _AS_PYTEST = "import sys; sys.path[:1] = []; import pytest; sys.exit(pytest.main())"
-_USAGE_ERROR = 4  # of pytest
+_USAGE_ERROR = 4  # pytest's exit code
 
 
 @dataclass(frozen=True, kw_only=True)
 class PytestOptions:
-    """The tests to run; `words` begin with `pytest` or `python -m pytest`.
+    """The tests to run. `words` begin with `pytest` or `python -m pytest`.
 
-    `stdout`: descriptor for the tests' output. `trusted`: no isolation.
+    `stdout` is a descriptor for the tests' output. `trusted` turns isolation off.
     """
 
     words: Sequence[str]
@@ -56,12 +56,12 @@ class ObservedRun:
 
 
 def check_consent(level: int, *, allowed: bool) -> None:
-    """Raise UsageError unless the isolation suffices or the user allows less."""
+    """Raise UsageError if isolation is insufficient, unless the user allows that."""
     if level < SAFE_LEVEL and not allowed:
         raise UsageError(
-            f"tests are the project's code, and this machine does not isolate it well enough "
-            f"(L{level} of L{SAFE_LEVEL})",
-            hint="`remora doctor` shows how it could; if you trust this project, add "
+            f"tests run the project's code, and this machine does not isolate it well enough "
+            f"(level L{level}, L{SAFE_LEVEL} required)",
+            hint="`remora doctor` shows how to improve this; if you trust this project, add "
             "--allow-unsandboxed, or set workspace.allow_unsandboxed in your own configuration",
         )
 
@@ -76,7 +76,7 @@ def check_home(root: Path, home: Path, *, allowed: bool) -> None:
 
 
 def find_interpreter(root: Path, configured: str | None, active: str | None) -> Path:
-    """Return the configured interpreter, else the root's .venv, else that of `active`.
+    """Return the interpreter: the configured one, else from the root's .venv, else from `active`.
 
     Starts nothing. Raises ConfigError, UsageError.
     """
@@ -115,10 +115,10 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
 def run_tests(
     root: Path, python: Path, options: PytestOptions, look: Callable[[frozenset[str]], Snapshot]
 ) -> ObservedRun:
-    """Run the tests to their end or time limit, and read the records.
+    """Run the tests until they end or reach the time limit, and read the records.
 
-    `root` is resolved; `look` returns a view of raw paths. Raises UsageError for anything but
-    pytest, HostError if pytest cannot be started.
+    `root` must be resolved. `look` returns a snapshot that includes the given raw paths. Raises
+    UsageError for a command other than pytest, and HostError if pytest cannot be started.
     """
     command = pytest_command(python, options.words)
     with temporary_folder("remora-observe-") as private:
@@ -159,5 +159,5 @@ def _check_ran(python: Path, result: ProcessExit, *, anything: bool) -> None:
         return
     hint = "install pytest in the project's environment"
     if result.returncode < 0:
-        hint = "a signal ended it before the first test: see its output above"
-    raise HostError(f"{python} did not run pytest: it ended with {result.returncode}", hint=hint)
+        hint = "a signal ended it before the first test; see its output above"
+    raise HostError(f"{python} did not run pytest: it exited with {result.returncode}", hint=hint)

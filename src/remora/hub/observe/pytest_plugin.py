@@ -1,20 +1,20 @@
-"""Pytest plugin that records calls in a project, and what each test enters.
+"""Pytest plugin that records calls in a project, and the functions that each test enters.
 
-It runs in the project's own interpreter (Python 3.8 or newer), which need not have Remora: the
-standard library and pytest are all it imports. Loaded as `-p remora_observe` from a private folder.
-The environment says what to do:
+It runs in the project's interpreter (Python 3.8 or newer), where Remora need not be installed: it
+imports only the standard library and pytest. Loaded as `-p remora_observe` from a private folder.
+Environment variables configure it:
 
     REMORA_OBSERVE_ROOT   the project's root, absolute and resolved
     REMORA_OBSERVE_OUT    an existing private folder; each process writes one file into it
-    REMORA_OBSERVE_BYTES  the most that one process writes
+    REMORA_OBSERVE_BYTES  maximum bytes that one process writes
 
-A file holds lines of JSON, each an array that begins with its kind:
+Each line of a file is a JSON array that begins with its kind:
 
     ["file", number, path, sha256]          number counts from 0; path is relative to the root
     ["code", number, file, line, name, qualname or null]
-    ["call", caller, line, callee]          numbers of codes; line is the call's
-    ["test", path, names, [code, …], done]  names: what follows the path in pytest's id, in parts
-    ["full"]                                the limit was reached: the rest is not there
+    ["call", caller, line, callee]          code numbers, and the line of the call
+    ["test", path, names, [code, …], done]  names: the parts of pytest's id after the path
+    ["full"]                                the limit was reached; later records are missing
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ import sys
 import threading
 import time
 from types import CodeType, FrameType
-from typing import Any, Generator  # noqa: UP035 - the newer home cannot be subscripted by 3.8
+from typing import Any, Generator  # noqa: UP035 - 3.8 cannot subscript the newer class
 
 import pytest
 
 _LATER = 0x20 | 0x80 | 0x200
-"""Flags of generators, coroutines and asynchronous generators: they run after the call."""
+"""Flags of generators, coroutines and asynchronous generators, whose code runs after the call."""
 _FOREIGN = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _BATCH = 5_000  # new calls before a write …
 _SECONDS = 1.0  # … or seconds: a run may be killed at any time
@@ -59,7 +59,7 @@ class Recorder:
         self.entered: set[int] = set()
 
     def enter(self, frame: FrameType) -> bool:
-        """Record a new frame; False if its code is not part of the project."""
+        """Record a new frame. Return False if its code is not part of the project."""
         code = frame.f_code
         number = self._numbers.get(id(code))
         if number is None:
@@ -86,7 +86,7 @@ class Recorder:
 
     def flush(self) -> None:
         """Write pending calls."""
-        if os.getpid() != self._process:  # a forked process: the file is its parent's
+        if os.getpid() != self._process:  # in a forked process, the file belongs to the parent
             return
         for call in self._calls - self._written:
             caller, place, callee = call
@@ -101,7 +101,7 @@ class Recorder:
             text = text[os.write(self._out, text) :]
 
     def _is_call(self, caller: int, callee: int) -> bool:
-        """True if the previous frame made the call; one that resumes a generator did not."""
+        """True if the previous frame made the call. Resuming a generator is not a call."""
         called, calling = self._codes[callee], self._codes[caller]
         if not called.co_flags & _LATER or called.co_name.startswith("<"):
             return True
@@ -109,7 +109,7 @@ class Recorder:
         return called.co_name in names
 
     def _learn(self, code: CodeType) -> int:
-        """Return the code's number, -1 outside the project."""
+        """Return the number of a code object, or -1 outside the project."""
         self._alive.append(code)  # keeps the id from being reused
         number = -1
         if code.co_filename.startswith(self._prefix) and not _is_foreign(code.co_filename):
@@ -169,7 +169,7 @@ class Observer:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Attribute everything entered during a test to it."""
+        """Record everything that is entered during a test for this test."""
         self._ran = False
         self._recorder.entered = set()
         yield
@@ -180,7 +180,7 @@ class Observer:
             self._recorder.test(path.replace(os.sep, "/"), names, entered, self._ran)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note that the test ran: it was not skipped and its setup did not fail."""
+        """Note that the test ran: it was not skipped, and its setup did not fail."""
         if report.when == "call" and report.outcome != "skipped":
             self._ran = True
 
@@ -190,7 +190,7 @@ class Observer:
 
 
 def start(recorder: Recorder) -> None:
-    """Record every call of every thread from now on."""
+    """Start recording every call in every thread."""
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is not None:
         _monitor(monitoring, recorder)
@@ -205,10 +205,10 @@ def start(recorder: Recorder) -> None:
 
 
 def _monitor(monitoring: Any, recorder: Recorder) -> None:
-    getframe, disable = sys._getframe, monitoring.DISABLE  # noqa: SLF001 - its documented name
+    getframe, disable = sys._getframe, monitoring.DISABLE  # noqa: SLF001 - documented, despite its name
 
     def entered(_code: CodeType, _offset: int) -> Any:
-        # foreign code is reported once per location, then disabled
+        # code outside the project is reported once per location, then disabled
         return None if recorder.enter(getframe(1)) else disable
 
     monitoring.use_tool_id(_TOOL, "remora")
@@ -217,7 +217,7 @@ def _monitor(monitoring: Any, recorder: Recorder) -> None:
 
 
 def stop(recorder: Recorder) -> None:
-    """Stop recording and write the rest."""
+    """Stop recording and write pending lines."""
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is not None and monitoring.get_tool(_TOOL) == "remora":
         monitoring.set_events(_TOOL, 0)
@@ -229,7 +229,7 @@ def stop(recorder: Recorder) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start recording if the environment says so."""
+    """Start recording if the environment variables are set."""
     out, root = os.environ.get("REMORA_OBSERVE_OUT"), os.environ.get("REMORA_OBSERVE_ROOT")
     if out and root and not config.pluginmanager.has_plugin("remora_observer"):
         recorder = Recorder(root, out, int(os.environ.get("REMORA_OBSERVE_BYTES", "67108864")))

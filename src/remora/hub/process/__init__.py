@@ -1,1 +1,1 @@
-"""The daemon's process: paths, addresses, control and requests."""
+"""Paths, addresses, control and requests of the daemon's process."""

@@ -1,4 +1,4 @@
-"""Addresses of a running daemon, in a small file beside its database."""
+"""Addresses of a running daemon, in a small file next to its database."""
 
 import os
 from contextlib import suppress
@@ -13,7 +13,7 @@ _MAX_READ = 1 << 16
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
-    """Addresses of a running daemon; `notes` are its problems."""
+    """Addresses of a running daemon; `notes` describe its problems."""
 
     pid: int
     root: str
@@ -29,7 +29,7 @@ def write_addresses(path: Path, addresses: Addresses) -> None:
 
 
 def read_addresses(path: Path) -> Addresses | None:
-    """Return the addresses; None if the file is missing, unreadable or not ours."""
+    """Return the addresses, or None if the file is missing, unreadable or another user's."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(file, "rb") as stream:
@@ -53,7 +53,7 @@ def make_token(path: Path) -> str:
 
 
 def remove(*paths: Path) -> None:
-    """Remove a daemon's files; one that stays is harmless: only the lock counts."""
+    """Remove a daemon's files. A remaining file does no harm, because only the lock counts."""
     for path in paths:
         with suppress(OSError):
             path.unlink()

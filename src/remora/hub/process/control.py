@@ -1,4 +1,4 @@
-"""Control of a daemon: status, running check and stop."""
+"""Control of a daemon: get its status, check whether it runs, and stop it."""
 
 import os
 import select
@@ -21,12 +21,12 @@ _ANSWER_S = 20.0
 
 
 def running(places: HubPaths) -> int | None:
-    """Return the daemon's process id; None if none runs. Only the lock counts."""
+    """Return the daemon's process id, or None if no daemon holds the lock."""
     return owner(places.lock)
 
 
 def status(places: HubPaths) -> StatusResult:
-    """Return the status as `hub status` prints it, from the daemon, else from the database."""
+    """Return the status that `hub status` prints, from the daemon or else from the database."""
     pid = running(places)
     status = daemon_status(places) if pid is not None else None
     return status if status is not None else _from_outside(places, pid)
@@ -56,21 +56,21 @@ def notes(places: HubPaths) -> tuple[str, ...]:
 
 
 def stop(places: HubPaths) -> int | None:
-    """Stop the daemon, by force if needed; return its process id, if any. Raises OutsideError."""
+    """Stop the daemon, by force if needed. Return its process id, or None. Raises OutsideError."""
     if (pid := running(places)) is None:
         remove(places.addresses, places.token)
         return None
     if pid <= 0:
-        raise OutsideError("the daemon's process id is unknown", hint=f"look at {places.lock}")
+        raise OutsideError("the daemon's process id is unknown", hint=f"check {places.lock}")
     for number, seconds in ((signal.SIGTERM, _STOP_S), (signal.SIGKILL, _KILL_S)):
         if _end_process(places, pid, number, seconds):
             remove(places.addresses, places.token)
             return pid
-    raise OutsideError(f"the hub (process {pid}) does not end", hint="end that process yourself")
+    raise OutsideError(f"the hub (process {pid}) does not exit", hint="kill the process")
 
 
 def _end_process(places: HubPaths, pid: int, number: int, seconds: float) -> bool:
-    """Signal the process that holds the lock; True if it ended within so many seconds."""
+    """Signal the process that holds the lock. Return True if it exits within `seconds`."""
     handle = None
     try:
         handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
@@ -80,7 +80,7 @@ def _end_process(places: HubPaths, pid: int, number: int, seconds: float) -> boo
     except ProcessLookupError:
         return True
     except PermissionError as error:
-        raise OutsideError(f"the hub (process {pid}) is another user's") from error
+        raise OutsideError(f"the hub (process {pid}) belongs to another user") from error
     finally:
         if handle is not None:
             os.close(handle)
@@ -101,7 +101,7 @@ def _address(places: HubPaths) -> Path:
 
 
 def _from_outside(places: HubPaths, pid: int | None) -> StatusResult:
-    """Return the status without a daemon, or of one that does not answer: it starts, or hangs."""
+    """Return the status if no daemon runs, or if it does not answer (it is starting or hangs)."""
     files, nodes, generation = _stored_counts(places.db)
     return StatusResult(
         running=pid is not None,

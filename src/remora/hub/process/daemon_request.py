@@ -14,7 +14,7 @@ _PART = 1 << 16
 
 
 def ask(place: Path, request: Request, *, seconds: float = 5.0) -> Answer:
-    """Return the answer of our user's daemon. Raises OutsideError after `seconds` of silence."""
+    """Return the answer of the user's daemon. Raises OutsideError after `seconds` of silence."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(seconds)

@@ -1,4 +1,4 @@
-"""Guard for `--db`: files of other programs beside a database."""
+"""Guard for `--db`: files of other programs next to a database."""
 
 import os
 import re
@@ -20,7 +20,7 @@ _WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 def foreign_file(places: HubPaths) -> Path | None:
-    """Return the first non-empty file beside the database that is not a hub's. Writes nothing."""
+    """Return the first nonempty file at a hub's paths that is not a hub's. Writes nothing."""
     for path, is_ours in (
         (lock_of(places.db), _LOCK.fullmatch),
         (places.lock, _LOCK.fullmatch),
@@ -40,7 +40,7 @@ def _is_foreign(path: Path, is_ours: Callable[[bytes], object]) -> bool:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return False
-    except OSError:  # a link, or not readable for us
+    except OSError:  # a link, or unreadable
         return True
     with os.fdopen(file, "rb") as stream:
         if not stat.S_ISREG(os.fstat(file).st_mode):

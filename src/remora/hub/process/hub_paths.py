@@ -10,32 +10,32 @@ from remora.config.user_folders import UserFolders
 from remora.errors import UsageError
 
 SOCKET_LIMIT = 103
-"""Maximum bytes of a socket's path on any system: sun_path has 104 on some, 108 on Linux."""
-_SHORT = Path("/tmp")  # noqa: S108 (our folder in it is checked before use)
+"""Maximum bytes of a portable socket path: sun_path has 108 bytes on Linux, 104 elsewhere."""
+_SHORT = Path("/tmp")  # noqa: S108 (the subfolder is checked before use)
 
 
 class HubPaths(NamedTuple):
-    """Paths of one hub, not created here. All but `socket` are beside the database."""
+    """Paths of one hub, which need not exist. All but `socket` are next to the database."""
 
     root: Path
     db: Path
     lock: Path
-    """Held by the daemon as long as it runs; contains its process id."""
+    """Held by the daemon while it runs; contains its process id."""
     socket: Path
     addresses: Path
-    """Addresses of the daemon, for every command that knows the database."""
+    """Addresses of the daemon, for commands that know only the database."""
     token: Path
     log: Path
     marker: Path
-    """A private folder for the watcher's marker only."""
+    """Private folder that contains only the watcher's marker."""
 
 
 def hub_paths(
     folders: UserFolders, root: Path, *, db: Path | None = None, socket: Path | None = None
 ) -> HubPaths:
-    """Return the paths of the hub of `root` (resolved), or of the database `db`.
+    """Return the hub paths for `root` (resolved), with another database if `db` is set.
 
-    Another database has another socket. Raises UsageError if `socket` is too long.
+    Each database has a different default socket. Raises UsageError if `socket` is too long.
     """
     own = folders.cache / "hub" / _name(root) / "hub.db"
     base = own if db is None else db.absolute()
@@ -54,7 +54,7 @@ def hub_paths(
 
 
 def display_path(path: Path) -> str:
-    """Return a path for JSON: bytes that are not UTF-8 are replaced."""
+    """Return a path for JSON, with invalid UTF-8 bytes replaced."""
     return os.fsencode(path).decode(errors="replace")
 
 

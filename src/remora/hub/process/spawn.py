@@ -9,13 +9,14 @@ _PASSED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE")
 _PASSED_BEGINNINGS = ("LC_", "XDG_", "REMORA_")
 _SECRETS = ("REMORA_API_KEY", "REMORA_SIGNING_KEY")
 FOLDER = "/"
-"""Folder of such a process: relative paths in its environment lead nowhere from there."""
+"""Working directory of the children, in which relative paths of the environment do not exist."""
 
 
 def command(function: str, *words: str) -> list[str]:
     """Return a command line that calls `MODULE:FUNCTION` of this package with `words` in argv.
 
-    -P: its current folder is not searched. Our folder comes last, so that it hides no module.
+    `-P` keeps the current folder off the import path. The package's folder is last on the path, so
+    that it hides no other module.
     """
     module, _, name = function.partition(":")
     run = (
@@ -26,7 +27,7 @@ def command(function: str, *words: str) -> list[str]:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the needed part of `environ`: no keys, and nothing that changes imports."""
+    """Return the needed part of `environ`, without API keys and variables that change imports."""
     return {
         name: value
         for name, value in environ.items()
@@ -35,6 +36,6 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def detached(words: list[str]) -> list[str]:
-    """Return a command line that starts `words` detached, in a process that outlives its parent."""
+    """Return a command line that runs `words` in a detached process that outlives its parent."""
     leave = "import os, sys; os.fork() and os._exit(0); os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
     return [sys.executable, "-I", "-S", "-c", leave, *words]

@@ -1,1 +1,1 @@
-"""Queries about nodes, over any snapshot of the code."""
+"""Queries about nodes on any snapshot of the code."""

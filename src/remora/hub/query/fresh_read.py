@@ -10,7 +10,7 @@ from remora.hub.file_reader import facts_of, open_reader
 
 
 def read_all(root: Path, paths: Iterable[str], *, limit: int = FILE_LIMIT) -> dict[str, FileFacts]:
-    """Return facts by spelled path; without nodes if larger than `limit`. Raises DiskError."""
+    """Return facts by spelled path. Files over `limit` bytes have no nodes. Raises DiskError."""
     files: dict[str, FileFacts] = {}
     try:
         with open_reader(root, limit) as reader:

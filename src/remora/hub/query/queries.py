@@ -1,4 +1,4 @@
-"""Queries over a snapshot of the code; NodeStates are assembled here."""
+"""Queries on a snapshot of the code, and assembly of NodeStates."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,10 +19,10 @@ from remora.hub.query.snapshots import OutOfTimeError, Snapshot, StoredNode
 from remora.ids import split_node_key
 
 OUTSIDE = "ext:"
-_MAX_CACHED = 512  # maximum cached nodes: one takes 2 KB or more
+_MAX_CACHED = 512  # maximum cached nodes, of 2 KB or more each
 TESTS_S = 5.0
-"""Maximum seconds to find tests beside other facts: observed callers must not be lost."""
-_TESTS_SHARE = 0.7  # their share of the time for the whole request
+"""Maximum seconds to find tests along with other facts, so that the other facts are not lost."""
+_TESTS_SHARE = 0.7  # the tests' share of the time for the whole request
 
 
 class _LinkCaches:
@@ -39,9 +39,9 @@ class _LinkCaches:
 
 
 class NodeQueries:
-    """Queries over one state of the code, with cached links.
+    """Queries on one state of the code, with cached links.
 
-    `fresh` is part of every answer. `partial_links`: links and tests are null.
+    `fresh` is part of every answer. With `partial_links`, links and tests are null.
     """
 
     def __init__(
@@ -55,16 +55,16 @@ class NodeQueries:
     ) -> None:
         self.view = view
         self.generation = view.generation
-        """Generation of the state: newer changes may or may not be included."""
+        """Generation of the state. Newer changes may or may not be included."""
         self.fresh = fresh
         self.partial_links = partial_links
         self._linking = _LinkCaches(view, files, most)
         self._tests_until: float | None = None
-        """Time limit for finding tests; None: no time is left in this request."""
+        """Time limit for finding tests, or None if this request has no time left."""
         self._cache: dict[str, NodeState] = {}
 
     def with_freshness(self, *, fresh: bool) -> "NodeQueries":
-        """Return the same queries with another `fresh`; both share what was computed so far."""
+        """Return the same queries with another `fresh`. Both share their caches."""
         if fresh == self.fresh:
             return self
         other = NodeQueries.__new__(NodeQueries)
@@ -82,7 +82,7 @@ class NodeQueries:
         }
 
     def node(self, key: str) -> NodeState:
-        """Return one node as `context` does. Raises NotFound with the nearest names."""
+        """Return one node, like `context`. Raises NotFound with the nearest names."""
         self._begin()
         if (state := self._state(key)) is None:
             raise unknown_node(key, self.view.keys())
@@ -97,11 +97,11 @@ class NodeQueries:
         return self._answer(key, "callees", lambda: _reachable(self._callees, key, depth))
 
     def tests(self, key: str, depth: int = 1) -> dict[str, Any]:
-        """The tests of the node and of its callers in up to `depth` - 1 steps."""
+        """Return the tests of the node and of its callers in up to `depth` - 1 steps."""
         return self._answer(key, "tests", lambda: self._tests_within(key, depth))
 
     def known(self, key: str) -> bool:
-        """True if callers and callees are stored and only need reading."""
+        """True if callers and callees are stored and only need to be read."""
         known = self._linking.known
         return known is not None and known.callees(key) is not None
 
@@ -181,7 +181,7 @@ class NodeQueries:
         )
 
     def _tests_in_time(self, key: str) -> tuple[Related, ...] | None:
-        """Return tests, None if out of time; then every later node gets None too."""
+        """Return tests, or None if out of time. Later nodes of the request then get None, too."""
         if self._tests_until is None:
             return None
         try:
@@ -203,7 +203,7 @@ class NodeQueries:
 
 @contextmanager
 def _with_deadline(view: Snapshot, until: float) -> Iterator[None]:
-    """Set a nearer deadline for the view."""
+    """Set an earlier deadline for the view within the block."""
     before = view.deadline
     view.deadline = min(before, until)
     try:
@@ -219,7 +219,7 @@ def _as_json(link: Edge | Related) -> dict[str, Any]:
 
 
 def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Add observed links; one that the source shows keeps its tier and lines."""
+    """Add observed links. A link that is also static keeps its tier and lines."""
     known = {edge.key for edge in static}
     if not (added := [edge for edge in observed if edge.key not in known]):
         return static
@@ -227,7 +227,7 @@ def _with_observed(static: tuple[Edge, ...], observed: Iterable[Edge]) -> tuple[
 
 
 def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
-    """Return each test once with its best tier, sorted by tier, else in order."""
+    """Return each test once with its best tier, sorted by tier (stable)."""
     best: dict[str, Related] = {}
     for test in tests:
         known = best.get(test.id)
@@ -237,7 +237,7 @@ def _surest(tests: Iterable[Related]) -> tuple[Related, ...]:
 
 
 def _reachable(links: Callable[[str], tuple[Edge, ...]], start: str, depth: int) -> list[Edge]:
-    """Return nodes within `depth` steps, with the link that reached each first; maybe `start`."""
+    """Return the first link to each node within `depth` steps, possibly also to `start`."""
     reached: dict[str, Edge] = {}
     visited = {start}
     level = [start]

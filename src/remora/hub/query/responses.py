@@ -1,4 +1,4 @@
-"""Request handling: results over a snapshot of the code, or from the daemon's state."""
+"""Request handling: results from a snapshot of the code, or from the daemon's state."""
 
 from collections.abc import Callable, Collection
 from typing import Any, Protocol
@@ -25,16 +25,16 @@ from remora.hub.query.queries import NodeQueries
 
 
 class DaemonControl(Protocol):
-    """The daemon's own state, for requests that are not about nodes."""
+    """The daemon's state, for requests that are not about nodes."""
 
     def status(self) -> Any:
-        """Return the status as `hub status` prints it."""
+        """Return the status that `hub status` prints."""
 
     def changed_since(self, generation: int) -> Any:
-        """Return which nodes changed after a generation."""
+        """Return the nodes that changed after a generation."""
 
     def invalidate(self, path: str) -> None:
-        """Have a file read again."""
+        """Queue a reread of a file."""
 
 
 _NODES: dict[type, Callable[[NodeQueries, Any], Any]] = {
@@ -56,11 +56,11 @@ _AT_ONCE = frozenset({Health, Status, Subscribe, Invalidate})
 
 
 def handle(request: Request, over: NodeQueries | DaemonControl, *, suggest: bool = True) -> Any:
-    """Return a request's result. Raises NotFound; with `suggest` it names the nearest (slow)."""
+    """Return a request's result. Raises NotFound, with the nearest names if `suggest` (slow)."""
     kind = type(request)
     if not isinstance(over, NodeQueries):
         return _CONTROL[kind](over, request)
-    if not suggest and kind is not GetContext:  # it leaves out unknown nodes
+    if not suggest and kind is not GetContext:  # which leaves out unknown nodes
         _check_known(nodes_of(request), over)
     return _NODES[kind](over, request)
 
@@ -71,13 +71,13 @@ def is_immediate(request: Request) -> bool:
 
 
 def is_whole(result: Any) -> bool:
-    """True if more time would add nothing to a result."""
+    """True if the result is complete: more time would add nothing."""
     states = result.values() if isinstance(result, dict) else (result,)
     return all(state.related_tests is not None for state in states if isinstance(state, NodeState))
 
 
 def nodes_of(request: Request) -> tuple[str, ...]:
-    """Return the keys that a request names; none if it is about the whole project."""
+    """Return the node keys in a request; none if it is about the whole project."""
     if isinstance(request, GetContext):
         return request.nodes
     return (request.node,) if isinstance(request, GetNode | Callers | Callees | Tests) else ()

@@ -1,4 +1,4 @@
-"""Snapshots: one state of the code, in memory, in the store, or both."""
+"""Snapshots: a state of the code in memory, in the store, or both."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from remora.ids import split_node_key
 
 
 class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
-    """A node's facts, with what only a database has: identity, time and user scripts' values."""
+    """A node's facts, with values that only a database has: identity, time and script values."""
 
     facts: NodeFacts
     uid: str | None
@@ -29,11 +29,11 @@ class StoredNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutOfTimeError(Exception):
-    """A computation over a snapshot took too long."""
+    """A computation on a snapshot took too long."""
 
 
 class Snapshot(Protocol):
-    """One state of the code; also a `Program`. Paths and keys are spelled as in node keys."""
+    """One state of the code; also a `Program`. Paths are spelled as in node keys."""
 
     deadline: float
     """Monotonic time after which slow methods raise OutOfTimeError."""
@@ -46,13 +46,13 @@ class Snapshot(Protocol):
         """Return the paths of all Python files."""
 
     def lowered(self, path: str) -> LoweredFile | None:
-        """Return the IR of a file, for linking; None for an unknown file."""
+        """Return the IR of a file, for linking, or None for an unknown file."""
 
     def mentioning(self, name: str) -> Collection[str]:
-        """Return the paths of files whose `names` contain it."""
+        """Return the paths of files whose `names` contain `name`."""
 
     def node(self, key: str) -> StoredNode | None:
-        """Return a node; None for an unknown key."""
+        """Return a node, or None for an unknown key."""
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
         """Return the nodes of one file, in source order."""
@@ -73,11 +73,11 @@ class Snapshot(Protocol):
         """Return all observed tests that entered the node, current or not."""
 
     def links(self) -> KnownLinks | None:
-        """Return the precomputed links; None if unsupported."""
+        """Return the precomputed links, or None if unsupported."""
 
 
 class MemorySnapshot:
-    """Files just read, without a database. Keys of `files` are spelled paths."""
+    """Snapshot of analysed files without a database. Keys of `files` are spelled paths."""
 
     generation = 0
     deadline = math.inf
@@ -134,9 +134,9 @@ class MemorySnapshot:
 
 
 class OverlaidSnapshot:
-    """A snapshot with some current files, by spelled path; None for a deleted file.
+    """A snapshot in which some files are replaced, by spelled path; None for a deleted file.
 
-    A node with an unchanged key keeps its uid, and with unchanged facts also its times.
+    A node with an unchanged key keeps its uid. A node with unchanged facts also keeps its times.
     """
 
     def __init__(self, base: Snapshot, changed: Mapping[str, FileFacts | None]) -> None:
@@ -196,7 +196,7 @@ class OverlaidSnapshot:
         return self.base.tests_of(key)
 
     def links(self) -> KnownLinks | None:
-        """Return the links of the snapshot below, if no file differs."""
+        """Return the links of the base snapshot, or None if any file differs."""
         return None if self._changed else self.base.links()
 
     def _with_stored_values(self, node: StoredNode) -> StoredNode:
@@ -227,11 +227,11 @@ def unstored_node(facts: FileFacts, node: NodeFacts) -> StoredNode:
 
 
 def moved_at_most(before: NodeFacts, now: NodeFacts) -> bool:
-    """True if at most the first line of a node changed."""
+    """True if a node changed at most in its line number."""
     return before == now or before == msgspec.structs.replace(now, line_start=before.line_start)
 
 
 def search_keys(view: Snapshot, query: str, limit: int) -> list[StoredNode]:
-    """Return the result of `Snapshot.search`, by scanning all keys."""
+    """Return the result of `Snapshot.search` by scanning all keys."""
     nodes = (view.node(key) for key in best_matches(view.keys(), query, limit))
     return [node for node in nodes if node is not None]

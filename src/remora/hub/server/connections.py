@@ -1,9 +1,9 @@
-"""Open connections of one server, with a maximum and timeouts."""
+"""Open connections of one server, with a maximum number and timeouts."""
 
 from typing import Generic, Protocol, TypeVar
 
 WRITE_LIMIT = 1 << 20
-"""Bytes of unread output after which requests of a client wait and a subscriber is dropped."""
+"""Bytes of unread output above which a client's requests wait and a subscriber is dropped."""
 PATIENCE_S = 30.0
 """Seconds that a request may stay unfinished, or an answer unread."""
 QUIET_S = 0.5
@@ -12,17 +12,17 @@ QUIET_S = 0.5
 
 class Connection(Protocol):
     last_active: float
-    """Time of the last activity, in seconds of the loop's clock."""
+    """Event loop time of the last activity, in seconds."""
 
     @property
     def idle(self) -> bool:
-        """True if no request is unfinished and no answer pending."""
+        """True if no request is unfinished and no answer is pending."""
 
     def overdue(self, now: float) -> bool:
         """True if a request or an answer takes too long."""
 
     def abort(self) -> None:
-        """Close now, dropping undelivered output."""
+        """Close immediately, dropping undelivered output."""
 
     def close(self) -> None:
         """Close after pending output is delivered."""
@@ -32,7 +32,7 @@ _Connection = TypeVar("_Connection", bound=Connection)
 
 
 class Connections(Generic[_Connection]):
-    """At most `most` connections; a new one replaces the longest idle one."""
+    """At most `most` connections. A new connection replaces the one that has been idle longest."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -42,7 +42,7 @@ class Connections(Generic[_Connection]):
         return len(self._open)
 
     def enter(self, guest: _Connection) -> bool:
-        """Add a connection; False if there is no room. No client can keep the user out."""
+        """Add a connection. Return False if none can be replaced. Idle clients cannot lock users out."""
         if len(self._open) >= self.most:
             if not (idle := [each for each in self._open if each.idle]):
                 return False

@@ -13,7 +13,7 @@ class Handler(Protocol):
     """The daemon, as seen by its servers."""
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
-        """Return the answer line, at once if possible. Raises Refused."""
+        """Return the answer line, immediately if possible. Raises Refused."""
 
     def subscribe(self, send: Callable[[bytes], None]) -> Callable[[], None]:
         """Call `send` with a line for each generation until the returned function is called."""
@@ -38,7 +38,7 @@ async def _await_answer(request: Request, answer: Awaitable[bytes]) -> bytes:
 
 
 def _error_answer(request: Request | None, error: Exception) -> bytes:
-    """Return the answer for an error; a bug is logged."""
+    """Return the answer for an error. Log a bug."""
     if isinstance(error, Refused):
         if request is not None:
             error.id = request.id

@@ -1,7 +1,7 @@
 """Loopback HTTP server: `POST /v1/{type}` with a bearer token.
 
-Outcomes are in the answer, with status 200. Other statuses concern the transport: 400 invalid HTTP,
-401 missing token, 403 foreign host or port, 404 unknown path, 405 wrong method, 413 too large.
+Results and request errors have status 200. Other statuses are transport errors: 400 invalid HTTP,
+401 missing token, 403 other host or port, 404 unknown path, 405 wrong method, 413 too large.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ class HttpConnection(asyncio.Protocol):
         return self._task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
-        """True if nothing has happened for too long; subscribers and waiting clients may be silent."""
+        """True if idle for too long. Subscribers and clients that wait for an answer may be silent."""
         return (self._full or self.idle) and now - self.last_active > PATIENCE_S
 
     def abort(self) -> None:
@@ -103,7 +103,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.close()
             return
         self._answer_complete()
-        if self._full:  # else input would be buffered without limit
+        if self._full:  # otherwise input would be buffered without limit
             self.transport.pause_reading()
 
     def eof_received(self) -> bool:
@@ -122,7 +122,7 @@ class HttpConnection(asyncio.Protocol):
         self._answer_complete()
 
     def _answer_complete(self) -> None:
-        """Answer complete requests, one after the other."""
+        """Answer complete requests one after another."""
         while self._free() and not self.transport.is_closing():
             try:
                 if (event := self._http.next_event()) is h11.NEED_DATA:
@@ -160,7 +160,7 @@ class HttpConnection(asyncio.Protocol):
                 self.transport.close()
 
     def _check(self, request: h11.Request) -> None:
-        """Check the client before its request. Raises _Rejected."""
+        """Check host, origin, token, path and size before the body. Raises _Rejected."""
         headers = dict(request.headers)
         host = headers.get(b"host", b"").decode("latin-1")
         port = self.transport.get_extra_info("sockname")[1]
@@ -172,10 +172,10 @@ class HttpConnection(asyncio.Protocol):
         if scheme.lower() != b"bearer" or not hmac.compare_digest(
             token.strip(), self._connections.token
         ):
-            message = "a token is needed: `remora hub status` names its file"
+            message = "a token is required: `remora hub status` shows its file"
             raise _Rejected(401, message, ("WWW-Authenticate", "Bearer"))
         if not request.target.startswith(_PREFIX):
-            raise _Rejected(404, "there is only /v1/{type}")
+            raise _Rejected(404, "unknown path; use /v1/{type}")
         if request.method != b"POST":
             raise _Rejected(405, "use POST", ("Allow", "POST"))
         length = headers.get(b"content-length", b"0")
@@ -213,7 +213,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.close()
 
     def _stream(self, line: bytes) -> None:
-        """Send a line now and one per change, until the client disconnects."""
+        """Send `line`, then one line per change until the client disconnects."""
         self._unsubscribe = self._connections.handler.subscribe(self._send_event)
         headers = [("Content-Type", "application/x-ndjson"), ("Cache-Control", "no-store")]
         self._send(h11.Response(status_code=200, headers=headers))
@@ -231,7 +231,7 @@ class HttpConnection(asyncio.Protocol):
             self.transport.write(data)
 
     def _reject(self, rejected: _Rejected) -> None:
-        """Send the reason, then discard the rest: a client still sending would not read it."""
+        """Send the reason, then discard further input: a client reads only after it has sent all."""
         self._discarding = True
         if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             code = _REASONS.get(rejected.status, "bad_request")
@@ -245,7 +245,7 @@ _HEADERS = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 
 
 def _is_ours(address: str, port: int) -> bool:
-    """True for this server's own address: another port on this machine is another origin."""
+    """True for this server's address. Another port on this machine is another origin."""
     try:
         found = urlsplit(address)
         named = found.port or 80
@@ -259,7 +259,7 @@ def _too_large() -> _Rejected:
 
 
 def _as_line(target: bytes, body: bytes) -> bytes:
-    """Return the equivalent line of the socket protocol: the path gives the type."""
+    """Return the equivalent line of the socket protocol, with the type from the path."""
     kind = target[len(_PREFIX) :].partition(b"?")[0].decode("latin-1")
     try:
         data = json.loads(body) if body.strip() else {}

@@ -1,4 +1,4 @@
-"""Listening Unix socket in a private folder; replaces a dead daemon's socket after a check."""
+"""Listening Unix socket in a private folder. Replaces a socket if no process listens on it."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ BACKLOG = 1024
 
 
 class Listener:
-    """A listening socket, with the lock of its path."""
+    """A listening socket, with the lock for its path."""
 
     def __init__(self, path: Path) -> None:
         """Bind the socket. Raises DiskError, OutsideError if the path is in use."""
@@ -40,7 +40,7 @@ class Listener:
             return True
 
     def close(self) -> None:
-        """Remove the socket if it is still ours, and release the path."""
+        """Remove the socket unless it was replaced, and release the path."""
         with suppress(OSError):
             if not self.lost():
                 self.path.unlink()
@@ -50,7 +50,7 @@ class Listener:
 
 
 def is_ours(peer: socket.socket) -> bool:
-    """True if the peer runs as our user; without system support only folder permissions protect."""
+    """True if the peer is the same user. Without system support, only permissions protect."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     size = struct.calcsize("3i")
@@ -59,12 +59,12 @@ def is_ours(peer: socket.socket) -> bool:
 
 
 def _private_folder(folder: Path) -> None:
-    """Make our own folder private; leave a folder named by the user as it is."""
+    """Create a missing folder as private. Raises OutsideError if it belongs to another user."""
     make_private(folder)
-    # checked last: in a shared folder another user can be faster
+    # checked last: in a shared folder, another user may have created it first
     if folder.lstat().st_uid not in (os.geteuid(), 0):
         raise OutsideError(
-            f"{folder} belongs to another user", hint="name a socket elsewhere with --socket"
+            f"{folder} belongs to another user", hint="choose another folder with --socket"
         )
 
 
@@ -73,14 +73,14 @@ def _lock_path(path: Path) -> Path:
 
 
 def _lock_socket(path: Path) -> int:
-    """Return a descriptor that holds the lock of a socket's path."""
+    """Return a descriptor that holds the lock for a socket's path."""
     while True:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         lock = os.open(_lock_path(path), flags, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _check_empty(lock, path)
-            # an ending daemon removed its lock file: the path has another file now
+            # if an exiting daemon removed its lock file, the path has another file now
             if os.fstat(lock).st_ino == _lock_path(path).lstat().st_ino:
                 return lock
         except FileNotFoundError:
@@ -88,26 +88,26 @@ def _lock_socket(path: Path) -> int:
         except BlockingIOError:
             os.close(lock)
             raise OutsideError(
-                f"another process serves {path}", hint="name another socket with --socket"
+                f"another process serves {path}", hint="choose another path with --socket"
             ) from None
         os.close(lock)
 
 
 def _check_empty(lock: int, path: Path) -> None:
-    """Raise OutsideError if the lock file has content: ours is always empty."""
+    """Raise OutsideError if the lock file has content: a Hub socket lock is always empty."""
     if os.fstat(lock).st_size > 0:
         os.close(lock)
         raise OutsideError(
-            f"{_lock_path(path)} is not a lock of the Hub", hint="name another socket with --socket"
+            f"{_lock_path(path)} is not a Hub lock", hint="choose another path with --socket"
         )
 
 
 def _bind_socket(path: Path) -> socket.socket:
-    """Bind under the lock: an existing socket has no listener."""
+    """Bind while holding the lock: no other Hub can be listening on an existing socket."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise OutsideError(
-                f"{path} exists and is not a socket", hint="name another path with --socket"
+                f"{path} exists and is not a socket", hint="choose another path with --socket"
             )
         _check_dead(path)
         path.unlink()
@@ -126,11 +126,11 @@ def _bind_socket(path: Path) -> socket.socket:
 
 
 def _check_dead(path: Path) -> None:
-    """Check that no program listens on a user's path: it may not know our lock."""
+    """Raise OutsideError if a program listens on the path: it may not use the lock."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         try:
             probe.connect(os.fspath(path))
         except (ConnectionRefusedError, FileNotFoundError):
             return
-    raise OutsideError(f"another process serves {path}", hint="name another socket with --socket")
+    raise OutsideError(f"another process serves {path}", hint="choose another path with --socket")

@@ -51,20 +51,20 @@ class UnixConnection(asyncio.Protocol):
         return self.task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
-        """True if a line is unfinished, or an answer unread, for too long."""
+        """True if a line has been unfinished, or an answer unread, for too long."""
         if self._ended and self._is_gone():
             return True
         waiting = self._full or (self._buffer and self.task is None)
         return bool(waiting) and now - self.last_active > PATIENCE_S
 
     def _is_gone(self) -> bool:
-        """True if a client that closed its sending side is gone."""
+        """True if a client that closed its sending side has disconnected."""
         poll = select.poll()
         poll.register(self._transport.get_extra_info("socket").fileno(), 0)
         return bool(poll.poll(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Accept only our own user, up to the maximum."""
+        """Accept only the daemon's user, up to the maximum number of connections."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=WRITE_LIMIT)
         if not is_ours(transport.get_extra_info("socket")):
@@ -84,7 +84,7 @@ class UnixConnection(asyncio.Protocol):
             self._unsubscribe()
 
     def data_received(self, data: bytes) -> None:
-        """Handle lines, or part of one."""
+        """Handle lines, or part of a line."""
         self.last_active = self._loop.time()
         if self._discarded is not None:
             self._discard(data)
@@ -117,7 +117,7 @@ class UnixConnection(asyncio.Protocol):
         self._transport.close()
 
     def _answer_lines(self) -> None:
-        """Answer lines in order until one is slow, the client stops reading, or others wait."""
+        """Answer lines in order until an answer is slow, the client stops reading, or others wait."""
         lines = self._lines()
         for _ in range(_AT_ONCE):
             if self.task is not None or self._full or self._transport.is_closing():
@@ -143,7 +143,7 @@ class UnixConnection(asyncio.Protocol):
             yield line
 
     def _line_missing(self) -> None:
-        """Wait for the rest of a line, or close if it cannot come."""
+        """Wait for the rest of a line, or close the connection if the rest cannot arrive."""
         self._scanned = len(self._buffer)
         if self._scanned > MAX_BYTES:
             self._too_large()
@@ -177,7 +177,7 @@ class UnixConnection(asyncio.Protocol):
             self._transport.write(line)
 
     def _too_large(self, *, complete: bool = False) -> None:
-        """Send the reason, then discard the rest: a client still sending would not read it."""
+        """Send the reason, then discard further input: a client reads only after it has sent all."""
         message = f"a request is at most {MAX_BYTES} bytes"
         self._transport.write(problem_line(Refused("too_large", message)))
         self._buffer.clear()

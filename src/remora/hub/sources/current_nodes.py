@@ -1,4 +1,4 @@
-"""Nodes of the current files, for queries that the protocol lacks."""
+"""Nodes of the current files, for queries that the protocol does not have."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class CurrentNodes:
-    """Each query checks all files; answers are None if the database cannot be read."""
+    """Checks all files for each query. Results are None or empty if the database is unreadable."""
 
     def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
         self.file_limit = files.limit
@@ -51,7 +51,7 @@ class CurrentNodes:
             view.close()
 
     def _changed_files(self, view: StoredSnapshot) -> Mapping[str, FileFacts | None]:
-        """Return the files that differ from the stored state, by spelled path."""
+        """Return the changed files by spelled path; None for a deleted file."""
         began = time.time_ns()
         now, rows = self._members.sweep(), view.files()
         deleted = {escape_path(path): None for path in rows.keys() - now.keys()}

@@ -22,16 +22,16 @@ _NOT_ANSWERED = (OSError, EOFError, ValueError, msgspec.DecodeError, RecursionEr
 
 
 class DaemonSource:
-    """Asks the daemon at the socket, on a new connection each time: it may restart."""
+    """Asks the daemon, with a new connection for each request because the daemon may restart."""
 
     def __init__(self, root: Path, places: HubPaths | None, *, named: bool = False) -> None:
-        """`named`: the user chose the socket, so no other one is tried."""
+        """Try only the socket in `places` if `named`: the user chose it."""
         self._root = display_path(root)
         self._places = places
         self._is_named = named
 
     async def ask(self, request: Request) -> SourceAnswer | NotFound | Busy | None:
-        """Return the daemon's answer; None without a daemon. Has no time limit."""
+        """Return the daemon's answer, or None without a daemon. Has no time limit."""
         busy = None
         began = time.monotonic()
         for place in self._sockets():
@@ -47,7 +47,7 @@ class DaemonSource:
         return busy
 
     def _sockets(self) -> tuple[Path, ...]:
-        """Yield the possible sockets, including one started with another `--socket`."""
+        """Return the possible sockets, including that of a daemon started with another `--socket`."""
         if self._places is None:
             return ()
         usual = self._places.socket
@@ -73,7 +73,7 @@ class DaemonSource:
         return answer
 
     def _is_of_root(self, status: Answer) -> bool:
-        """Check the daemon's root: another project may have nodes of the same names."""
+        """True if the daemon has the same root: another project may have nodes with equal keys."""
         found = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
         return bool(found.get("root", self._root) == self._root)
 
@@ -90,7 +90,7 @@ def _is_compatible(health: Answer) -> bool:
 
 
 def _is_usable(answer: Answer) -> bool:
-    """True if an answer is a result, or says that the node does not exist."""
+    """True if an answer is a result, or the error that the node does not exist."""
     return answer.ok or (answer.error is not None and answer.error.code == "unknown_node")
 
 

@@ -1,4 +1,4 @@
-"""Answers from the database, read only, with changed files analysed again."""
+"""Answers from the database (read-only), with changed files analysed again."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -22,20 +22,20 @@ from remora.hub.store.reader import StoredSnapshot, open_snapshot
 from remora.ids import escape_path
 
 SECONDS_PER_FILE = 10e-6
-"""Maximum seconds to check one file, in a sweep over all."""
+"""Maximum seconds to check one file in a sweep over all files."""
 LINKS_S = 8.0
-"""Maximum seconds to find links, even with more time: then a full computation pays."""
+"""Maximum seconds to find links, even with more time: beyond it, indexing is worthwhile."""
 
 
 class _Skipped(Enum):
-    """Outcome of looking at a file without new facts."""
+    """Outcome of checking a file that gives no new facts."""
 
     AS_STORED = "as stored"
     TOO_LONG = "too long"
 
 
 class _TimedView(OverlaidSnapshot):
-    """A view that stops after its deadline: a link may lead through all files."""
+    """A view that stops at its deadline: following a link may require reading all files."""
 
     def lowered(self, path: str) -> LoweredFile | None:
         self._check()
@@ -55,7 +55,7 @@ class _TimedView(OverlaidSnapshot):
 
 
 class DatabaseSource:
-    """Answers from the database and changed files, read only; caches facts and links."""
+    """Answers from the database and changed files (read-only). Caches facts and links."""
 
     def __init__(self, root: Path, db: Path | None, members: Members) -> None:
         self._db = db
@@ -67,7 +67,7 @@ class DatabaseSource:
         self._cached: tuple[object, _TimedView, NodeQueries] | None = None
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """Return the answer; None without a database or out of time. Raises NotFound."""
+        """Return the answer, or None without a database or time. Raises NotFound."""
         if (view := self._open_view()) is None:
             return None
         try:
@@ -96,7 +96,7 @@ class DatabaseSource:
             result = handle(request, self._answers(view, generation, changed, budget))
         except NotFound as error:
             unknown = error
-        if view.generation != generation:  # may be from a database that was just reset
+        if view.generation != generation:  # the result may be from a database that was just reset
             return None
         if unknown is not None:
             raise unknown
@@ -122,7 +122,7 @@ class DatabaseSource:
     def _changed_files(
         self, rows: Mapping[str, FileRow], budget: Budget
     ) -> dict[str, FileFacts | None] | None:
-        """Return the changed files by spelled path; None if that takes too long."""
+        """Return the changed files by spelled path, or None if that takes too long."""
         began = time.time_ns()
         now = self._members.sweep()
         found: dict[str, FileFacts | None] = {
@@ -136,7 +136,7 @@ class DatabaseSource:
                 if (facts := self._facts(reader, path, row, budget)) is _Skipped.TOO_LONG:
                     return None
                 if isinstance(facts, FileFacts):
-                    self._analysed[facts.path] = facts  # also if there is no time for the rest
+                    self._analysed[facts.path] = facts  # kept even if there is no time for the rest
                 if facts is not _Skipped.AS_STORED:
                     found[escape_path(path)] = facts
         self._analysed = {path: facts for path, facts in found.items() if facts is not None}
@@ -145,7 +145,7 @@ class DatabaseSource:
     def _facts(
         self, reader: Reader, path: str, row: FileRow | None, budget: Budget
     ) -> FileFacts | _Skipped | None:
-        """Return a file's facts if they differ from the stored ones; None if it is unreadable."""
+        """Return a file's facts if they differ from the stored facts, or None if it is unreadable."""
         try:
             content = reader.read(path)
         except OSError:
@@ -167,7 +167,7 @@ class DatabaseSource:
         changed: Mapping[str, FileFacts | None],
         budget: Budget,
     ) -> NodeQueries:
-        """Return the queries of the last request if nothing changed since."""
+        """Return query caches, reused from the last request if nothing has changed."""
         state = (
             generation,
             frozenset((path, facts and facts.file_hash) for path, facts in changed.items()),

@@ -1,4 +1,4 @@
-"""Fallback sources without a daemon, in order, in the client's process."""
+"""Fallback sources in the client's process, in order, for when no daemon answers."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +15,7 @@ _DATABASE_SHARE = 0.6  # the database's share of the time; the rest is for the r
 
 
 class FallbackSources:
-    """The database with changed files, else the requested file. Used by one thread at a time."""
+    """The database with changed files, else the requested files. For one thread at a time."""
 
     def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
         self._members = Members(root, files.exclude, file_limit=files.limit)
@@ -25,7 +25,10 @@ class FallbackSources:
     def ask(
         self, request: Request, budget: Budget, *, links: bool = True
     ) -> SourceAnswer | NotFound | None:
-        """Return the first answer in time, with links if asked; NotFound is one. Never raises."""
+        """Return the first answer in time; NotFound counts as an answer. Never raises.
+
+        Without `links`, only the requested files are tried.
+        """
         share = Budget(budget.left * _DATABASE_SHARE)
         for source, time in ((self._stored, share), (self._file, budget)):
             if source is self._stored and not links:
@@ -34,7 +37,7 @@ class FallbackSources:
                 answer = source.ask(request, time)
             except NotFound as unknown:
                 return unknown
-            except Exception:  # noqa: BLE001, S112 - see docstring
+            except Exception:  # noqa: BLE001, S112 - never raises
                 continue
             if answer is not None:
                 return answer

@@ -1,4 +1,4 @@
-"""Answers from the requested nodes' files alone."""
+"""Answers from only the files of the requested nodes."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -15,12 +15,12 @@ from remora.hub.sources.source_answer import Budget, SourceAnswer
 from remora.ids import split_node_key, unescape_path
 
 SECONDS_PER_BYTE = 1e-6
-"""Maximum seconds to read and analyse a byte, measured on a slow machine and doubled."""
+"""Maximum seconds to read and analyse one byte: twice the time measured on a slow machine."""
 _MAX_CACHED = 256 * 1024
 
 
 class FileSource:
-    """Answers with facts of single files; links, tests and identity are null."""
+    """Answers with facts from single files. Links, tests and identity are null."""
 
     def __init__(self, root: Path, members: Members) -> None:
         self._root = root
@@ -28,7 +28,7 @@ class FileSource:
         self._ignore_files = IgnoreFiles(root)
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """Return the answer; None if files do not suffice. Raises NotFound, OSError (no root)."""
+        """Return the answer, or None if files are not enough. Raises NotFound, OSError (no root)."""
         if not (keys := nodes_of(request)):
             return None
         requested = {unescape_path(split_node_key(key)[0]) for key in keys}
@@ -40,12 +40,12 @@ class FileSource:
             for path in sorted(self._members.belonging(paths)):
                 try:
                     content = reader.read(path)
-                except OSError:  # such a file has no nodes
+                except OSError:  # an unreadable file has no nodes
                     continue
                 size = len(content.data)
                 if not budget.affords(size * SECONDS_PER_BYTE):
                     return None
-                # the stamp varies between calls, whatever the content
+                # the stamp varies between calls even if the content does not
                 cacheable = size <= _MAX_CACHED
                 facts = (_facts if cacheable else facts_of)(path, content._replace(stamp=None))
                 found[facts.path] = facts
@@ -59,5 +59,5 @@ def _facts(path: str, content: Content) -> FileFacts:
 
 
 def _is_below(path: str) -> bool:
-    """True for a relative path as git lists it."""
+    """True for a relative path in the form that git lists."""
     return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))

@@ -9,7 +9,7 @@ from remora.hub.file_stamp import Stamp, is_racy, stamp_of
 
 
 class IgnoreFiles:
-    """The `.gitignore` files above requested paths, as last seen."""
+    """The last known stamps of the `.gitignore` files above requested paths."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -17,7 +17,7 @@ class IgnoreFiles:
         self._since = time.time_ns()
 
     def moved(self, paths: Iterable[str]) -> bool:
-        """True if one that affects raw `paths` came, went or changed since the last call."""
+        """True if a `.gitignore` above raw `paths` has changed, appeared or vanished since the last call."""
         started = time.time_ns()
         moved = False
         for folder in {place for path in paths for place in _ancestors(path)}:

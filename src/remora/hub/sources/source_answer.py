@@ -1,4 +1,4 @@
-"""Answer of a source, with its origin; and the time budget."""
+"""Answer of a source with its origin, and the time budget."""
 
 from time import monotonic
 from typing import Any, Literal, NamedTuple
@@ -7,7 +7,7 @@ SourceName = Literal["socket", "sqlite", "file"]
 
 
 class SourceAnswer(NamedTuple):
-    """A result as in the protocol, decoded; `generation` is null without a database."""
+    """A decoded protocol result; `generation` is None without a database."""
 
     result: Any
     generation: int | None
@@ -15,13 +15,13 @@ class SourceAnswer(NamedTuple):
 
 
 class Busy(NamedTuple):
-    """The source is busy; retry later. `after`: seconds spent waiting."""
+    """The source is busy; retry later. `after` is the number of seconds spent waiting."""
 
     after: float
 
 
 class Budget:
-    """Time until a deadline. Threads cannot be stopped, so work starts only if it fits."""
+    """Time until a deadline. Threads cannot be stopped, so work starts only if there is time."""
 
     def __init__(self, seconds: float) -> None:
         self.until = monotonic() + seconds
@@ -31,5 +31,5 @@ class Budget:
         return max(0.0, self.until - monotonic())
 
     def affords(self, seconds: float) -> bool:
-        """True if work of that length ends in time."""
+        """True if work of `seconds` would end in time."""
         return monotonic() + seconds <= self.until

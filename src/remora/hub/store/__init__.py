@@ -1,1 +1,1 @@
-"""The Hub's database: one writer, many readers, and nothing that cannot be rebuilt."""
+"""The Hub's database: one writer, many readers, and no data that cannot be rebuilt."""

@@ -14,8 +14,8 @@ from remora.hub.node import UpdateSource
 class FileUpdate(msgspec.Struct, frozen=True, kw_only=True):
     """New state of one file.
 
-    `lowered` is the encoded IR. `stamp` is None where it proves nothing (see `racy`). `extra` is
-    user scripts' output by node key, `extras` the state of these scripts.
+    `lowered` is the encoded IR. `stamp` is None if it proves nothing (see `is_racy`). `extra` holds
+    the user scripts' values by node key, and `extras` the state of these scripts.
     """
 
     facts: FileFacts
@@ -32,7 +32,7 @@ def pack_update(
     extra: Mapping[str, dict[str, Any]] | None = None,
     extras: str = "",
 ) -> FileUpdate:
-    """Return the same update with its IR encoded, to save memory while it waits to be stored."""
+    """Create an update with the IR encoded, to save memory until it is stored."""
     lowered = encode_lowered(facts.lowered)
     named = LoweredFile(facts.path, facts.lowered.names)
     facts = msgspec.structs.replace(facts, lowered=named)
@@ -40,7 +40,7 @@ def pack_update(
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """Files to store, and spelled paths of removed files; each path at most once."""
+    """Files to store, and spelled paths of removed files. Each path occurs at most once."""
 
     updates: tuple[FileUpdate, ...] = ()
     gone: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
     """Generation after a batch, and the sorted keys of all nodes with changed facts.
 
-    `rebuilt`: the database holds only this batch now; every other file must be stored again.
+    If `rebuilt`, the database now holds only this batch, and all other files must be stored again.
     """
 
     generation: int

@@ -1,4 +1,4 @@
-"""Difference between a batch and the stored state; reads only."""
+"""Difference between a batch and the stored state. Only reads."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from remora.hub.store.batch import Batch, FileUpdate
 
 
 class StoredFile(NamedTuple):
-    """Stored state of a file; nodes in source order, encoded IR; no id if not stored."""
+    """Stored state of a file, with nodes in source order and encoded IR. `id` is None if not stored."""
 
     id: int | None
     file_hash: str
@@ -25,7 +25,7 @@ UNKNOWN = StoredFile(None, "", False, "", "", nodes={}, names=frozenset(), lower
 
 
 class FileDifference(NamedTuple):
-    """A changed file; without `update` it was removed."""
+    """A changed file. `update` is None if the file was removed."""
 
     path: str
     before: StoredFile
@@ -36,7 +36,7 @@ class FileDifference(NamedTuple):
         return () if self.update is None else self.update.facts.nodes
 
     def changed(self) -> Iterator[str]:
-        """Return the keys of nodes that were added, removed or have changed facts."""
+        """Yield the keys of nodes that were added, were removed or have changed facts."""
         now: dict[str, NodeFacts] = {node.key: node for node in self.nodes}
         for key, stored in self.before.nodes.items():
             if stored.facts != now.get(key) or self._differs(stored):
@@ -51,7 +51,7 @@ class FileDifference(NamedTuple):
         )
 
     def standing(self) -> frozenset[str]:
-        """Return the keys of nodes that are unchanged except for their file's hash."""
+        """Return the keys of nodes that did not change (only their file's hash did)."""
         pairs = zip(self.before.nodes.values(), self.nodes, strict=False)
         return frozenset(
             node.key for stored, node in pairs if stored.facts == node and not self._differs(stored)
@@ -68,7 +68,7 @@ class FileDifference(NamedTuple):
 
 
 def find_differences(batch: Batch, before: Mapping[str, StoredFile]) -> list[FileDifference]:
-    """Return the files of the batch with something to write; `before` is by path."""
+    """Return the differences that must be written. `before` maps paths to stored files."""
     found = [
         FileDifference(update.facts.path, before.get(update.facts.path, UNKNOWN), update)
         for update in batch.updates

@@ -1,4 +1,4 @@
-"""Writes one batch in one transaction."""
+"""Writer of one batch in one transaction."""
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
@@ -16,19 +16,19 @@ from remora.hub.store.recent_nodes import RecentNodes
 from remora.hub.store.uids import Identities
 
 LOGGED_AT_ONCE = 10_000
-"""Maximum logged keys of one transaction; of a larger one they are not useful."""
+"""Maximum keys logged per transaction. A longer list is not useful and is not logged."""
 LOGGED = 50_000
-"""Approximate maximum keys in the log; older ones are deleted."""
+"""Approximate maximum number of keys in the log; older keys are deleted."""
 _BETWEEN_COUNTS = 16
 _COLUMNS = NODE_COLUMNS.split(", ")
 _PUT_NODE = (
     f"INSERT INTO node_state ({NODE_COLUMNS}) VALUES ({','.join('?' * len(_COLUMNS))}) "  # noqa: S608
     f"ON CONFLICT (key) DO UPDATE SET {','.join(f'{c}=excluded.{c}' for c in _COLUMNS[1:])}"
 )
-# one statement for all names of a file is twice as fast as one per name
+# one statement for all names of a file is twice as fast as one statement per name
 _PUT_MENTIONS = "INSERT OR IGNORE INTO mentions SELECT value, ?2 FROM json_each(?1)"
 _PUT_FILE = "INSERT OR REPLACE INTO file_index VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_HASH_NODES = (  # in the order of `StoredSnapshot.nodes`
+_HASH_NODES = (  # the same key range as in `StoredSnapshot.nodes`
     "UPDATE node_state SET file_hash = ? WHERE key BETWEEN ? AND ? AND file_path = ?"
 )
 
@@ -51,7 +51,7 @@ class BatchWriter:
         self._uids = Identities(connection, changed, births, int(now.timestamp()))
 
     def write(self, generation: int) -> tuple[str, ...]:
-        """Write everything as `generation`; return the sorted keys of all nodes with changed facts."""
+        """Write all changes as `generation`; return the sorted keys of all nodes with changed facts."""
         own = (key for each in self._changed for key in each.changed())
         keys = tuple(sorted({*own, *self._uids.adopted}))
         run = self._connection.execute
@@ -68,11 +68,11 @@ class BatchWriter:
         return keys
 
     def settle(self) -> None:
-        """Note that the transaction is committed."""
+        """Record that the transaction is committed."""
         self._uids.settle(cold=self._source == "cold_start")
 
     def _write_files(self, generation: int) -> None:
-        """Write the files sorted by path, so that related rows are adjacent."""
+        """Write the rows of all changed files."""
         run, many = self._connection.execute, self._connection.executemany
         removed = [each.before.id for each in self._changed if each.update is None]
         many("DELETE FROM file_index WHERE id = ?", [(id_,) for id_ in removed])
@@ -104,7 +104,7 @@ class BatchWriter:
             run("UPDATE meta SET value = ? WHERE name = 'paths_since'", (generation,))
 
     def _write_nodes(self) -> None:
-        """Write the nodes: one statement for all unchanged ones of a file, one for each other."""
+        """Write the nodes: one statement for all unchanged nodes of a file, one per other node."""
         for each in self._changed:
             if each.update is not None:
                 facts, unchanged = each.update.facts, each.standing()
@@ -135,7 +135,7 @@ class BatchWriter:
 
 
 def log_changes(connection: sqlite3.Connection, generation: int, keys: Sequence[str]) -> None:
-    """Log the nodes that a transaction changed, and delete the oldest entries."""
+    """Log the nodes that a transaction changed, and delete old entries if there are too many."""
     if len(keys) > LOGGED_AT_ONCE:
         _forget_until(connection, generation)
         return

@@ -1,4 +1,4 @@
-"""Guard for `--db`: True if the named file is not a Hub database."""
+"""Guard for `--db`: check that the file is not another program's."""
 
 import os
 import sqlite3
@@ -13,7 +13,7 @@ _OUR_TABLES = frozenset({"meta", "file_index", "node_state"})
 
 
 def is_foreign(path: Path) -> bool:
-    """True if `path` holds anything but a Hub database of any version. Writes nothing."""
+    """True if `path` is anything other than a Hub database (of any version). Writes nothing."""
     try:
         if path.is_file() and path.stat().st_size == 0:
             return False
@@ -28,6 +28,6 @@ def is_foreign(path: Path) -> bool:
 def _tables(path: Path) -> set[str]:
     path.lstat()
     name = quote(os.fsencode(path.absolute()))
-    # immutable: creates no log and no lock beside a foreign database
+    # immutable: creates no log or lock next to another program's database
     with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as connection:
         return {found for (found,) in connection.execute("SELECT name FROM sqlite_master")}

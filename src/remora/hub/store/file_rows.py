@@ -1,4 +1,4 @@
-"""Rows of files and nodes as records."""
+"""Conversion between database rows and records of files and nodes."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _NO_EXTRA = "{}"
 
 
 class FileRow(NamedTuple):
-    """Stored row of a file; `stamp` is None if it proves nothing, `extras` the scripts' state."""
+    """Row of a file. `stamp` is None if it proves nothing; `extras` is the state of the scripts."""
 
     stamp: Stamp | None
     file_hash: str
@@ -34,7 +34,7 @@ class FileRow(NamedTuple):
 
 
 class StoredValues(msgspec.Struct, frozen=True):
-    """Stored values of a node that its file does not give."""
+    """Stored values of a node that are not in its source."""
 
     uid: str
     last_updated: str
@@ -74,11 +74,11 @@ def node_values(
 
 
 def stored_node(row: Sequence[Any]) -> StoredNode:
-    """Return the node of a row; the inverse of `node_values`. Raises sqlite3.DatabaseError."""
+    """Convert a row to a node; the inverse of `node_values`. Raises sqlite3.DatabaseError."""
     try:
         return _stored_node(row)
     except (msgspec.MsgspecError, TypeError, ValueError) as error:
-        raise sqlite3.DatabaseError(f"a row of node_state: {error}") from error
+        raise sqlite3.DatabaseError(f"invalid row in node_state: {error}") from error
 
 
 def _stored_node(row: Sequence[Any]) -> StoredNode:
@@ -112,14 +112,14 @@ def _stored_node(row: Sequence[Any]) -> StoredNode:
 
 
 def stamp_values(stamp: Stamp | None) -> tuple[int | None, ...]:
-    """Return integers that SQLite can store; larger ones wrap and so never equal the original."""
+    """Return integers that SQLite can store. Larger values wrap, and never equal the original."""
     if stamp is None:
         return (None, None, None, None)
     return tuple((value + _HALF) % _WHOLE - _HALF for value in stamp)
 
 
 def file_row(row: Sequence[Any]) -> FileRow:
-    """Return the record of a row (size, mtime_ns, ctime_ns, inode, file_hash, extras)."""
+    """Return the FileRow of a row (size, mtime_ns, ctime_ns, inode, file_hash, extras)."""
     return FileRow(None if row[0] is None else Stamp(*row[:4]), row[4], row[5])
 
 

@@ -1,7 +1,7 @@
 """Database file: private, disposable, and reset in place if it is unusable.
 
-The file is never replaced or deleted: a reader that has it open keeps its snapshot and sees the new
-content later.
+The file is never replaced or deleted, so that a reader that has it open keeps its snapshot and
+later sees the new content.
 """
 
 import errno
@@ -20,7 +20,7 @@ from remora.hub.store.tables import PAGE, blank, first_page, is_current
 
 SUFFIXES = ("", "-wal", "-shm")
 LOG_LIMIT = 8 * 1024 * 1024
-"""Bytes of the write-ahead log to keep between transactions."""
+"""Maximum bytes of the write-ahead log that stay allocated between transactions."""
 _WAIT_S = 2.0
 _USUAL = (*DEFENSIVE, "PRAGMA cache_size=-16384")
 
@@ -37,14 +37,14 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 
 
 def to_hub_error(error: sqlite3.Error, path: Path) -> DiskError:
-    """Convert an error of SQLite to DiskError or HubDamaged."""
+    """Convert an SQLite error to DiskError or HubDamaged."""
     if is_refusal(error):
         return DiskError(f"{path}: {error}")
     return HubDamaged(f"{path} is damaged: {error}")
 
 
 def open_writing(path: Path, generation: int) -> sqlite3.Connection:
-    """Open the database for its only writer; `generation` is for a reset one. Raises DiskError."""
+    """Open the database for its only writer. `generation` is used for a reset. Raises DiskError."""
     with sqlite_errors(path):
         _make_file(path)
         _mend_head(path, generation)
@@ -60,7 +60,7 @@ def open_writing(path: Path, generation: int) -> sqlite3.Connection:
 
 
 def open_reading(path: Path) -> sqlite3.Connection | None:
-    """Open the database for a reader, read only; None if there is no Hub database."""
+    """Open the database read-only. Return None if it is not a current Hub database."""
     try:
         if not all(_is_plain(path, suffix) for suffix in SUFFIXES) or not path.exists():
             return None
@@ -78,7 +78,7 @@ def open_reading(path: Path) -> sqlite3.Connection | None:
 
 
 def reset(connection: sqlite3.Connection, generation: int) -> None:
-    """Reset to this version's empty tables. Raises sqlite3.Error, TimeoutError (locked)."""
+    """Reset the database to empty tables of this version. Raises sqlite3.Error, TimeoutError."""
     until = time.monotonic() + _WAIT_S
 
     def still_trying(status: int, _remaining: int, _total: int) -> None:
@@ -117,7 +117,7 @@ def _is_usable(connection: sqlite3.Connection) -> bool:
 def _prepare(connection: sqlite3.Connection) -> None:
     for pragma in (*_USUAL, f"PRAGMA journal_size_limit={LOG_LIMIT}"):
         connection.execute(pragma)
-    # after a power cut the newest transactions may be missing: the next sweep restores them
+    # a power cut may lose the newest transactions; the next sweep restores them
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA journal_mode=WAL")
 
@@ -130,7 +130,7 @@ def _make_file(path: Path) -> None:
     try:
         os.close(os.open(path, flags, 0o600))
     except FileExistsError:
-        # not opened and closed: that would release the locks of this process's own readers
+        # do not open and close the file: that would release the locks of this process's readers
         if stat.S_IMODE(path.lstat().st_mode) != 0o600:
             path.chmod(0o600)
 
@@ -147,7 +147,7 @@ def _mend_head(path: Path, generation: int) -> None:
     """Overwrite the header of a file that SQLite refuses to open, so that it can be reset."""
     if _opens(path):
         return
-    # stays open for the life of this process: closing it would release its readers' locks
+    # stays open until the process exits: closing it would release the locks of its readers
     file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     os.pwrite(file, first_page(generation), 0)
 

@@ -1,4 +1,4 @@
-"""HubStore: the database's one writer."""
+"""HubStore: the only writer of the database."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -40,8 +40,8 @@ class Counts(NamedTuple):
 class HubStore:
     """The only writer of a database, from `open` to `close`.
 
-    Used by one thread at a time. Methods raise DiskError; a damaged or deleted database is reset,
-    which `Applied.rebuilt` reports.
+    For one thread at a time. Methods raise DiskError. A damaged or deleted database is reset, which
+    `Applied.rebuilt` reports.
     """
 
     def __init__(self, db: Path, root: Path, clock: Clock) -> None:
@@ -63,7 +63,7 @@ class HubStore:
 
     @property
     def generation(self) -> int:
-        """The generation: never decreases, and grows with each transaction that changed a fact."""
+        """Current generation. Never decreases; increases with each transaction that changes a fact."""
         return self._generation
 
     def view(self) -> StoredSnapshot:
@@ -80,7 +80,7 @@ class HubStore:
         return Counts(len(self._rows), nodes)
 
     def apply(self, batch: Batch) -> Applied:
-        """Store a batch in one transaction; without changes nothing is written."""
+        """Store a batch in one transaction. Without changes, nothing is written."""
         rebuilt = self._rebuild_if_damaged()
         try:
             with sqlite_errors(self._db):
@@ -91,7 +91,7 @@ class HubStore:
                 return self._applied(batch, rebuilt=True)
 
     def known(self, path: str) -> KnownFile:
-        """Return what is stored of a file (raw path), for comparison."""
+        """Return the stored state of a file (raw path), for comparison."""
         if (row := self._rows.get(path)) is None:
             return KnownFile()
         try:
@@ -103,7 +103,7 @@ class HubStore:
         return KnownFile(file_hash=row.file_hash, partial=before.partial, nodes=nodes)
 
     def check(self) -> bool:
-        """Read everything; reset the database if that fails, so that all must be stored again."""
+        """Read everything. If that fails, reset the database, so that all files must be stored again."""
         view = StoredSnapshot(
             self._connection, self._db, SharedState(self._damage)
         )  # not from memory
@@ -119,7 +119,7 @@ class HubStore:
         return True
 
     def seen(self, path: str, stamp: Stamp | None) -> None:
-        """Remember in memory only that a stored file (raw path) has this stamp now."""
+        """Note, only in memory for now, that a stored file (raw path) has this stamp."""
         row = self._rows[path]
         if row.stamp != stamp:
             self._rows[path] = row._replace(stamp=stamp)
@@ -146,16 +146,16 @@ class HubStore:
         self.apply(Batch(gone=tuple(paths), source="manual"))
         with sqlite_errors(self._db), transaction(self._connection):
             forget_old(self._connection, int(self._clock().timestamp()))
-            if self._rows:  # without any, what was observed belongs to files to be read again
+            if self._rows:  # if empty, observations belong to files that will be read again
                 delete_orphaned(self._connection)
         return nodes
 
     def links(self) -> LinkWriter:
-        """Return the writer of links; valid until the next `apply`, `rebuild` or `close`."""
+        """Return the link writer, valid until the next `apply`, `rebuild` or `close`."""
         return LinkWriter(self._connection, self._db)
 
     def changed_since(self, generation: int) -> tuple[tuple[str, ...], bool]:
-        """Return the keys of nodes changed after `generation`, and True if these are all."""
+        """Return the keys of nodes changed after `generation`, and True if the list is complete."""
         with sqlite_errors(self._db):
             row = self._connection.execute(
                 "SELECT value FROM meta WHERE name = 'logged_from'"
@@ -168,12 +168,12 @@ class HubStore:
             return tuple(key for (key,) in rows), True
 
     def rebuild(self) -> None:
-        """Reset the database; processes that have it open see it empty."""
+        """Reset the database. Processes that have it open see it empty."""
         self._session.rebuild(self._generation)
         self._begin()
 
     def close(self) -> None:
-        """Close the database; a damaged one is reset first."""
+        """Close the database. If it is damaged, reset it first."""
         if self._damage:
             with suppress(DiskError):
                 self.rebuild()
@@ -208,7 +208,7 @@ class HubStore:
         self._unwritten.clear()
 
     def _rebuild_if_damaged(self) -> bool:
-        """Rebuild the database if it is damaged or was replaced; True if it was."""
+        """Rebuild the database if it is damaged or was replaced. Return True if it was rebuilt."""
         if self._session.is_elsewhere():
             self._session.reopen()
             self._begin()

@@ -1,4 +1,4 @@
-"""Cache of decoded IR files, bounded in bytes."""
+"""Cache of decoded IR files, limited in bytes."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -7,7 +7,7 @@ from threading import Lock
 from remora.code.ir.model import LoweredFile, decode_lowered
 
 LIMIT = 5 * 1024 * 1024
-"""Encoded bytes of cached values; decoded they take up to eighteen times as much memory."""
+"""Encoded bytes of cached values. Decoded, they take up to 18 times as much memory."""
 
 
 class IrCache:
@@ -27,7 +27,7 @@ class IrCache:
             return found[0]
 
     def decode(self, name: Hashable, stored: bytes) -> LoweredFile:
-        """Decode a value and cache it, evicting the least recently used. Raises DecodeError."""
+        """Decode a value and cache it, evicting the least recently used values. Raises DecodeError."""
         lowered = decode_lowered(stored)
         self.keep(name, lowered, len(stored))
         return lowered

@@ -1,10 +1,10 @@
-"""Rows of lowered files (IR) in a transaction, and the files not linked since."""
+"""Rows of lowered files (IR) in a transaction, and the files that must be linked again."""
 
 import sqlite3
 
 
 class IrRows:
-    """Collects IR rows and the previous IR of changed files, which shows outdated links."""
+    """Collects IR rows, and the previous IR of changed files, used to find outdated links."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -24,7 +24,7 @@ class IrRows:
         self._before.append((path, before))
 
     def write(self, generation: int) -> None:
-        """Write all rows; nothing if no IR changed."""
+        """Write all rows, or nothing if no IR changed."""
         if not self._before:
             return
         run, many = self._connection.execute, self._connection.executemany

@@ -1,4 +1,4 @@
-"""The database state that a round of linking reads, as of one moment."""
+"""Consistent database state that a linking round reads."""
 
 import sqlite3
 import zlib
@@ -27,35 +27,35 @@ _COPIED = {
 }
 """SQL that copies the linker's tables into memory."""
 _CACHE_BYTES = 24 * 1024 * 1024
-"""Encoded bytes of cached IR: with a fifth of that, half the time is spent decoding."""
+"""Encoded bytes of cached IR. With a fifth of this, half the time would be spent decoding."""
 
 
 class LinkState:
-    """State for one round, valid in `link_state`. Raises sqlite3.Error, MsgspecError."""
+    """State for one round, valid within `link_state`. Raises sqlite3.Error, MsgspecError."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         (self.base,) = connection.execute(
             "SELECT value FROM meta WHERE name = 'lowered_since'"
         ).fetchone()
-        """Names this state; see `LinkWriter`."""
+        """Generation that identifies this state; see `LinkWriter`."""
         self.program = _in_memory(connection)
-        """All files; usable after the state is closed, because linking takes long."""
+        """All files, in memory: usable after the state is closed, because linking takes long."""
         self.nodes = {key for (key,) in connection.execute("SELECT key FROM node_state")}
         """Keys of all nodes."""
 
     def before(self) -> dict[str, LoweredFile | None]:
-        """Return the IR at the base of files changed since."""
+        """Return the base's IR of the files that changed after it; None for a new file."""
         rows = self._connection.execute("SELECT path, before FROM unlinked")
         return {path: None if stored is None else decode_lowered(stored) for path, stored in rows}
 
     def linked(self) -> Iterator[tuple[str, int]]:
-        """Return the nodes with stored links, with the inputs of these links."""
+        """Yield the nodes with stored links, with the inputs of these links."""
         for key, reads in self._connection.execute("SELECT source_key, reads FROM linked"):
             yield key, decode_reads(reads)
 
     def carried(self) -> dict[str, AliasDigest]:
-        """Return the stored carried rows: nodes by the names that decided a link."""
+        """Return the stored carried rows by node key: the names that decided a link."""
         rows = self._connection.execute("SELECT key, names, reads FROM carried")
         return {key: AliasDigest(names, decode_reads(reads)) for key, names, reads in rows}
 

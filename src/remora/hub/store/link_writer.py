@@ -1,8 +1,8 @@
 """Precomputed link rows, always consistent with one stored state, the base.
 
-The *base* is the stored files, with the older versions kept in `unlinked`. A round first moves the
-base to the current state: outdated rows and the content of `unlinked` are deleted. Then rows for
-that base are added until every node has its own. An interrupted round loses nothing.
+The *base* is a state of all files: the stored files, with the older versions from `unlinked`. A
+round first moves the base to the current state by deleting outdated rows and emptying `unlinked`.
+Then it adds rows for this base until every node has links. An interrupted round loses nothing.
 """
 
 import sqlite3
@@ -45,7 +45,7 @@ class Unlinked(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Portion(msgspec.Struct, frozen=True, array_like=True):
-    """Rows written together; while a node has `failed`, the database answers no links."""
+    """Rows written together. As long as any node is in `failed`, stored links are not used."""
 
     links: tuple[LinkRow, ...]
     carried: tuple[CarriedRow, ...]
@@ -53,7 +53,7 @@ class Portion(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RoundStart(msgspec.Struct, frozen=True, array_like=True):
-    """Start of a round with a new `base`: invalid links, new and deleted `carried` rows."""
+    """Start of a round with a new `base`: outdated links, new and deleted `carried` rows."""
 
     base: int
     stale: tuple[str, ...]
@@ -62,19 +62,19 @@ class RoundStart(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LinkWriter:
-    """Writes links for the only writer; `base` is a generation. Raises DiskError, HubDamaged."""
+    """Writes links on the writer's connection; `base` is a generation. Raises DiskError."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
 
     def complete(self) -> bool:
-        """True if links are answered from the database."""
+        """True if the stored links are complete and in use."""
         with sqlite_errors(self._path):
             return self._meta("links_of") == self._meta("lowered_since")
 
     def begin(self, beginning: RoundStart) -> bool:
-        """Move the base; False, without a change, if the stored state is a newer one."""
+        """Move the base. Return False and change nothing if the stored state is newer."""
         base = beginning.base
         with sqlite_errors(self._path), transaction(self._connection):
             if self._meta("lowered_since") != base:
@@ -90,7 +90,7 @@ class LinkWriter:
         return True
 
     def put(self, base: int, portion: Portion) -> bool:
-        """Add rows for a base; False, without a change, if the base has moved."""
+        """Add rows for a base. Return False and change nothing if the base has moved."""
         with sqlite_errors(self._path), transaction(self._connection):
             if self._meta("links_base") != base:
                 return False
@@ -104,7 +104,7 @@ class LinkWriter:
         return True
 
     def end(self, base: int) -> bool:
-        """Answer links from the database if every node has them and nothing changed."""
+        """Use the stored links from now on, if all nodes have links and nothing changed."""
         with sqlite_errors(self._path), transaction(self._connection):
             if not base == self._meta("links_base") == self._meta("lowered_since"):
                 return False

@@ -1,4 +1,4 @@
-"""Node identity: match new nodes with old ones through renames and moves. Pure."""
+"""Node identity: match new nodes with old nodes after renames and moves. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,12 +7,12 @@ from typing import NamedTuple
 from remora.ids import MODULE, node_key, split_node_key
 
 Others = Callable[[frozenset[str]], Mapping[str, int]]
-"""Number of project nodes with each of these bodies, except those being matched."""
+"""Returns the number of project nodes per body, without the nodes being matched."""
 _FEW = 4096
 
 
 class Identity(NamedTuple):
-    """Identity and key of an old node."""
+    """An old node with its identity."""
 
     uid: str
     key: str
@@ -29,11 +29,11 @@ class NewNode(NamedTuple):
 
 
 def follow(old: Iterable[Identity], new: Iterable[NewNode], others: Others) -> dict[str, Identity]:
-    """Map keys of new nodes to the old nodes that they continue; each old one at most once.
+    """Map keys of new nodes to the old nodes that they continue. Each old node is used at most once.
 
-    In this order: same key and body; same body elsewhere; same key; same name in a file to which
-    another one moved. A body of several nodes counts only with the name. A node that keeps its key
-    does not take another's identity.
+    Matches are tried in this order: same key and body; same body elsewhere; same key; same name in
+    a file to which another node moved. A body shared by several nodes matches only with an equal
+    name. A node that keeps its key does not take another node's identity.
     """
     match = _Match(old, new)
     match.same_key(same_body=True)
@@ -116,7 +116,7 @@ class _Match:
 
 
 def _by_name(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
-    """Yield pairs of the same name and kind, the most similar path and scope first."""
+    """Yield pairs of equal name and kind, with the most similar path and scope first."""
     named: dict[tuple[str, str], tuple[list[Identity], list[NewNode]]] = {}
     for new in news:
         named.setdefault((_name(new.key), new.node_type), ([], []))[1].append(new)
@@ -138,7 +138,7 @@ def _most_similar(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[N
 
 
 def _in_order(olds: list[Identity], news: list[NewNode]) -> Iterator[tuple[NewNode, Identity]]:
-    """Pair large groups in order of their reversed keys: comparing all pairs takes too long."""
+    """Pair large groups in order of reversed keys, because comparing all pairs takes too long."""
     olds, news = sorted(olds, key=_from_end), sorted(news, key=_from_end)
     return zip(news, olds, strict=False)
 
@@ -155,7 +155,7 @@ def _name(key: str) -> str:
 
 
 def _similarity(old_path: str, new_path: str) -> tuple[int, int, int]:
-    """Return a similarity: same path and scope; shared path parts from the end, from the start."""
+    """Return a similarity: equal path and scope; path parts shared from the end, from the start."""
     path, qualname = split_node_key(old_path)
     other_path, other_qualname = split_node_key(new_path)
     parts, other_parts = path.split("/"), other_path.split("/")

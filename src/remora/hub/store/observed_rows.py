@@ -12,7 +12,7 @@ Row = tuple[str, str, str, str]
 
 
 class ObservationChanges(NamedTuple):
-    """Changes that an observation makes to stored rows; empty if it has nothing new."""
+    """Changes that an observation makes to stored rows; empty if it contains nothing new."""
 
     calls: tuple[Row, ...]
     tests: tuple[Row, ...]
@@ -33,7 +33,7 @@ class ObservationChanges(NamedTuple):
 
 
 def compare_observation(db: sqlite3.Connection, observation: Observation) -> ObservationChanges:
-    """Compare one run with the stored rows: add calls, replace those of tests that ran."""
+    """Compare one run with the stored rows. Calls are added; rows of tests that ran are replaced."""
     now = {(each.node, each.id, each.test, each.anchor) for each in observation.tests}
     known = {
         row
@@ -52,7 +52,7 @@ def compare_observation(db: sqlite3.Connection, observation: Observation) -> Obs
 
 
 def _merge_calls(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
-    """Merge the lines of equal pairs."""
+    """Merge the lines of calls with equal caller and callee."""
     pairs: dict[tuple[str, str], ObservedCall] = {}
     for call in calls:
         other = pairs.get((call.caller, call.callee))
@@ -64,7 +64,7 @@ def _merge_calls(calls: Iterable[ObservedCall]) -> Iterable[ObservedCall]:
 
 
 def _merged_row(db: sqlite3.Connection, call: ObservedCall) -> Row | None:
-    """Return the row merged with the stored lines; None if it is stored already."""
+    """Return the row merged with the stored lines, or None if it is already stored."""
     known: Row | None = db.execute(
         "SELECT * FROM observed_calls WHERE caller = ? AND callee = ?", (call.caller, call.callee)
     ).fetchone()
@@ -76,7 +76,7 @@ def _merged_row(db: sqlite3.Connection, call: ObservedCall) -> Row | None:
 
 
 def delete_orphaned(db: sqlite3.Connection) -> None:
-    """Delete observations of nodes that are gone for good."""
+    """Delete observations of nodes that neither exist nor are remembered."""
     for table, column in (
         ("observed_calls", "caller"),
         ("observed_calls", "callee"),

@@ -1,4 +1,4 @@
-"""Owner lock of a database: names its process and ends with it."""
+"""Owner lock of a database: contains the owner's process id, and is released when it exits."""
 
 import fcntl
 import os
@@ -18,10 +18,10 @@ _TRIES, _PAUSE_S, _PATIENCE_S = 3, 0.005, 1.0
 
 
 class OwnerLock:
-    """An acquired lock; released by `close`, and by the kernel when the process ends."""
+    """An acquired lock, released by `close`, or by the kernel when the process exits."""
 
     def __init__(self, path: Path) -> None:
-        """Acquire the lock. Raises HubLocked (with the owner), OutsideError (a file), DiskError."""
+        """Acquire the lock. Raises HubLocked (with the owner), OutsideError (not a lock), DiskError."""
         self._path = path
         try:
             make_private(path.parent)
@@ -35,14 +35,14 @@ class OwnerLock:
             raise DiskError(f"{path}: {error.strerror or error}") from error
 
     def lost(self) -> bool:
-        """True if the path was deleted or replaced: other processes would not see this lock."""
+        """True if the file was deleted or replaced, so that other processes do not see this lock."""
         try:
             return _place(self._path.lstat()) != self._place
         except OSError:
             return True
 
     def close(self) -> None:
-        """Release the lock. The file stays: a waiting process may have it open."""
+        """Release the lock. The file remains, because a waiting process may have it open."""
         os.close(self._file)
 
     def _lock_file(self) -> os.stat_result:
@@ -53,7 +53,7 @@ class OwnerLock:
         written = os.pread(self._file, _LONGEST, 0)
         if written and not _OURS.fullmatch(written):
             raise OutsideError(
-                f"{self._path} is not a lock of the Hub", hint="name another database with --db"
+                f"{self._path} is not a Hub lock", hint="choose another database with --db"
             )
         os.fchmod(self._file, 0o600)
         os.ftruncate(self._file, 0)
@@ -61,7 +61,7 @@ class OwnerLock:
         return status
 
     def _acquire(self) -> None:
-        """Acquire the lock, with retries: `owner` and killed processes hold it for a moment."""
+        """Acquire the lock. Retry, because `owner` and killed processes hold it for a moment."""
         began, tries = time.monotonic(), 0
         while True:
             try:
@@ -88,7 +88,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def lock_of(db: Path) -> Path:
-    """Return the path of a writer's lock; the file stays when its owner ends."""
+    """Return the path of the writer's lock file, which remains when its owner exits."""
     return db.with_name(f"{db.name}.lock")
 
 
@@ -107,7 +107,7 @@ def is_lock(path: Path) -> bool:
 
 
 def owner(path: Path) -> int | None:
-    """Return the process id of the lock's owner; None if there is none, 0 if unknown."""
+    """Return the process id of the lock's owner, None without an owner, or 0 if unknown."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -116,7 +116,7 @@ def owner(path: Path) -> int | None:
     try:
         pid = _written_pid(file)
         if pid is not None and not _is_alive(pid):
-            return None  # trying the lock could make a starting process fail
+            return None  # do not try the lock: that could make a starting process fail
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return pid or 0

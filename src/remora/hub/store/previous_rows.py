@@ -1,4 +1,4 @@
-"""Stored rows of a file before it is written again."""
+"""Previous rows of a file that is written again."""
 
 import sqlite3
 
@@ -37,7 +37,7 @@ class PreviousRows:
         self._cache.clear()
 
     def _read(self, path: str) -> StoredFile:
-        lost = HubDamaged(f"the Hub's database has lost what it knew of {path}")
+        lost = HubDamaged(f"the Hub's database has no readable row for {path}")
         if (row := self._connection.execute(_FILE, (path,)).fetchone()) is None:
             raise lost
         id_, file_hash, partial, detail, extras, lowered = row

@@ -1,4 +1,4 @@
-"""StoredSnapshot: the database, read row by row; only decoded files are cached."""
+"""StoredSnapshot: reads the database row by row. Only decoded files are cached."""
 
 import math
 import sqlite3
@@ -30,19 +30,19 @@ _WRONG = (sqlite3.Error, msgspec.MsgspecError)
 
 
 class SharedState:
-    """State shared by views of one database: decoded files, paths, and the damage flag."""
+    """State shared by snapshots of one database: decoded files, paths, and detected damage."""
 
     def __init__(self, damage: list[HubDamaged], lowered: IrCache | None = None) -> None:
         self.damage = damage
         self.lowered = IrCache() if lowered is None else lowered
         self.paths: tuple[int, frozenset[str]] = (-1, frozenset())
-        """With the generation since which it is valid."""
+        """All paths, and the generation from which on they are valid."""
 
 
 class StoredSnapshot:
-    """The current state of the database; no transaction stays open, so the log stays short.
+    """The current state of the database. No transaction stays open, so the log stays short.
 
-    Every method raises DiskError, and HubDamaged for invalid content. Used by one thread at a time.
+    Every method raises DiskError, and HubDamaged for invalid content. For one thread at a time.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, shelf: SharedState) -> None:
@@ -65,7 +65,7 @@ class StoredSnapshot:
         return {unescape_path(row[0]): file_row(row[1:]) for row in rows}
 
     def partial(self) -> dict[str, str]:
-        """Return by raw path why a file could only be read in part."""
+        """Return the reasons why files could be read only in part, by raw path."""
         rows = self._all("SELECT path, detail FROM file_index WHERE partial ORDER BY path")
         return {unescape_path(path): detail for path, detail in rows}
 
@@ -82,7 +82,7 @@ class StoredSnapshot:
             return None
         if (cached := self._shared.lowered.get((path, row[0]))) is not None:
             return cached
-        # in one statement: newer content must not be cached under the older hash
+        # one statement for both: newer content must not be cached under the older hash
         row = self._first_row(_LOWERED, path)
         try:
             return None if row is None else self._shared.lowered.decode((path, row[0]), row[1])
@@ -94,7 +94,7 @@ class StoredSnapshot:
             "SELECT path FROM mentions JOIN file_index ON file = id WHERE name = ? ORDER BY path",
             name,
         )
-        # interned: thousands of such lists with the same few names are in memory
+        # interned, because thousands of such lists with the same few paths are in memory
         return tuple(intern(row[0]) for row in rows)
 
     def node(self, key: str) -> StoredNode | None:
@@ -103,7 +103,7 @@ class StoredSnapshot:
 
     def nodes(self, path: str) -> tuple[StoredNode, ...]:
         rows = self._all(
-            # `;` comes after `:`; a longer path with a `:` is in this range too
+            # `;` comes after `:`; longer paths with a `:` are also in this range
             f"{_NODE} WHERE key BETWEEN ? AND ? AND file_path = ? ORDER BY place",
             f"node:{path}:",
             f"node:{path};",
@@ -138,7 +138,7 @@ class StoredSnapshot:
         return tuple(ObservedTest(node=a, id=b, test=c, anchor=d) for a, b, c, d in rows)
 
     def observation(self) -> Observation:
-        """Return everything observed, current or not; it names no run."""
+        """Return all observations, current or not. `ran` is empty."""
         rows = self._all("SELECT node, id, test, anchor FROM observed_tests ORDER BY node, id")
         return Observation(
             calls=self._calls(f"{_CALL} WHERE caller > ? ORDER BY caller, callee", ""),
@@ -150,19 +150,19 @@ class StoredSnapshot:
         return StoredLinks(self._all, self._damage_error)
 
     def linked(self) -> tuple[int, int]:
-        """Return how many nodes have stored links, and how many nodes there are."""
+        """Return the number of nodes with stored links, and the number of all nodes."""
         sql = "SELECT (SELECT count(*) FROM linked), (SELECT count(*) FROM node_state)"
         found, nodes = self._all(sql)[0]
         return min(found, nodes), nodes
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
-        """Read one state in the block, which is also faster. Readers only, and briefly."""
+        """Read a single state within the block, which is also faster. Only for short reads."""
         self._all("BEGIN")
         try:
             yield
         finally:
-            with suppress(sqlite3.Error):  # possibly closed by now
+            with suppress(sqlite3.Error):  # the connection may be closed by now
                 self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
@@ -200,7 +200,7 @@ class StoredSnapshot:
             return self._connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise self._to_hub_error(error) from error
-        except UnicodeEncodeError:  # a value that no stored name has
+        except UnicodeEncodeError:  # lone surrogates are never stored
             return []
 
     def _damage_error(self, error: Exception) -> DiskError:
@@ -214,6 +214,6 @@ class StoredSnapshot:
 
 
 def open_snapshot(db: Path, lowered: IrCache | None = None) -> StoredSnapshot | None:
-    """Open the database for a reader, None if unusable; snapshots may share `lowered`."""
+    """Open the database for reading, or return None if unusable. Snapshots may share `lowered`."""
     connection = open_reading(db)
     return None if connection is None else StoredSnapshot(connection, db, SharedState([], lowered))

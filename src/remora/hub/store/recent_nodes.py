@@ -1,11 +1,11 @@
-"""Recently created nodes: one that vanishes now may have moved there."""
+"""Recently created nodes. A node that vanishes now may have moved to one of them."""
 
 from collections.abc import Collection, Iterable
 
 from remora.hub.store.node_identity import NewNode
 
 REMEMBER_S = 60
-"""Seconds to remember a new node: a move may be reported in two parts, the new path first."""
+"""Seconds to remember a new node. A move may be reported in two parts, the new path first."""
 MAX_NODES = 20_000
 
 
@@ -23,7 +23,7 @@ class RecentNodes:
         return [fresh for fresh, _ in self._nodes.values()]
 
     def add(self, nodes: Collection[NewNode], now: int) -> None:
-        """Add new nodes; very many at once are not a move and are ignored."""
+        """Add new nodes. A very large number at once is not a move, and is ignored."""
         if len(nodes) + len(self._nodes) <= MAX_NODES:
             self._nodes.update((node.key, (node, now)) for node in nodes)
 

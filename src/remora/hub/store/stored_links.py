@@ -8,7 +8,7 @@ import msgspec
 from remora.code.links import TIER_RANK, Edge
 
 _LINES = msgspec.json.Decoder(tuple[int, ...])
-# one statement sees one state; with complete links it gives at least one row
+# one statement reads one state; if the links are complete, it returns at least one row
 _ASK = (
     "SELECT {end}, tier, lines FROM (SELECT 1) LEFT JOIN dependencies "
     "ON {start} = ? AND dependency_type = ? WHERE (SELECT value FROM meta WHERE name = 'links_of') "
@@ -19,7 +19,7 @@ _BACKWARD = _ASK.format(start="target_key", end="source_key")
 
 
 class StoredLinks:
-    """Precomputed links; methods return None unless all links of the newest state are stored."""
+    """Precomputed links. Methods return None unless all links of the newest state are stored."""
 
     def __init__(
         self, ask: Callable[..., list[tuple[Any, ...]]], damaged: Callable[[Exception], Exception]

@@ -1,4 +1,4 @@
-"""Tables of the Hub's database, and a blank database to overwrite another with."""
+"""Tables of the Hub's database, and a blank database for resets."""
 
 import sqlite3
 
@@ -7,11 +7,11 @@ from remora.files.disposable_sqlite import has_tables, make_tables
 
 TABLES_VERSION = 3
 LINKS_VERSION = 3
-"""Version of the linker's results: raise it when they change for the same program."""
+"""Version of the linker's results. Increase it when they change for the same program."""
 VERSION = TABLES_VERSION << 20 | LINKS_VERSION << 10 | FACTS_VERSION
-"""Version of the tables and their content: a database of another version is reset."""
+"""Version of the tables and their content. A database of another version is reset."""
 PAGE = 4096
-"""Bytes of a page: only a page of the same size can be overwritten in place."""
+"""Page size in bytes. A database with another page size cannot be overwritten in place."""
 TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE file_index (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER, "
@@ -29,7 +29,7 @@ TABLES = (
     "line_count INTEGER NOT NULL, complexity INTEGER, has_type_hints INTEGER NOT NULL, "
     "partial INTEGER NOT NULL, last_updated TEXT NOT NULL, update_source TEXT NOT NULL, "
     "extra TEXT NOT NULL)",
-    # of vanished nodes; `since` in seconds
+    # uids of vanished nodes; `since` is in seconds
     "CREATE TABLE uids (uid TEXT PRIMARY KEY, key TEXT NOT NULL, node_type TEXT NOT NULL, "
     "body_hash TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX uids_by_key ON uids (key)",
@@ -47,10 +47,10 @@ TABLES = (
     "CREATE INDEX dependencies_by_target ON dependencies (target_key)",
     # nodes with stored links, and the inputs of these links
     "CREATE TABLE linked (source_key TEXT PRIMARY KEY, reads BLOB NOT NULL) WITHOUT ROWID",
-    # hash of the names that lead to a node and decided something there, with its inputs
+    # hash of the names that lead to a node and decided a link, with its inputs
     "CREATE TABLE carried (key TEXT PRIMARY KEY, names BLOB NOT NULL, reads BLOB NOT NULL) "
     "WITHOUT ROWID",
-    # older versions of the files changed since the base; NULL: the file did not exist
+    # base versions of the files that changed after the base; NULL if the file did not exist
     "CREATE TABLE unlinked (path TEXT PRIMARY KEY, before BLOB) WITHOUT ROWID",
     "CREATE TABLE changes (generation INTEGER NOT NULL, key TEXT NOT NULL, "
     "PRIMARY KEY (generation, key)) WITHOUT ROWID",
@@ -60,7 +60,7 @@ _COUNTED = ("generation", "logged_from", "paths_since", "lowered_since")
 
 
 def is_current(connection: sqlite3.Connection) -> bool:
-    """True if the tables are exactly those of this version. Raises sqlite3.Error."""
+    """True if the tables are exactly the tables of this version. Raises sqlite3.Error."""
     return has_tables(connection, TABLES, VERSION)
 
 

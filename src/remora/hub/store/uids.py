@@ -1,4 +1,4 @@
-"""Uids of the nodes of a batch, and of vanished nodes."""
+"""Uids of the nodes in a batch, and of vanished nodes."""
 
 import os
 import sqlite3
@@ -17,7 +17,7 @@ _BYTES = 16
 
 
 class Identities:
-    """Uids of all nodes in changed files; read first, then written. `now`: seconds since 1970."""
+    """Uids of all nodes in changed files: read first, then written. `now` is a Unix time."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Identities:
 
     @property
     def adopted(self) -> Iterable[str]:
-        """Keys of nodes in other files that turn out to be nodes that vanish now."""
+        """Keys of nodes in other files that get the uids of nodes that vanish now."""
         return self._adopted
 
     def renamed(self) -> Iterator[tuple[str, str]]:
@@ -78,13 +78,13 @@ class Identities:
         )
 
     def settle(self, *, cold: bool) -> None:
-        """Note that the transaction is committed; nodes of a cold start did not move."""
+        """Record that the transaction is committed. Nodes of a cold start did not move."""
         self._recent.forget((*self._touched, *self._adopted))
         if not cold:
             self._recent.add(self._new, self._now)
 
     def _match_recent(self) -> None:
-        """Match vanishing nodes with ones created elsewhere under the same name a moment ago."""
+        """Match vanishing nodes with nodes that were recently created elsewhere, by name."""
         born = [b for b in self._recent.recent(self._now) if b.key not in self._touched]
         if born:
             self._adopted = follow(self._vanished, born, lambda bodies: dict.fromkeys(bodies, 1))
@@ -92,7 +92,7 @@ class Identities:
             self._vanished = [each for each in self._vanished if each.key not in moved]
 
     def _match_vanished(self, new: list[NewNode]) -> None:
-        """Give the other nodes the uids of nodes that vanished earlier, else new ones."""
+        """Give the remaining nodes the uids of nodes that vanished earlier, or else new uids."""
         if new and self._connection.execute("SELECT 1 FROM uids LIMIT 1").fetchone():
             old = self._vanished_nodes(new)
             back = follow(old, new, lambda bodies: self._other_counts(bodies, ()))
@@ -116,7 +116,7 @@ class Identities:
             condition = f" AND since >= {self._now - REMEMBER_S} ORDER BY since"
             for row in _select(self._connection, sql, values, condition):
                 found[row[0]] = Identity(*row)
-        # of two with one key only the newer one can match
+        # of two nodes with the same key, only the newer can match
         return list({identity.key: identity for identity in found.values()}.values())
 
     def _other_counts(self, bodies: frozenset[str], matched: Iterable[str]) -> Mapping[str, int]:
@@ -130,7 +130,7 @@ class Identities:
 
 
 def _unchanged_uids(changed: Sequence[FileDifference]) -> dict[str, str]:
-    """Return by key the uids of nodes with unchanged key and body: `follow` matches these first."""
+    """Return the uids of nodes with unchanged key and body; `follow` would match these first."""
     found: dict[str, str] = {}
     for each in changed:
         before = each.before.nodes

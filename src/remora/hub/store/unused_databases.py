@@ -1,4 +1,4 @@
-"""Removable Hub databases in the user's cache: idle ones, and those of deleted projects."""
+"""Unused Hub databases in the user's cache: idle databases, and those of deleted projects."""
 
 import os
 import sqlite3
@@ -15,7 +15,7 @@ _DAEMON = ".daemon"
 
 
 def orphaned_databases(folder: Path) -> Iterator[Path]:
-    """Return the folders of readable, unused databases that name a missing root."""
+    """Yield the folders of readable, idle databases whose root no longer exists."""
     with suppress(OSError):
         for place in sorted(folder.iterdir()):
             root = _root_of(place / "hub.db")
@@ -28,7 +28,7 @@ def _root_of(db: Path) -> Path | None:
         if db.is_symlink() or not db.is_file() or is_foreign(db):
             return None
         name = quote(os.fsencode(db.absolute()))
-        # immutable: creates no log and no lock
+        # immutable: creates no log or lock
         with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as connection:
             found = connection.execute("SELECT value FROM meta WHERE name = 'root'").fetchone()
             return Path(unescape_path(found[0])) if found else None
@@ -36,7 +36,7 @@ def _root_of(db: Path) -> Path | None:
 
 
 def is_idle(db: Path) -> bool:
-    """True if no process writes the database or answers from it. Writes nothing."""
+    """True if no writer and no daemon uses the database. Writes nothing."""
     locks = (lock_of(db), db.with_name(db.name + _DAEMON))
     return all(
         not os.path.lexists(lock) or (is_lock(lock) and owner(lock) is None) for lock in locks

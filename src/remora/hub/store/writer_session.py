@@ -1,4 +1,4 @@
-"""Writer session: lock and connection of one database, reopened if either is gone."""
+"""Writer session: lock and connection of one database, reopened if either is lost."""
 
 import sqlite3
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class WriterSession:
             return True
 
     def reopen(self) -> None:
-        """Acquire lock and connection again. Raises HubLocked if another process has them."""
+        """Acquire lock and connection again. Raises HubLocked if another process holds the lock."""
         if self._lock.lost():
             lock = OwnerLock(self._lock_path)
             self._lock.close()
@@ -46,7 +46,7 @@ class WriterSession:
         self.connection = self._connect()
 
     def rebuild(self, generation: int) -> None:
-        """Reset the database, also for processes that have it open, with a higher generation."""
+        """Reset the database in place, with a higher generation. Open readers see the reset."""
         self.generation = max(self.generation, generation)
         try:
             with sqlite_errors(self.path):
@@ -77,7 +77,7 @@ class WriterSession:
         return connection
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
-        """True if the database looks sound and belongs to this root."""
+        """True if the database is readable and belongs to this root."""
         try:
             with sqlite_errors(self.path):
                 meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())

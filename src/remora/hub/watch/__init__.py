@@ -1,1 +1,1 @@
-"""Watchers: changed files as the system reports them, and whether the report is complete."""
+"""Watchers: report changed files, and whether the report is complete."""

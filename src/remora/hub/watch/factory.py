@@ -1,4 +1,4 @@
-"""The best available watcher for a root: inotify, else one that sweeps."""
+"""Open the best available watcher for a root: inotify, else a sweeping watcher."""
 
 import errno
 from pathlib import Path
@@ -11,16 +11,16 @@ from remora.hub.watch.watcher_protocol import UNKNOWN_CHANGES, Changes, Kind, Wa
 
 
 def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "auto") -> Watcher:
-    """Return a watcher of the members beneath `root`, which is resolved.
+    """Return a watcher for the members below `root`, which must be resolved.
 
-    `marker` is a private folder outside the root. `kind`: `auto` (inotify, else sweep) or one kind;
-    an unavailable one becomes a sweep with a note.
+    `marker` is a private folder outside the root. `kind` is `auto` (inotify, else sweep) or a
+    specific kind. If inotify is unavailable, the watcher sweeps and has a note.
     """
     if kind in ("sweep", "off"):
         return SweepingWatcher("off" if kind == "off" else "sweep")
     if not has_inotify():
         return SweepingWatcher(
-            note="this system has no inotify: each answer sweeps all files first"
+            note="this system has no inotify, so every request sweeps all files first"
         )
     try:
         return InotifyWatcher(root, members, marker)

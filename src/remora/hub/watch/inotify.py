@@ -21,7 +21,7 @@ _SELF = inotify_syscalls.DELETE_SELF | inotify_syscalls.MOVE_SELF | inotify_sysc
 
 
 class ChangesHidden(Exception):
-    """Some changes beneath the root are invisible to this kernel; the message says why."""
+    """Some changes below the root are invisible to this kernel; the message gives the reason."""
 
 
 class InotifyWatcher:
@@ -79,7 +79,7 @@ class InotifyWatcher:
             self._give_up(f"no more inotify watches: {error}")
         except ChangesHidden as error:
             self._give_up(str(error))
-        except OutsideError:  # ignore files are rewritten all the time
+        except OutsideError:  # ignore files keep changing
             self._mark_incomplete()
         if self._note:
             return UNKNOWN_CHANGES
@@ -117,7 +117,7 @@ class InotifyWatcher:
         except OSError:
             there = False
         if not there:
-            self._give_up(f"{self._root} is gone")
+            self._give_up(f"{self._root} was removed or replaced")
             return
         for event in self._kernel.read():
             self._handle_event(event)
@@ -146,25 +146,25 @@ class InotifyWatcher:
             self._members.forget()
 
     def _handle_folder_itself(self, watch: int, mask: int, folder: str) -> None:
-        """Handle an event of a folder itself; except for the root, its parent reports it too."""
+        """Handle an event of a folder itself. For all but the root, its parent reports it, too."""
         if mask & inotify_syscalls.IGNORED:
             self._folders.ended(watch)
         if mask & inotify_syscalls.UNMOUNT or (folder == "" and mask & inotify_syscalls.ATTRIB):
             self._mark_incomplete()
         if folder == "" and mask & (_SELF | inotify_syscalls.IGNORED):
-            self._give_up(f"{self._root} is gone")
+            self._give_up(f"{self._root} was removed or replaced")
 
     def _handle_folder(self, path: str, mask: int) -> None:
         if mask & inotify_syscalls.DELETE:
             self._folders.leave(path)
             self._new.discard(path)
-        elif mask & inotify_syscalls.MOVED_FROM:  # everything in it is gone from here
+        elif mask & inotify_syscalls.MOVED_FROM:  # everything in it has left this path
             self._folders.leave_within(path)
-            self._new.add(path)  # in an exchange the arrival is reported before the departure
+            self._new.add(path)  # when two folders are exchanged, the arrival is reported first
             self._complete = False
         elif mask & _APPEARED:
             self._new.add(path)
-            if mask & inotify_syscalls.ATTRIB:  # it may be readable now, or no longer
+            if mask & inotify_syscalls.ATTRIB:  # it may have become readable or unreadable
                 self._complete = False
 
     def _mark_incomplete(self) -> None:
@@ -176,7 +176,7 @@ class InotifyWatcher:
         if self._note:
             return
         if any(self._members.has_other_names(path) for path in self._paths):
-            self._complete = False  # a sweep finds the changed files behind further hard links
+            self._complete = False  # a sweep finds the changed files at other hard links
         if self._mounts is not None and self._mounts.changed():
             self._mark_incomplete()
         self._members.moved()
@@ -187,7 +187,7 @@ class InotifyWatcher:
                 self._enter_new()
 
     def _watch_all(self) -> None:
-        """Watch exactly the folders that need a watch now."""
+        """Watch exactly the folders that currently need a watch."""
         self._complete = False
         self._new.clear()
         version = self._members.version
@@ -200,7 +200,7 @@ class InotifyWatcher:
         self._version = version
 
     def _restless(self) -> set[str]:
-        """Return changed files that have no event in their folder."""
+        """Return changed files that may cause no event in their folder."""
         before, self._stamps = self._stamps, {}
         moved: set[str] = set()
         now = time.time_ns()
@@ -215,7 +215,7 @@ class InotifyWatcher:
         return moved
 
     def _enter_new(self) -> None:
-        """Watch new folders that belong, then list them."""
+        """Watch new folders that belong to the project, then list them."""
         starts, self._new = self._new, set()
         watched: set[str] = set()
 
@@ -242,5 +242,5 @@ class InotifyWatcher:
 def _table_of_mounts() -> MountTable | None:
     try:
         return MountTable()
-    except OSError:  # without /proc this is unknown
+    except OSError:  # no /proc
         return None

@@ -1,4 +1,4 @@
-"""Linux inotify system calls, which the standard library lacks."""
+"""Linux inotify system calls, which the standard library does not provide."""
 
 import array
 import ctypes
@@ -70,13 +70,13 @@ def _check_result(result: int) -> int:
 
 
 class Inotify:
-    """Event queue of the kernel, filled before the changing call returns. Raises OSError."""
+    """Kernel event queue. Events are queued before the changing call returns. Raises OSError."""
 
     def __init__(self) -> None:
         self._fd = _check_result(_libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def watch(self, folder: str) -> int:
-        """Watch a folder (not a link); return its number, the same each time. Raises OSError."""
+        """Watch a folder (not a link). Return its number, which stays the same. Raises OSError."""
         path = ctypes.c_char_p(os.fsencode(folder))
         return _check_result(
             _libc().inotify_add_watch(self._fd, path, ctypes.c_uint32(_WATCHED_EVENTS))

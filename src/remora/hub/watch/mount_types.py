@@ -1,4 +1,4 @@
-"""Mount table: True if inotify sees every change on a root's file system."""
+"""Mount table: check that inotify sees every change on a root's file systems."""
 
 import os
 import re
@@ -15,7 +15,7 @@ _LOCAL = frozenset(
         *("ramfs", "reiserfs", "squashfs", "tmpfs", "xfs", "zfs"),
     }
 )
-"""File systems that only this kernel writes; others may be shared."""
+"""File systems that only this kernel writes to. Others may be shared."""
 
 
 class Mount(NamedTuple):
@@ -38,7 +38,7 @@ class MountTable:
         return bool(self._poll.poll(0))
 
     def objection(self, root: str, folders: Iterable[str]) -> str:
-        """Return why inotify misses changes in `folders` beneath `root`; empty if it does not."""
+        """Return the reason why inotify misses changes in `folders` below `root`, or ""."""
         self._poll.poll(0)
         self._file.seek(0)
         mounts = [_mount(line) for line in os.fsdecode(self._file.read()).splitlines()]
@@ -47,7 +47,7 @@ class MountTable:
             max(reversed(containing), key=lambda mount: len(mount.place)).kind if containing else ""
         )
         if containing and kind not in _LOCAL:
-            return f"{root} is on {kind}, which others may write"
+            return f"{root} is on {kind}, a file system that may change without an event"
         places = {f"{root}/{folder}" for folder in folders if folder}
         inner = next((mount for mount in mounts if mount.place in places), None)
         return "" if inner is None else f"something else is mounted at {inner.place}"

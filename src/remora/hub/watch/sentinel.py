@@ -1,4 +1,4 @@
-"""Sentinel file: once its change is reported, all earlier changes were, too."""
+"""Sentinel file: once its change is reported, all earlier changes have been reported."""
 
 import os
 from pathlib import Path
@@ -16,11 +16,11 @@ class Sentinel:
         self._file = str(folder / _NAME)
         self._kernel = kernel
         self.watch = -1
-        """Number of its inotify watch."""
+        """Number of the folder's inotify watch."""
         self._prepare()
 
     def touch(self) -> bool:
-        """Touch the file, so that an event follows all earlier ones; False if that fails."""
+        """Touch the file to queue an event after all earlier events. Return False if that fails."""
         try:
             os.utime(self._file)
         except OSError:
@@ -28,11 +28,11 @@ class Sentinel:
         return True
 
     def lost(self) -> None:
-        """Note that its watch ended: the folder was removed."""
+        """Record that the watch ended because the folder was removed."""
         self.watch = -1
 
     def _prepare(self) -> bool:
-        """Create what is missing: the folder, the watch, and last the file, which gives an event."""
+        """Create the folder, the watch and then the file if missing; touch it to queue an event."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.watch = self._kernel.watch(str(self._folder))

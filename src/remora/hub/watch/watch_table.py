@@ -1,4 +1,4 @@
-"""Watch table: maps inotify watches to folders, while folders move."""
+"""Watch table: maps inotify watches to folders, even when folders move."""
 
 import errno
 
@@ -12,7 +12,7 @@ class WatchesExhausted(Exception):
 
 
 class WatchedFolders:
-    """One-to-one map of watched paths below the root (itself `""`) to watches."""
+    """One-to-one map of watched paths below the root (the root is `""`) to watches."""
 
     def __init__(self, kernel: Inotify, top: str) -> None:
         self._kernel = kernel
@@ -36,10 +36,10 @@ class WatchedFolders:
             self.leave(path)
             return False
         there = self._paths.get(watch)
-        if there is not None and there != path:  # moved here; its event is still queued
+        if there is not None and there != path:  # the folder moved here; its event is still queued
             del self._watches[there]
         before = self._watches.get(path)
-        if before is not None and before != watch:  # the path was another folder before
+        if before is not None and before != watch:  # another folder had this path before
             self._drop(before)
         self._paths[watch] = path
         self._watches[path] = watch
@@ -50,14 +50,14 @@ class WatchedFolders:
             self._drop(watch)
 
     def leave_within(self, path: str) -> None:
-        """Remove the watches of a folder and all below it."""
+        """Remove the watches of a folder and of all folders below it."""
         start = path + "/"
         for folder in [folder for folder in self._watches if folder.startswith(start)]:
             self.leave(folder)
         self.leave(path)
 
     def ended(self, watch: int) -> str | None:
-        """Remove a watch that the kernel ended; return its folder, None if unknown."""
+        """Remove a watch that the kernel ended. Return its folder, or None if unknown."""
         if (path := self._paths.pop(watch, None)) is not None:
             del self._watches[path]
         return path

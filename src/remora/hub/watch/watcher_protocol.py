@@ -1,4 +1,4 @@
-"""Interface of all watchers."""
+"""Common interface of all watchers."""
 
 from typing import Literal, NamedTuple, Protocol
 
@@ -6,37 +6,37 @@ Kind = Literal["inotify", "sweep", "off"]
 
 
 class Changes(NamedTuple):
-    """Paths that changed, came or went since the last call, as far as reported."""
+    """Paths reported as changed, created or removed since the last call."""
 
     paths: frozenset[str]
-    """Raw paths with a Python name; existence and membership are unchecked."""
+    """Raw paths that end in `.py`. Existence and membership are not checked."""
     complete: bool
-    """False: something else changed too, perhaps anything. Only a sweep finds it."""
+    """False if anything else may have changed, too, which only a sweep finds."""
 
 
 UNKNOWN_CHANGES = Changes(frozenset(), complete=False)
 
 
 class Watcher(Protocol):
-    """Reports changes beneath one root. Used by one thread."""
+    """Reports changes below one root. For one thread only."""
 
     @property
     def kind(self) -> Kind:
-        """Source of events: `sweep` if there is none or it failed."""
+        """Source of events; `sweep` if there is no source or it failed."""
 
     @property
     def healthy(self) -> bool:
-        """False: only a sweep finds changes, for the rest of this watcher's life."""
+        """False if, from now on, only a sweep finds changes."""
 
     @property
     def note(self) -> str:
-        """Why this watcher is degraded; empty if it is not."""
+        """Reason why this watcher is degraded; empty if it is not."""
 
     def drain(self) -> Changes:
-        """Return all changes reported so far (by inotify: all that have ended), without waiting."""
+        """Return all changes reported so far (with inotify: all completed changes). Never waits."""
 
     def settled(self, timeout: float) -> bool:
-        """True if earlier changes are in the next `drain`, proven by a change of our own."""
+        """Make a change and wait for its report. If True, the next `drain` has all earlier changes."""
 
     def fileno(self) -> int | None:
         """Descriptor that is readable when there is something to drain; constant until `close`."""
