@@ -98,8 +98,8 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
                 sync_folder(folder)
         except HostError:  # its folder no longer exists, so there is nothing to roll back
             if self._resumed and entry.ours is not None:
-                name = os.fsdecode(waiting)
-                return f"its folder no longer exists; if you moved it, look for {name} in it"
+                left = os.fsdecode(waiting)
+                return f"its folder no longer exists; if you moved it, look for {left} in it"
             return ""
         return problem
 
