@@ -114,5 +114,5 @@ def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
 def test_a_project_without_records(poor: Remora, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = poor("trace", "compact", cwd=tmp_path / "empty")
-    assert (done.code, done.out) == (0, "nothing to do; 0 bytes of streams and contents\n")
+    assert (done.code, done.out) == (0, "nothing to do; streams and their data take 0 bytes\n")
     assert list((tmp_path / "empty").iterdir()) == []

@@ -74,9 +74,9 @@ def memory(
 ) -> int:
     """Compare memory settings on recorded streams; runs no model or tool.
 
-    For each tool: tokens of the requests that led to its calls, the share of argument values that
-    were in the packet, and facts of its results missing from the next packet. Options are
-    repeatable; every combination is compared with the record.
+    For each tool, shows the tokens of the requests that led to its calls, the share of argument
+    values that were in the packet, and the facts of its results that are missing from the next
+    packet. Options are repeatable; every combination is compared with the record.
     """
     from remora.evals.eval_setting import setting_combinations
     from remora.evals.experiments import compare_settings, select_agents

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def project_of(options: Options) -> "Project":
-    """Return the current project; first complete an interrupted accept."""
+    """Return the current project, after completing an interrupted accept."""
     from remora.bootstrap.open_project import open_project
 
     project = open_project(caller_of(options))
@@ -25,7 +25,7 @@ def project_of(options: Options) -> "Project":
 
 
 def recorded_project(options: Options) -> "Project":
-    """Return the current project for a command that reads records."""
+    """Return the current project for a command that only reads records."""
     from remora.bootstrap.open_project import open_project, open_records
 
     project = open_records(caller_of(options))
@@ -52,15 +52,15 @@ def complete_journals_of(options: Options, project: "Project") -> None:
 
 
 def _complete_commit(options: Options, project: "Project") -> None:
-    """Do the same for a commit; if git fails now, records can still be read."""
+    """Complete an interrupted commit; if git fails, only print a note."""
     from remora.runs.review.branch_journal import complete_branch
 
     try:
         told = complete_branch(project)
     except OutsideError as error:
         told = (
-            "`accept --git-branch` was interrupted, and its commit cannot be made yet: "
-            f"{error.message}; the next command tries again"
+            "`accept --git-branch` was interrupted, and its commit cannot be created yet: "
+            f"{error.message}; the next command will try again"
         )
     if told:
         note(options, told)
@@ -69,7 +69,7 @@ def _complete_commit(options: Options, project: "Project") -> None:
 def records_of(options: Options) -> "TraceFolder":
     """Return the project's streams without reading configuration.
 
-    Raises DiskError if they are behind a link."""
+    Raises DiskError if their folder is a symbolic link."""
     from remora.trace.trace_folder import TraceFolder
 
     folder = TraceFolder(caller_of(options).find_root())
@@ -78,7 +78,7 @@ def records_of(options: Options) -> "TraceFolder":
 
 
 def outside_git(root: Path) -> bool:
-    """Return True if the folder is in no git repository or git is missing."""
+    """Return True if the folder is not in a git repository or git is missing."""
     from remora.files.git import git_output
 
     try:
@@ -89,7 +89,7 @@ def outside_git(root: Path) -> bool:
 
 
 def next_command(options: Options, root: Path, *words: str) -> str:
-    """Return a command to type next, with --root if the project is not found from here."""
+    """Return a command to run next, with --root if the current directory needs it."""
     from remora.files.project_root import find_root
 
     named = [] if find_root(Path.cwd()) == root else ["--root", str(options.root or root)]

@@ -12,7 +12,9 @@ from remora.cli.app.project_context import complete_journals_of
 @command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
 @click.argument("run", type=RUN)
 @click.argument("node", type=NODE)
-@click.option("--feedback", metavar="TEXT", help="What to do differently; shown in every turn.")
+@click.option(
+    "--feedback", metavar="TEXT", help="What to do differently; shown to the agent in every turn."
+)
 @click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
