@@ -43,10 +43,10 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     """Form of a model's answer, shared by the code that builds, sends and reads requests.
 
-    `instruction`: its line in the system prompt. `ranks`: the answer is one scored token, the letter
-    of a candidate. `declares_tools`: tools are sent as schemas in addition to the prompt, and count
-    as tokens. `shows_control_tokens`: control tokens delimit the call, so servers must not strip
-    them.
+    `instruction`: its line in the system prompt. `ranks`: the answer is one scored token, the
+    letter of a candidate. `declares_tools`: tools are sent as schemas in addition to the prompt,
+    and count as tokens. `shows_control_tokens`: control tokens delimit the call, so servers must
+    not strip them.
     """
 
     instruction: str = ""

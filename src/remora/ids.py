@@ -14,7 +14,7 @@ LAST = "last"
 
 
 def is_id(text: str) -> bool:
-    """Return True if `text` is a valid run or agent ID, which is also a file name in `.agentfs/`."""
+    """Return True if `text` is a valid run or agent ID (and so a file name in `.agentfs/`)."""
     return _ID.fullmatch(text) is not None
 
 

@@ -18,7 +18,7 @@ def escape_line(text: str) -> str:
 
 
 def exception_summary(error: BaseException) -> str:
-    """Return an exception's type, message and position: `RecursionError: too deep (exports.py:47)`."""
+    """Return an exception's type, message and position: `OSError: disk full (files.py:47)`."""
     import traceback
 
     summary = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].rstrip(": ")

@@ -153,7 +153,10 @@ def execute(
     connected: Callable[[Model], None] = lambda _model: None,
     max_time: float | None = None,
 ) -> RunResult:
-    """Run a plan made by `prepare`. If it cannot start, it raises before anything is recorded."""
+    """Run a plan made by `prepare`.
+
+    Errors that prevent a start are raised before anything is recorded.
+    """
     require_tests(run.python)
     model = connect_model(invocation, run.project.config)
     own = connect_own_models(invocation, run, model)

@@ -23,9 +23,10 @@ from remora.sandbox.child.rmtree import remove_tree
 def cleanable(
     caller: Invocation, project: Project, now: datetime, *, observed: bool = False
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """Return removable items with functions that remove them, and runs to keep with reasons.
+    """Return the items that can be removed, and the runs that cannot.
 
-    `observed`: also remove the links that `hub observe` recorded in this project.
+    Each item has a function that removes it; each run has a reason to keep it. `observed`: also
+    remove the links that `hub observe` recorded in this project.
     """
     acts, kept = find_removable(project, now)
     hubs = [*_orphaned_hubs(caller), *_own_hub(caller, project, observed=observed)]
@@ -76,7 +77,7 @@ def _remove_hub(place: Path) -> None:
 
 
 def _forget_source(places: HubPaths, measured: Observation) -> None:
-    """Replace the database by one with only recorded links: names, hashes and line numbers."""
+    """Replace the database with one that has only recorded links: names, hashes, line numbers."""
     _require_idle(places.db)
     spool = spool_folder(places.db)
     leave(spool, measured)  # first: if this process is killed, the next writer stores it
@@ -97,7 +98,7 @@ def _require_idle(db: Path) -> None:
 
 
 def _measured(db: Path) -> Observation:
-    """Return what `hub observe` stored; it is empty if the database cannot be read."""
+    """Return the links that `hub observe` stored, or none if the database cannot be read."""
     view = open_snapshot(db)
     if view is None:
         return Observation(calls=(), tests=(), ran=())

@@ -47,7 +47,7 @@ class FactSource:
             if self.enabled is True and not await client.is_served(_READY_S):
                 raise OutsideError(
                     f"no daemon answers for {self.root}, and hub.enabled is true",
-                    hint="run `remora hub start`, or set hub.enabled: auto to work without a daemon",
+                    hint="run `remora hub start`, or set hub.enabled: auto to work without it",
                 )
             await client.prepare(_READY_S)
             yield client

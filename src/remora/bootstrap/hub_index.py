@@ -51,8 +51,8 @@ class Links(NamedTuple):
 class Indexed(NamedTuple):
     """Result of an update.
 
-    `changed`: number of nodes with changed facts; `by`: process ID of the daemon that did the update,
-    or None.
+    `changed`: number of nodes with changed facts; `by`: process ID of the daemon that did the
+    update, or None.
     """
 
     files: int

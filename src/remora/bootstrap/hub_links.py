@@ -10,7 +10,7 @@ from remora.hub.store.reader import open_snapshot
 class LinkCount(NamedTuple):
     """Progress: links are stored for `found` of `nodes` nodes.
 
-    `complete`: they are all stored and current, so that they answer queries.
+    `complete`: all links are stored and current.
     """
 
     found: int

@@ -88,7 +88,7 @@ class PreparedTests:
 
 
 def store_observed(caller: Invocation, project: Project, observation: Observation | None) -> str:
-    """Store the observation of accepted tests in the Hub; return an error text, empty if stored.
+    """Store the observation of accepted tests in the Hub; return an error message or "".
 
     Does nothing if the configuration disables the Hub.
     """
@@ -102,7 +102,7 @@ def store_observed(caller: Invocation, project: Project, observation: Observatio
 
 
 def _store(places: HubPaths, observation: Observation) -> bool:
-    """Store an observation. Return True if it must wait for another process's write."""
+    """Store an observation. Return True if another process must store it later."""
     spool = spool_folder(places.db)
     leave(spool, observation)
     try:

@@ -132,14 +132,14 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
 
 
 def model_key(invocation: Invocation, config: "Config") -> str | None:
-    """Return the API key to send to the configured address; None if a project sets the address."""
+    """Return the API key for the configured address, if any. A project's address gets no key."""
     from remora.config.loading import api_key
 
     return api_key(_keys(invocation), config.layer_of("model", "base_url"))
 
 
 def withheld_key(invocation: Invocation, config: "Config") -> str:
-    """Return the reason that a configured key is not sent, or an empty text if it is sent."""
+    """Return the reason that a configured key is withheld, or an empty text if it is not."""
     from remora.config.loading import why_no_key
 
     if config.model.base_url is None or config.model.provider == "embedded":

@@ -97,7 +97,7 @@ def connect_models(
 ) -> dict[str, Model]:
     """Return the models by name, each at its current address.
 
-    Raises ModelError if the server has another model, because a run never changes its model silently.
+    Raises ModelError if the server has another model: a run never changes its model silently.
     """
     found: dict[str, Model] = {}
     for name in dict.fromkeys(names):

@@ -19,9 +19,9 @@ class _OutOfTime(BaseException):
 
 @contextmanager
 def planned_within(seconds: float | None) -> Iterator[None]:
-    """Raise UsageError if the block takes longer than `seconds`, but at least PLANNING_S.
+    """Raise UsageError if the block exceeds its time limit.
 
-    None means no limit.
+    The limit is `seconds`, but at least PLANNING_S; None means no limit.
     """
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield

@@ -15,7 +15,10 @@ from remora.sandbox.isolation import best_level
 def python_for(
     invocation: Invocation, project: Project, agents: Iterable[Agent]
 ) -> ProjectPython | None:
-    """Return the interpreter, or None if no agent needs it. Raises whatever `interpreter_for` raises."""
+    """Return the interpreter, or None if no agent needs it.
+
+    Raises whatever `interpreter_for` raises.
+    """
     checks = project.operations.checks_run_code
     if not any(_runs_code(agent, checks) for agent in agents):
         return None
@@ -54,7 +57,10 @@ def require_tests(python: ProjectPython | None) -> None:
 
 
 def check_interpreter(invocation: Invocation, root: Path, config: Config) -> None:
-    """Find and test the interpreter. Raises whatever `interpreter_for` and `require_tests` raise."""
+    """Find the interpreter and check that it can run tests.
+
+    Raises whatever `interpreter_for` and `require_tests` raise.
+    """
     require_tests(interpreter_for(invocation, root, config))
 
 

@@ -33,7 +33,7 @@ class DeclaredTool:
 
 
 def known_tools(root: Path, operations: Operations) -> list[DeclaredTool]:
-    """Return all tools, with built-in agents first. Raises ConfigError for an invalid definition."""
+    """Return all tools, built-in agents first. Raises ConfigError for an invalid definition."""
     found, wrong = read_definitions(root, operations)
     if wrong:
         raise wrong[0]

@@ -15,7 +15,7 @@ def default_config(operations: OperationModels) -> Config:
 
 
 def describe_operations(operations: OperationModels) -> str:
-    """Return the description of the key `operations`, including keys that only one operation has."""
+    """Return the description of the key `operations`, including operation-specific keys."""
     known = [str(Config.model_fields["operations"].description)]
     for name, model in operations.items():
         own = [key for key in model.model_fields if key not in OperationConfig.model_fields]

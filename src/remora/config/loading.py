@@ -46,8 +46,8 @@ def load_config(
     A file of None is skipped; other files must exist. `project_table` is `[tool.remora]` of
     pyproject.toml, used instead of a project's file. `flags` have dotted keys (`runner.max_turns`);
     a value of None means not given. `operations` maps each known operation to its settings model.
-    Raises ConfigError with the position of every error in the first invalid layer, and DiskError for
-    an unreadable file.
+    Raises ConfigError with the position of every error in the first invalid layer, and DiskError
+    for an unreadable file.
     """
     config, _ = load_with_places(
         user_file=user_file,

@@ -14,7 +14,10 @@ _SIZE_LIMIT = 1 << 20
 
 
 def has_settings(root: Path) -> bool:
-    """Return True if pyproject.toml seems to have a `[tool.remora]` table: only searches its bytes."""
+    """Return True if pyproject.toml seems to have a `[tool.remora]` table.
+
+    Only searches the bytes, without parsing.
+    """
     return _TABLE in _source(root).replace(b" ", b"").replace(b'"', b"")
 
 

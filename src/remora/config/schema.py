@@ -233,7 +233,7 @@ _Operation = Annotated[SerializeAsAny[OperationConfig], BeforeValidator(_validat
 
 
 class Config(Section):
-    """Configuration merged from all layers. It is recorded in streams, so it contains no secrets."""
+    """Configuration merged from all layers. It is recorded, so it contains no secrets."""
 
     runner: RunnerConfig = RunnerConfig()
     """Turns of an agent."""
@@ -258,7 +258,7 @@ class Config(Section):
     _set_by: Mapping[tuple[str | int, ...], str] = PrivateAttr(default_factory=dict)
 
     def layer_of(self, *where: str) -> str | None:
-        """Return the layer that set a value (user, project, environment, flag), or None for a default."""
+        """Return the layer that set a value (user, project, environment, flag), or None."""
         return self._set_by.get(where)
 
     @property

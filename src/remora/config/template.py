@@ -18,7 +18,10 @@ _HEAD = """\
 
 
 def commented_yaml(operations: OperationModels) -> str:
-    """Return all keys with their defaults, commented out; uncommented, they are the default Config."""
+    """Return all keys with their defaults, commented out.
+
+    Without the comment marks, the result is the default Config.
+    """
     about = {"operations": describe_operations(operations)}
     section = _section(default_config(operations), "", about)
     lines = [f"# {line}".rstrip() for line in section]

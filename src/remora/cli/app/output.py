@@ -144,7 +144,10 @@ def _diff_line(line: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Return rows as aligned columns: numbers on the right, a status in the first one in color."""
+    """Return a table with aligned columns.
+
+    Columns of numbers are right-aligned, and a status in the first column is colored.
+    """
     texts = [[escape_line(str(cell)) for cell in row] for row in rows]
     widths = [
         max([len(title), *(len(row[column]) for row in texts)]) for column, title in enumerate(head)

@@ -89,7 +89,10 @@ def outside_git(root: Path) -> bool:
 
 
 def next_command(options: Options, root: Path, *words: str) -> str:
-    """Return a command to run next, with --root if the current directory needs it."""
+    """Return a command for the user to run next.
+
+    It contains --root if the project cannot be found from the current directory.
+    """
     from remora.files.project_root import find_root
 
     named = [] if find_root(Path.cwd()) == root else ["--root", str(options.root or root)]

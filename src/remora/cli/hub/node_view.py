@@ -109,9 +109,11 @@ def signature_lines(signature: str, width: int | None) -> list[str]:
 
 
 def _parameter_breaks(signature: str) -> list[int]:
-    """Return the positions where a signature can be broken: after `(`, after top-level commas, before `)`.
+    """Return the positions where a signature can be broken.
 
-    Strings and nested brackets are skipped."""
+    These are after `(`, after top-level commas and before `)`. Strings and nested brackets are
+    skipped.
+    """
     cuts: list[int] = []
     depth = 0
     for found in _MARK.finditer(signature):

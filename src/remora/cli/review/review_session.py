@@ -83,7 +83,7 @@ class _Review:
         return (*ahead[0], f"{before + 1}/{before + len(ahead)}")
 
     def _decide(self, job: JobView, place: str) -> bool:
-        """Show a change set and ask until it is decided or skipped; return False if the user quits."""
+        """Show a change set and ask until it is decided or skipped; return False to quit."""
         try:
             # keep the heading near the question
             most = 2 * shutil.get_terminal_size().lines
@@ -239,7 +239,7 @@ def _key() -> str:
 
 
 def _tried(job: JobView) -> str:
-    """Return the reason that a retry produced no new diff; empty if it did."""
+    """Return the reason that a retry produced no new diff, or an empty text."""
     if job.same:
         return f"  {SAME_CHANGE}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"

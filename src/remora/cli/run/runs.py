@@ -60,7 +60,8 @@ def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
     Without NODE, show every verified change set. With NODE (path:qualname, a qualname, or a glob),
-    show what its jobs changed, verified or not. RUN is a run ID, a unique prefix, or `last` (default).
+    show what its jobs changed, verified or not. RUN is a run ID, a unique prefix, or `last`
+    (default).
     """
     from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
