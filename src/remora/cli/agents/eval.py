@@ -40,7 +40,7 @@ _HEAD = (
     "--summarizers",
     multiple=True,
     type=click.Choice(("tool_side", "tool_specific", "default")),
-    help="Value of runner.memory.summarizer_mode to evaluate.",
+    help="Evaluate this value of runner.memory.summarizer_mode.",
 )
 @click.option(
     "--limit",
@@ -48,14 +48,14 @@ _HEAD = (
     multiple=True,
     type=click.IntRange(min=1),
     metavar="N",
-    help="Value of runner.memory.packet_size_limit to evaluate.",
+    help="Evaluate this value of runner.memory.packet_size_limit.",
 )
 @click.option(
     "--renderer",
     "renderers",
     multiple=True,
     type=click.Choice(("lines", "json", "functiongemma", "history")),
-    help="Renderer to evaluate; history: raw outputs, no packet.",
+    help="Evaluate this renderer; history sends raw outputs without a packet.",
 )
 @click.option(
     "--run",

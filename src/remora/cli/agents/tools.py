@@ -89,7 +89,7 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     "inputs",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Input value, as JSON or text; repeatable.",
+    help="Set an input, as JSON or text; repeatable.",
 )
 @click.option(
     "--grant",

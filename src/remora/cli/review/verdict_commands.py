@@ -20,7 +20,7 @@ _conditions = click.option(
     "conditions",
     multiple=True,
     metavar="WORDS",
-    help="Select verified or docstring-only change sets; a comma means both.",
+    help="Select change sets: verified, docstring-only, or both (comma-separated).",
 )
 _trust = click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."

@@ -33,10 +33,12 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
     help="Operation to run; repeatable. [default: lint, docstring]",
 )  # fmt: skip
-@click.option("--node", metavar="GLOB", help="Only nodes whose path:qualname or qualname matches.")
+@click.option(
+    "--node", metavar="GLOB", help="Select nodes whose path:qualname or qualname matches."
+)
 @click.option(
     "--changed", is_flag=False, flag_value="", metavar="[REV]",
-    help="Only nodes that differ from REV (HEAD if omitted).",
+    help="Select nodes that differ from REV (HEAD if omitted).",
 )  # fmt: skip
 @click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Maximum number of nodes.")
 @click.option(

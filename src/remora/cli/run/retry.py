@@ -21,7 +21,7 @@ from remora.cli.app.project_context import complete_journals_of
 def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_run: bool) -> int:
     """Run a node's job again, with your feedback, on the current file.
 
-    The last attempt stays on record with the verdict `retried`; the new change set replaces it.
+    The previous attempt stays on record with the verdict `retried`; the new change set replaces it.
     NODE is path:qualname, a qualname, or a glob.
     """
     from remora.bootstrap.open_project import open_project

@@ -58,7 +58,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 @click.option(
     "--since",
     metavar="TIME",
-    help="Only turns since a date, RFC 3339 time or age: 2026-11-20, 15m, 2h, 3d.",
+    help="Only turns since a date, RFC 3339 time or age (15m, 2h, 3d).",
 )
 @click.option(
     "--until", metavar="TIME", help="Only turns until this time; same formats as --since."

@@ -16,7 +16,12 @@ _TURN = click.IntRange(min=0)
     examples=("remora trace packet lint-3f2a --turn 3", "remora trace packet lint-3f2a --full"),
 )
 @click.argument("agent", type=STREAM)
-@click.option("--turn", type=_TURN, metavar="N", help="Turn number. [default: the last turn]")
+@click.option(
+    "--turn",
+    type=_TURN,
+    metavar="N",
+    help="Print the packet of this turn. [default: the last turn]",
+)
 @click.option("--full", is_flag=True, help="Show the packet before trimming.")
 def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
     """Print the Decision Packet of turn N's decision as JSON."""

@@ -21,7 +21,7 @@ _RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown"
 
 @command("replay", examples=("remora trace replay lint-3f2a", "remora trace replay --json"))
 @click.argument("agent", type=STREAM, required=False)
-@click.option("--all", "every", is_flag=True, help="All agents (default).")
+@click.option("--all", "every", is_flag=True, help="Replay all agents (default).")
 def replay(options: Options, agent: str | None, *, every: bool) -> int:
     """Rerun each script of an agent and compare the results with the record.
 

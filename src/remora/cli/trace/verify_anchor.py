@@ -31,7 +31,7 @@ _MAX_CHARACTERS = 100_000_000
     ),
 )
 @click.argument("agent", type=STREAM, required=False)
-@click.option("--all", "every", is_flag=True, help="All streams (default).")
+@click.option("--all", "every", is_flag=True, help="Verify all streams (default).")
 @click.option(
     "--anchors", metavar="FILE", help="Compare with output of `trace anchor`; - is stdin."
 )
