@@ -180,7 +180,7 @@ def test_an_empty_project_is_not_an_error(poor: Remora, tmp_path: Path) -> None:
     empty.mkdir()
     done = poor("analyze", cwd=empty)
     assert done.code == 0
-    assert "nothing to do: no Python code" in done.out
+    assert "nothing to do: no readable Python code" in done.out
     assert poor("analyze", "--json", cwd=empty).document["jobs"] == []
 
 

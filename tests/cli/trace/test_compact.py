@@ -59,7 +59,7 @@ def test_a_run_that_waits_is_named_and_kept_then_it_goes(old: tuple[Remora, Path
     assert streams(root) == before
     told = remora("trace", "compact", "--dry-run", cwd=root)
     assert "would be expired  " in told.out
-    assert "would become" in told.out
+    assert "would be reduced" in told.out
     done = remora("trace", "compact", "--json", cwd=root)
     assert (done.code, would.code) == (0, 0)
     assert would.document == {**done.document, "dry_run": True}

@@ -83,7 +83,7 @@ def test_spans_are_sent(ran: Ran, agent: str) -> None:
     with receiving() as receiver:
         done = ran("trace", "export", agent, "--format", "otel", "--endpoint", receiver.url)
     assert done.code == 0
-    assert done.out == f"{len(receiver.spans)} spans of 1 agent: {receiver.url}\n"
+    assert done.out == f"{len(receiver.spans)} spans from 1 agent: {receiver.url}\n"
     assert {span.name.partition(" ")[0] for span in receiver.spans} == {
         "chat", "execute_tool", "invoke_agent",
     }  # fmt: skip
