@@ -180,7 +180,7 @@ def test_an_empty_project_is_not_an_error(poor: Remora, tmp_path: Path) -> None:
     empty.mkdir()
     done = poor("analyze", cwd=empty)
     assert done.code == 0
-    assert "nothing to do: no readable Python code" in done.out
+    assert "nothing to do: no Python code" in done.out
     assert poor("analyze", "--json", cwd=empty).document["jobs"] == []
 
 
@@ -188,7 +188,7 @@ def test_no_readable_file_is_reported_with_the_reason(poor: Remora, tmp_path: Pa
     broken = write(tmp_path / "broken", {"bad.py": "def f(:\n"})
     done = poor("analyze", cwd=broken)
     assert done.code == 0
-    assert "nothing to do: no Python code" in done.out
+    assert "nothing to do: no readable Python code" in done.out
     assert "bad.py could not be read: line 1: " in done.out
 
 
