@@ -1,4 +1,4 @@
-"""Chat records: messages, tool calls, tool schemas, forms of answers, token usage."""
+"""Chat records: messages, tool calls, tool schemas, answer forms, token usage."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of a request to an OpenAI-compatible server."""
+    """A message in a request to an OpenAI-compatible server."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -41,11 +41,12 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
-    """How a model answers, for all that make, send or read a request.
+    """Form of a model's answer, shared by the code that builds, sends and reads requests.
 
-    `instruction` is the line of the system text. `ranks`: the answer is the letter of a candidate,
-    one scored token. `declares_tools`: the tools are sent as schemas beside the prompt, and count
-    as tokens. `shows_control_tokens`: they delimit the call, and servers must not strip them.
+    `instruction`: its line in the system prompt. `ranks`: the answer is one scored token, the
+    letter of a candidate. `declares_tools`: tools are sent as schemas in addition to the prompt,
+    and count as tokens. `shows_control_tokens`: control tokens delimit the call, so servers must
+    not strip them.
     """
 
     instruction: str = ""
@@ -66,9 +67,9 @@ ANSWER_FORMS: Mapping[str, AnswerForm] = MappingProxyType(
         ),
     }
 )
-"""Forms of the strategies that ask a model."""
+"""Answer forms by strategy, for the strategies that ask a model."""
 
 
 def answer_form(strategy: str) -> AnswerForm:
-    """Return the form of a recorded strategy, a plain one for an unknown name."""
+    """Return a recorded strategy's answer form, or the default form for an unknown strategy."""
     return ANSWER_FORMS.get(strategy, AnswerForm())

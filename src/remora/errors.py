@@ -8,12 +8,12 @@
     ├── StreamError                  exit 1   a stream cannot be read or written
     │   ├── StreamLocked             exit 3   another process writes this stream
     │   ├── WriterReplaced           exit 3   the stream has another writer
-    │   ├── SeqConflict              exit 1   an append is not at the end of the stream
+    │   ├── SeqConflict              exit 1   an event was not appended at the end of the stream
     │   ├── StreamDamaged            exit 1   a line does not match its hash
     │   └── StreamWriteFailed        exit 3   writing to the disk failed
-    ├── InvalidEvent                 exit 1   an event has an unknown type or names no tool
+    ├── InvalidEvent                 exit 1   unknown event type, or a tool result without a tool
     ├── ScriptError                  exit 1   a `.pym` script is invalid or failed
-    │   └── ReplayMismatch           exit 1   a script deviates from its recording
+    │   └── ReplayMismatch           exit 1   a replayed script differs from its recording
     ├── HostError                    exit 1   a host function refused or failed
     └── OutsideError                 exit 3   something outside Remora failed
         ├── ModelError               exit 3   the model cannot be reached or used
@@ -27,7 +27,7 @@ Expected outcomes (a failed tool, a remaining finding) are values, not exception
 
 
 class RemoraError(Exception):
-    """Base class. `hint` says what to do; `code` names the kind for `--json`."""
+    """Base class. `hint` suggests what to do; `code` identifies the class in JSON output."""
 
     exit_code = 1
     default_hint = ""
@@ -39,7 +39,7 @@ class RemoraError(Exception):
 
     @property
     def code(self) -> str:
-        """Snake-case name of the class, as printed in `{"error": {"code"}}`."""
+        """Class name in snake case, as printed in `{"error": {"code"}}`."""
         name = type(self).__name__
         return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
@@ -51,15 +51,15 @@ class UsageError(RemoraError):
 
 
 class ConfigError(UsageError):
-    """A configuration or definition file is invalid; the message has the position."""
+    """A configuration or definition file is invalid; the message includes the position."""
 
 
 class NotFound(RemoraError):
-    """There is no such node, run, agent, turn or key; the hint names the nearest."""
+    """A node, run, agent, turn or key does not exist; the hint suggests a similar name."""
 
 
 class Conflict(RemoraError):
-    """The user's files changed; nothing of the change set was written."""
+    """The user's files changed; none of the change set was written."""
 
 
 class StreamError(RemoraError):
@@ -73,13 +73,13 @@ class StreamLocked(StreamError):
 
 
 class WriterReplaced(StreamError):
-    """The stream has another writer or another file now."""
+    """The stream now has another writer, or its file was replaced."""
 
     exit_code = 3
 
 
 class SeqConflict(StreamError):
-    """An append is not at the end of its stream."""
+    """An event was not appended at the end of its stream."""
 
 
 class StreamDamaged(StreamError):
@@ -93,12 +93,12 @@ class StreamWriteFailed(StreamError):
 
 
 class InvalidEvent(RemoraError, ValueError):
-    """An event given to the memory has an unknown type, or is a tool result without a tool."""
+    """An event passed to the memory has an unknown type, or is a tool result without a tool."""
 
 
 class ScriptError(RemoraError):
     """A `.pym` script is invalid or failed. `kind` is one of syntax, typing, runtime, limit, crashed,
-    contract, denied; `line` counts from 1 in the script's own file."""
+    contract, denied; `line` counts from 1 in the script file."""
 
     def __init__(self, message: str, *, kind: str, line: int | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -107,7 +107,7 @@ class ScriptError(RemoraError):
 
 
 class ReplayMismatch(ScriptError):
-    """A script deviates from the recording that it was run against."""
+    """A replayed script behaves differently from its recording."""
 
 
 class HostError(RemoraError):
@@ -141,7 +141,7 @@ class HubDamaged(DiskError):
 
 
 class HubLocked(OutsideError):
-    """Another process writes the Hub's database; `pid` is that process, if known."""
+    """Another process writes the Hub's database; `pid` is its process ID, if known."""
 
     def __init__(self, message: str, *, pid: int | None, hint: str = "") -> None:
         super().__init__(message, hint=hint)

@@ -10,16 +10,19 @@ NodeKey = NewType("NodeKey", str)
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 MODULE = "__module__"
 LAST = "last"
-"""The name of the newest run in place of its ID."""
+"""Alias of the newest run, accepted in place of a run ID."""
 
 
 def is_id(text: str) -> bool:
-    """True if `text` is a valid name of a run or agent (and so of a file in `.agentfs/`)."""
+    """Return True if `text` is a valid run or agent ID (and so a file name in `.agentfs/`)."""
     return _ID.fullmatch(text) is not None
 
 
 def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId:
-    """Return the stable name of an attempt (from 1) of a job: `{operation}-{12 hex}`."""
+    """Return the stable ID of a job's attempt: `{operation}-{12 hex digits}`.
+
+    Attempts count from 1.
+    """
     import hashlib
 
     digest = hashlib.sha256(f"{run_id} {node_id} {attempt}".encode()).hexdigest()
@@ -27,20 +30,20 @@ def agent_id(operation: str, run_id: str, node_id: str, attempt: int) -> AgentId
 
 
 def node_key(path: str, qualname: str = MODULE) -> NodeKey:
-    """Return `node:{path}:{qualname}`; `path` is already escaped by `escape_path`."""
+    """Return `node:{path}:{qualname}`; `path` must already be escaped by `escape_path`."""
     return NodeKey(f"node:{path}:{qualname}")
 
 
 def split_node_key(key: str) -> tuple[str, str]:
-    """Return the path (as escaped in the key) and qualname, split at the last `:`."""
+    """Split a key at its last `:`; return the path, still escaped, and the qualname."""
     path, _, qualname = key.removeprefix("node:").rpartition(":")
     return path, qualname
 
 
 def escape_path(path: str) -> str:
-    """Return a root-relative POSIX path as escaped in a node key.
+    """Escape a root-relative POSIX path for use in a node key.
 
-    Bytes that are not UTF-8 (surrogate escapes in `path`) become `%XX`, a literal `%` `%25`.
+    Bytes that are not UTF-8 (surrogate escapes in `path`) become `%XX`. A literal `%` becomes `%25`.
     """
     escaped = path.replace("%", "%25")
     if escaped.isascii():
@@ -49,7 +52,7 @@ def escape_path(path: str) -> str:
 
 
 def unescape_path(spelled: str) -> str:
-    """Return the path of an escaped one: the inverse of `escape_path`."""
+    """Return the original of an escaped path: the inverse of `escape_path`."""
     if "%" not in spelled:
         return spelled
     raw = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), spelled.encode())

@@ -18,7 +18,7 @@ def escape_line(text: str) -> str:
 
 
 def exception_summary(error: BaseException) -> str:
-    """Return type, message and position: `RecursionError: too deep (exports.py:47)`."""
+    """Return an exception's type, message and position: `OSError: disk full (files.py:47)`."""
     import traceback
 
     summary = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].rstrip(": ")
@@ -27,5 +27,5 @@ def exception_summary(error: BaseException) -> str:
 
 
 def bug_report_line(error: BaseException) -> str:
-    """Return the line that users see: the fault is in Remora, not in their input."""
+    """Return a line for users which says that the fault is in Remora, not in their input."""
     return f"a fault in Remora: {exception_summary(error)}"

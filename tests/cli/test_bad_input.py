@@ -188,7 +188,7 @@ def test_no_readable_file_is_reported_with_the_reason(poor: Remora, tmp_path: Pa
     broken = write(tmp_path / "broken", {"bad.py": "def f(:\n"})
     done = poor("analyze", cwd=broken)
     assert done.code == 0
-    assert "nothing to do: no Python code" in done.out
+    assert "nothing to do: no readable Python code" in done.out
     assert "bad.py could not be read: line 1: " in done.out
 
 
@@ -295,8 +295,8 @@ def test_without_weights_a_model_is_optional_but_a_server_that_is_named_is_not(
 @pytest.mark.parametrize(
     ("setting", "estimate"),
     [
-        ({}, "with rules alone"),
-        ({"REMORA_MODEL__NAME": "none"}, "with rules alone"),
+        ({}, "with rules only"),
+        ({"REMORA_MODEL__NAME": "none"}, "with rules only"),
         ({"REMORA_MODEL__PROVIDER": "embedded"}, "with the embedded model"),
         ({"REMORA_MODEL__BASE_URL": "http://127.0.0.1:9/v1"}, "depends on the model server"),
     ],
@@ -336,7 +336,7 @@ def test_many_jobs_are_not_run_unasked(poor: Remora, tmp_path: Path) -> None:
     done = poor(*lint, "--json", cwd=many)
     assert done.code == 2
     assert "201 jobs" in done.error["message"]
-    assert "about 40 seconds with rules alone" in done.error["message"]
+    assert "about 40 seconds with rules only" in done.error["message"]
     assert "--yes" in done.error["hint"]
     assert len(poor(*lint, "--dry-run", "--json", cwd=many).document["jobs"]) == 201
     # with --yes it gets as far as the model, which this user does not have

@@ -114,7 +114,7 @@ def test_stale_changes_are_reported_and_retried(tmp_path: Path, models: Path) ->
     remora = Remora(desk.home, homely)
     shown = remora("show", run_id, cwd=desk.root)
     assert "stale" in shown.out
-    assert "you changed it while the agent worked on it" in shown.out
+    assert "you edited it while the agent was working on it" in shown.out
     assert f"remora retry {run_id} a.py:load" in shown.out
     refused = remora("accept", run_id, "--all", "--json", cwd=desk.root)
     assert refused.code == 1

@@ -111,8 +111,8 @@ class TestAccept:
         (desk.root / ".git").rename(desk.root.parent / "git")
         shown = desk("show", "last")
         assert shown.code == 0
-        assert "its commit cannot be made yet" in shown.err
-        assert "the next command tries again" in shown.err
+        assert "its commit cannot be created yet" in shown.err
+        assert "the next command will try again" in shown.err
         (desk.root.parent / "git").rename(desk.root / ".git")
         assert "its commit has now been made" in desk("show", "last").err
         assert git(desk.root, "log", "-1", "--format=%s", "fixes").strip() == "lint: a.py:load"

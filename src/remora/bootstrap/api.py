@@ -1,8 +1,8 @@
-"""Use cases as functions: the commands for Python callers. Nothing is printed.
+"""The commands as functions for Python callers. They print nothing.
 
-Every function takes the project's `root` (default: found from the current directory; or an open
-Project such as `RunResult.project`, with its operations) and raises RemoraError with a message and a hint. `run` is a run ID, a unique
-prefix, or `last`.
+`root` is the project's folder (default: found from the current directory), or an open Project such
+as `RunResult.project`, whose operations are used. `run` is a run ID, a unique prefix, or `last`.
+Every function raises RemoraError with a message and a hint.
 """
 
 import asyncio
@@ -53,9 +53,10 @@ NO_OBSERVER = NoObserver()
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """A run that ended or was stopped.
+    """A run that finished or was stopped.
 
-    `stopped` is the reason, empty if it ended by itself. With `only`, just these agents ran.
+    `stopped`: the reason for stopping, empty if the run finished. `only`: the agents that ran, or
+    None for all.
     """
 
     project: Project
@@ -113,9 +114,9 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
 ) -> RunResult:
     """Plan jobs for `paths` (default: the whole project) and run them on private copies.
 
-    No file of the project changes before `accept`. `node` is a glob over `path:qualname`, `changed` a
-    revision (an empty text: HEAD), `model` a name or a server's address, `max_time` seconds. `known`
-    adds operations to the built-in ones: `BUILT_IN | MINE`.
+    The project's files stay unchanged until `accept`. `node`: glob for `path:qualname`. `changed`:
+    revision; an empty text means HEAD. `model`: model name or server address. `max_time`: seconds.
+    `known`: all operations, for example `BUILT_IN | MINE`; default: the built-in ones.
     """
     request = RunRequest(
         paths=_paths(paths),
@@ -147,7 +148,10 @@ def execute(
     connected: Callable[[Model], None] = lambda _model: None,
     max_time: float | None = None,
 ) -> RunResult:
-    """Run a plan made by `prepare`. Raises before anything is recorded if it cannot start."""
+    """Run a plan made by `prepare`.
+
+    Errors that prevent a start are raised before anything is recorded.
+    """
     require_tests(run.python)
     model = connect_model(invocation, run.project.config)
     own = connect_own_models(invocation, run, model)
@@ -218,8 +222,8 @@ def fork(
 ) -> ForkResult:
     """Start another attempt from any turn of an agent; `resume` runs it.
 
-    `files` is an empty folder for the files at that turn. `agent` is its ID, a unique prefix, or the
-    function it worked on.
+    `agent`: agent ID, a unique prefix, or the function that the agent worked on. `files`: empty
+    folder to write the files of that turn to.
     """
     invocation, project = _open(root, model_flags(model))
     request = ForkRequest(
@@ -249,9 +253,9 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
 ) -> Verdicts:
     """Write verified changes to the project's files, each change set whole or not at all.
 
-    Name `nodes` (path:qualname, a qualname, or a glob), or say `every`; `rules` and `only_if`
-    (`verified`, `docstring-only`) narrow the choice. With `git_branch` each change set becomes a
-    commit there instead.
+    Pass `nodes` (path:qualname, a qualname, or a glob), or set `every`. `rules` and `only_if`
+    (`verified`, `docstring-only`) filter this selection. With `git_branch`, each change set becomes
+    a commit on that branch instead.
     """
     _, project = _open(root)
     run_id, narrow = run_named(project.trace, run), parse_filter(_texts(rules), _texts(only_if))
@@ -277,7 +281,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     root: str | Path | Project | None = None,
     trust_run: bool = False,
 ) -> Verdicts:
-    """Reject changes; no file changes, and the record stays. Arguments as in `accept`."""
+    """Reject changes; files stay unchanged. Arguments have the same meaning as in `accept`."""
     _, project = _open(root)
     return review.reject(
         project,
@@ -293,7 +297,7 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
 def revert(
     run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
 ) -> Reverted:
-    """Remove accepted changes from the project's files; without `nodes`, all of the run."""
+    """Undo accepted changes in the project's files; without `nodes`, all changes of the run."""
     _, project = _open(root)
     return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
 
@@ -319,7 +323,7 @@ def continue_run(
     observer: RunObserver = NO_OBSERVER,
     max_time: float | None = None,
 ) -> RunResult:
-    """Run the remaining jobs, or some agents, and close the models."""
+    """Run the remaining jobs, or only `wanted.only`, and close the models."""
     stopped = run_to_end(
         lambda: run_remaining(wanted, models, observer, utc_now), models.values(), max_time
     )
@@ -360,7 +364,7 @@ def _invocation(
     flags: Mapping[str, Any] | None = None,
     known: Operations | None = None,
 ) -> Invocation:
-    """Return the environment, the current directory and the settings of a call."""
+    """Return the invocation of this process. If `root` is a Project, use its operations."""
     if isinstance(root, Project):
         known, root = known or root.operations, root.root
     try:

@@ -1,5 +1,4 @@
-"""Files that `clean` removes: a project's leftovers and Hub database, and those of deleted
-projects."""
+"""Files that `clean` removes: leftovers and Hub databases of this project and deleted projects."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,9 +23,10 @@ from remora.sandbox.child.rmtree import remove_tree
 def cleanable(
     caller: Invocation, project: Project, now: datetime, *, observed: bool = False
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """Return what can be removed, with how, and the runs that still need what is theirs, with why.
+    """Return the items that can be removed, and the runs that cannot.
 
-    With `observed` also what `hub observe` measured in this project.
+    Each item has a function that removes it; each run has a reason to keep it. `observed`: also
+    remove the links that `hub observe` recorded in this project.
     """
     acts, kept = find_removable(project, now)
     hubs = [*_orphaned_hubs(caller), *_own_hub(caller, project, observed=observed)]
@@ -40,7 +40,7 @@ def _copies(caller: Invocation, now: datetime) -> Iterator[Removal]:
 
 
 def is_hub_in_use(caller: Invocation, project: Project) -> bool:
-    """True if a process writes the project's Hub database or answers from it: `clean` keeps it."""
+    """Return True if a process uses the project's Hub database; `clean` then keeps it."""
     db = hub_paths(caller.folders, project.root).db
     return db.exists() and not is_idle(db)
 
@@ -51,7 +51,10 @@ def _orphaned_hubs(caller: Invocation) -> Iterator[Removal]:
 
 
 def _own_hub(caller: Invocation, project: Project, *, observed: bool) -> Iterator[Removal]:
-    """The project's own database holds source text; the next question to the Hub makes it again."""
+    """Yield the removal of this project's database, which contains source text.
+
+    The next Hub query rebuilds it.
+    """
     places = hub_paths(caller.folders, project.root)
     if not places.db.exists() or not is_idle(places.db):
         return
@@ -74,7 +77,7 @@ def _remove_hub(place: Path) -> None:
 
 
 def _forget_source(places: HubPaths, measured: Observation) -> None:
-    """Replace the database by one with only what was measured: names, hashes and line numbers."""
+    """Replace the database with one that has only recorded links: names, hashes, line numbers."""
     _require_idle(places.db)
     spool = spool_folder(places.db)
     leave(spool, measured)  # first: if this process is killed, the next writer stores it
@@ -91,11 +94,11 @@ def _forget_source(places: HubPaths, measured: Observation) -> None:
 
 def _require_idle(db: Path) -> None:
     if not is_idle(db):
-        raise DiskError("a process uses it now")
+        raise DiskError("a process is using it")
 
 
 def _measured(db: Path) -> Observation:
-    """Return what `hub observe` stored; nothing if the database cannot be read."""
+    """Return the links that `hub observe` stored, or none if the database cannot be read."""
     view = open_snapshot(db)
     if view is None:
         return Observation(calls=(), tests=(), ran=())

@@ -42,9 +42,10 @@ _SWITCH_S = 0.001
 def run_hub(
     caller: Invocation, target: HubTarget, *, ready: Callable[[StatusResult], None], log_file: bool
 ) -> bool:
-    """Run the daemon in this process until it is stopped; False if one is already running.
+    """Run the daemon in this process until it is stopped.
 
-    Replaces this process if the daemon needs a restart. Raises OutsideError, ConfigError.
+    Returns False if a daemon is already running. Replaces this process if the daemon needs a
+    restart. Raises OutsideError or ConfigError.
     """
     places = hub_paths_of(caller, target)
     settings, config = _settings(caller, places, target)
@@ -66,7 +67,7 @@ def run_hub(
 
 
 def _end_unfinished() -> None:
-    """End at once if threads still compute answers: Python would wait for them."""
+    """Exit immediately if threads are still computing answers; Python would wait for them."""
     if any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
         logging.shutdown()
         for stream in (sys.stdout, sys.stderr):
@@ -110,7 +111,7 @@ def _seconds(caller: Invocation, name: str) -> float | None:
 
 
 def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready`)
-    """Notify the command that started this process, and close its streams."""
+    """Notify the command that started this process, then redirect output to /dev/null."""
     with suppress(OSError):
         os.write(1, READY)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -120,7 +121,7 @@ def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready
 
 
 def _restart(caller: Invocation) -> None:
-    """Restart in the same process: the process id stays."""
+    """Restart in the same process, which keeps the process ID."""
     logging.shutdown()
     environ = {**caller.environ, _RESTARTED: f"{time.monotonic():.0f}"}
     argv = [sys.executable, *sys.orig_argv[1:]]

@@ -16,7 +16,7 @@ from remora.runs.project import Project
 TURN_S = 0.25
 """Maximum seconds that a turn waits for facts: a small part of the model's time."""
 EXACT_S = 30.0
-"""The same for reproducible runs: their packets must not depend on the machine's load."""
+"""Maximum for reproducible runs, whose packets must not depend on the machine's load."""
 _READY_S = 2.0
 
 
@@ -32,7 +32,7 @@ class FactSource:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[NodeFacts]:
-        """Open the agents' facts for a run.
+        """Open the source of facts for a run's agents.
 
         Raises OutsideError if the configuration requires a running daemon and there is none.
         """
@@ -47,7 +47,7 @@ class FactSource:
             if self.enabled is True and not await client.is_served(_READY_S):
                 raise OutsideError(
                     f"no daemon answers for {self.root}, and hub.enabled is true",
-                    hint="run `remora hub start`, or set hub.enabled: auto to work without one",
+                    hint="run `remora hub start`, or set hub.enabled: auto to work without it",
                 )
             await client.prepare(_READY_S)
             yield client

@@ -1,4 +1,4 @@
-"""Update the Hub's index: by the daemon if one runs, else in this process."""
+"""Update the Hub's index through a running daemon, or else in this process."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,18 +35,25 @@ _ANSWER_S = 60.0
 
 _Found = TypeVar("_Found")
 Progress = Callable[[int, int], None]
-"""Called with the number of finished files and of all files."""
+"""Called with the number of finished items and the total."""
 
 
 class Links(NamedTuple):
-    """`complete`: all links are stored; `failed`: nodes whose links could not be computed."""
+    """Result of precomputing links.
+
+    `complete`: all links are stored; `failed`: nodes whose links could not be computed.
+    """
 
     complete: bool
     failed: Sequence[Unlinked] = ()
 
 
 class Indexed(NamedTuple):
-    """`changed`: number of nodes with changed facts; `by`: the daemon's process id, if it did it."""
+    """Result of an update.
+
+    `changed`: number of nodes with changed facts; `by`: process ID of the daemon that did the
+    update, or None.
+    """
 
     files: int
     nodes: int
@@ -61,9 +68,9 @@ class Indexed(NamedTuple):
 def index_hub(
     caller: Invocation, target: HubTarget, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
-    """Index all changed files; with `links` also precompute all links.
+    """Index all changed files; with `links`, also precompute all links.
 
-    A daemon precomputes links later by itself. Raises OutsideError, DiskError, HubLocked.
+    A running daemon precomputes links later. Raises OutsideError, DiskError or HubLocked.
     """
     began = time.monotonic()
     places = hub_paths_of(caller, target)
@@ -108,7 +115,10 @@ def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[U
 
 
 class Collected(NamedTuple):
-    """`removed`: number of nodes; `by`: process ID of a daemon, which keeps no removed files."""
+    """Result of `hub gc`.
+
+    `removed`: number of nodes; `by`: process ID of a running daemon, which removes entries itself.
+    """
 
     removed: int
     by: int | None = None
@@ -137,12 +147,12 @@ def verify_hub(caller: Invocation, target: HubTarget) -> IndexCheck:
 
 
 def is_readable(places: HubPaths) -> bool:
-    """True if the database can be read."""
+    """Return True if the database can be read."""
     return _read(places, lambda _: True) is not None
 
 
 def is_indexed(caller: Invocation, places: HubPaths) -> bool:
-    """True if the database can be read and has been filled; `hub observe` makes an empty one."""
+    """Return True if the database can be read and is not just an empty one from `hub observe`."""
     return bool(_read(places, lambda v: bool(v.paths()) or not _members(caller, places).sweep()))
 
 
@@ -167,7 +177,7 @@ def _refreshed(
 def _passes(
     indexer: Indexer, large: LargeFiles, store: HubStore, progress: Progress
 ) -> Iterator[Refreshed]:
-    """Refresh all changed files, again if the database was reset meanwhile."""
+    """Refresh all changed files; start over if the database was reset in between."""
     rebuilt = True
     while rebuilt:
         rebuilt = False
@@ -192,12 +202,12 @@ def _counted(places: HubPaths) -> tuple[int, int]:
 
 
 def _partial(places: HubPaths) -> dict[str, str]:
-    """Return by raw path why a stored file could only be read in part."""
+    """Return the files that could only be read in part, by raw path, with the reasons."""
     return _read(places, lambda view: view.partial()) or {}
 
 
 def _read(places: HubPaths, query: Callable[[StoredSnapshot], _Found]) -> _Found | None:
-    """Return the answer from the database; None if it cannot be read."""
+    """Return the query's result from the database, or None if it cannot be read."""
     view = open_snapshot(places.db)
     if view is None:
         return None
@@ -206,9 +216,9 @@ def _read(places: HubPaths, query: Callable[[StoredSnapshot], _Found]) -> _Found
 
 
 def _caught_up(places: HubPaths) -> int:
-    """Wait until the daemon has read all changes, also during its initial scan.
+    """Wait until the daemon has read all changes; return the number of changed nodes.
 
-    Returns the number of changed nodes.
+    If the initial scan is still running, wait for it too.
     """
     before = control.status(places).generation or 0
     while control.running(places) is not None:

@@ -19,12 +19,12 @@ _LOOK_S = 0.05
 
 
 def open_store(places: HubPaths) -> HubStore:
-    """Open the database for writing. Raises DiskError, and HubLocked if another process has it."""
+    """Open the database for writing. Raises DiskError, and HubLocked if it is in use."""
     return HubStore.open(places.db, root=places.root, clock=_now)
 
 
 def store_when_free(places: HubPaths) -> HubStore:
-    """Open the database for the daemon itself, after waiting for a command that writes it.
+    """Open the database for the daemon; wait while a command is writing it.
 
     Raises HubLocked after a timeout, and DiskError.
     """
@@ -34,7 +34,7 @@ def store_when_free(places: HubPaths) -> HubStore:
 
 
 def store_or_daemon(places: HubPaths) -> HubStore | int:
-    """Open the database, or return the id of the daemon that writes it.
+    """Open the database, or return the process ID of the daemon that writes it.
 
     Waits for another command, or for a daemon that restarts after its lock was removed. Raises
     HubLocked after a timeout, and DiskError.
@@ -57,7 +57,7 @@ def _when_free(places: HubPaths, daemon: Callable[[], int | None]) -> HubStore |
 def indexer_of(
     places: HubPaths, store: HubStore, members: Members, analysis: ScriptedAnalysis
 ) -> Indexer:
-    """Return an indexer that runs the project's own scripts."""
+    """Return an indexer that also runs the project's scripts."""
     return Indexer(
         places.root, store, members, analyse=analysis, extras=UserScripts(places.root), clock=_now
     )

@@ -1,4 +1,4 @@
-"""Progress of precomputed links, and the reason for unknown ones."""
+"""Progress of precomputed links, and the reason for unknown links."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,10 @@ from remora.hub.store.reader import open_snapshot
 
 
 class LinkCount(NamedTuple):
-    """Progress: links of `found` of `nodes` nodes are stored; `complete`: links are answered."""
+    """Progress: links are stored for `found` of `nodes` nodes.
+
+    `complete`: all links are stored and current.
+    """
 
     found: int
     nodes: int
@@ -16,7 +19,7 @@ class LinkCount(NamedTuple):
 
 
 def linked(places: HubPaths) -> LinkCount | None:
-    """Return the progress of links; None if the database cannot be read."""
+    """Return the progress of precomputed links, or None if the database cannot be read."""
     view = open_snapshot(places.db)
     if view is None:
         return None
@@ -27,15 +30,15 @@ def linked(places: HubPaths) -> LinkCount | None:
 
 
 def why_unknown(places: HubPaths) -> str:
-    """Return why links are unknown, and a hint."""
+    """Return the reason for unknown links, and a hint."""
     known = linked(places)
     if known is None:
         return (
-            "only the file itself could be read: there is no index, and none could be made "
-            "(`--db FILE` names another place)"
+            "only the file itself could be read: there is no index, and none could be created "
+            "(use `--db FILE` for another location)"
         )
     if known.complete and control.running(places) is not None:
-        return "finding them takes too long at the moment: retry"
+        return "finding them takes too long at the moment: try again"
     if known.complete:
         return (
             "finding them takes too long because files have changed: `remora hub index --links` "

@@ -1,4 +1,4 @@
-"""Names of nodes that begin with a text, from the stored database, for shell completion."""
+"""Node names for shell completion, from the stored database."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -13,7 +13,10 @@ _NODE = "node:"
 
 
 def stored_names(db: Path, typed: str) -> list[str]:
-    """Return up to 200 keys or paths that begin so, else qualnames; none without a database."""
+    """Return up to 200 keys or paths that start with `typed`, or else qualnames.
+
+    The list is empty if there is no database.
+    """
     connection = open_reading(db)
     if connection is None:
         return []
@@ -28,13 +31,13 @@ def stored_names(db: Path, typed: str) -> list[str]:
 
 
 def _shortened(key: str, beginning: str) -> str:
-    """Return a module's key without its qualname, unless that is being typed."""
+    """Return a module's key without its qualname, unless the user is typing the qualname."""
     short = key.removesuffix(_MODULE)
     return short if short.startswith(beginning) else key
 
 
 def _keys(connection: sqlite3.Connection, beginning: str) -> Iterator[str]:
-    """Return the keys that begin so; an index holds them in this order."""
+    """Return the keys that start with `beginning`, in the order of the database index."""
     rows = connection.execute(
         "SELECT key FROM node_state WHERE key >= ? AND substr(key, 1, ?) = ? ORDER BY key LIMIT ?",
         (beginning, len(beginning), beginning, _MOST),
@@ -43,7 +46,7 @@ def _keys(connection: sqlite3.Connection, beginning: str) -> Iterator[str]:
 
 
 def _qualnames(connection: sqlite3.Connection, typed: str) -> Iterator[str]:
-    """Return the qualnames that begin so."""
+    """Return the qualnames that start with `typed`."""
     rows = connection.execute(
         "SELECT key FROM node_state WHERE instr(key, ?) ORDER BY key LIMIT ?",
         (f":{typed}", _MOST),

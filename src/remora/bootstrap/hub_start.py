@@ -1,4 +1,4 @@
-"""Start a daemon in a process of its own, which outlives the command."""
+"""Start a daemon in a separate process that outlives the command."""
 
 import json
 import os
@@ -16,10 +16,10 @@ from remora.hub.protocol import StatusResult
 
 _START_S = 60.0
 READY = b"ready\n"
-"""Message of a daemon to the command that started it."""
+"""Message from a daemon to the command that started it."""
 _LOOK_S = 0.05
 _MOST_STARTS = 3
-"""Attempts: a killed daemon holds its lock a moment longer, and one started meanwhile gives up."""
+"""Maximum attempts. A killed daemon may hold its lock for a moment, and a new one then gives up."""
 
 
 def start_hub(caller: Invocation, target: HubTarget) -> StatusResult:

@@ -1,4 +1,4 @@
-"""The hub of a command: its command-line options and paths."""
+"""Command-line options and paths that select a command's hub."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "
 
 @dataclass(frozen=True, kw_only=True)
 class HubTarget:
-    """Options of the command line."""
+    """Command-line options that select a hub."""
 
     db: Path | None = None
     socket: Path | None = None
@@ -23,12 +23,12 @@ class HubTarget:
 def hub_paths_of(caller: Invocation, target: HubTarget) -> HubPaths:
     """Return the paths of the hub for this caller's root.
 
-    Raises UsageError, also if `--db` names a foreign file or a path beside one: the writer resets
-    an invalid database in place.
+    Raises UsageError, also if another program's file is at `--db` or at a path next to it that the
+    Hub uses: the writer resets an invalid database in place.
     """
     if target.db is not None and _is_foreign(target.db):
         raise UsageError(
-            f"--db {target.db}: this is not a database of the Hub",
+            f"--db {target.db}: this is not a Hub database",
             hint="use another path; a missing file is created",
         )
     places = hub_paths(caller.folders, caller.find_root(), db=target.db, socket=target.socket)
@@ -36,7 +36,7 @@ def hub_paths_of(caller: Invocation, target: HubTarget) -> HubPaths:
     if foreign is not None:
         raise UsageError(
             f"--db {target.db}: {foreign} does not belong to the Hub",
-            hint="use a folder without files of other programs",
+            hint="use a folder that has no files of other programs",
         )
     return places
 
@@ -44,7 +44,7 @@ def hub_paths_of(caller: Invocation, target: HubTarget) -> HubPaths:
 def root_above(caller: Invocation, places: HubPaths) -> Path | None:
     """Return a parent folder that looks like the project root: it has a hub or a pyproject.toml.
 
-    None unless the root is only the current folder, without git or a remora.yaml.
+    Returns None unless the root is just the current folder, without git or a remora.yaml.
     """
     root = places.root
     if (
@@ -69,7 +69,7 @@ def _is_foreign(db: Path) -> bool:
 
 
 def http_address(value: str) -> tuple[str, int]:
-    """Parse `[HOST:]PORT`, HOST being a loopback address. Raises UsageError."""
+    """Parse `[HOST:]PORT`, where HOST is a loopback address. Raises UsageError."""
     host, _, port = value.rpartition(":")
     host = host or "127.0.0.1"
     if host not in _LOOPBACK:
@@ -77,5 +77,5 @@ def http_address(value: str) -> tuple[str, int]:
             f"--http {value}: {host} is not a loopback address", hint="use 127.0.0.1 or [::1]"
         )
     if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
-        raise UsageError(f"--http {value}: expected [HOST:]PORT", hint="port 0 picks a free one")
+        raise UsageError(f"--http {value}: expected [HOST:]PORT", hint="port 0 picks a free port")
     return _LOOPBACK[host], int(port)

@@ -1,4 +1,4 @@
-"""Invocation of a command: environment, folder, flags, and the configuration for them."""
+"""Invocation of a command: environment, folder and flags, and the resulting configuration."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -37,41 +37,40 @@ class Invocation:
         return UserFolders.from_environ(self.environ)
 
     def find_root(self, paths: Sequence[Path] = ()) -> Path:
-        """Return `--root`, else the root around the first target, else around the current
-        folder."""
+        """Return `--root`, or else the project root for the first target or the current folder."""
         if self.root is not None:
             if not self.root.is_dir():
-                raise UsageError(f"{self.root} is not a folder", hint="--root names a folder")
+                raise UsageError(f"{self.root} is not a folder", hint="--root takes a folder")
             return self.root.resolve()
         start = self.folder / paths[0] if paths else self.folder
         if not start.exists():
             raise UsageError(
                 f"{paths[0] if paths else start} does not exist",
-                hint=path_hint(paths[0], self.folder) if paths else "name a folder with --root",
+                hint=path_hint(paths[0], self.folder) if paths else "use --root FOLDER",
             )
         return find_root(start, within=self.folder)
 
     def check_config_file(self) -> None:
-        """Raise UsageError if `--config` names a file that does not exist."""
+        """Raise UsageError if the file given with `--config` does not exist."""
         if self.config_file is not None and not self.config_file.is_file():
             raise UsageError(
-                f"{self.config_file} does not exist", hint="--config names a YAML file"
+                f"{self.config_file} does not exist", hint="--config takes a YAML file"
             )
 
 
 def path_hint(absent: Path, folder: Path) -> str:
-    """Return a hint for a path that does not exist; nodes need `--node`."""
+    """Return a hint for a path that does not exist, such as a node given without `--node`."""
     file, _, node = str(absent).rpartition(":")
     if file and (folder / file).is_file():
         words = shlex.join([file, "--node", node])
         return f"to select a node, use --node: `{words}`"
-    return "name a file or folder of the project"
+    return "use a file or folder of the project"
 
 
 def is_configured(invocation: Invocation, root: Path) -> bool:
-    """True if a file, variable or flag may set something.
+    """Return True if a file, variable or flag may set something.
 
-    Reading a configuration takes longer than most queries that need one of its defaults.
+    If not, callers use defaults: reading a configuration takes longer than most queries.
     """
     return (
         invocation.config_file is not None
@@ -98,8 +97,10 @@ def open_with_places(invocation: Invocation, root: Path) -> "tuple[Config, dict[
     user = invocation.folders.config_file
     project = invocation.config_file or root / "remora.yaml"
     if invocation.config_file is None and not Path(realpath(project)).is_relative_to(root):
-        # errors quote the file: a clone must not make them quote one from elsewhere
-        raise ConfigError(f"{project} is a link out of the project", hint="put the file there")
+        # errors quote the file, and a clone must not make them quote a file from elsewhere
+        raise ConfigError(
+            f"{project} is a link out of the project", hint="replace the link with the file"
+        )
     return load_with_places(
         user_file=user if lexists(user) else None,
         project_file=project if lexists(project) else None,

@@ -1,4 +1,4 @@
-"""Large files of an index: analysed by a child process with a memory limit, as the daemon does."""
+"""Analysis of large files in a child process with a memory limit, as in the daemon."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ class LargeFiles:
                 content = reader.read(path)
         except OSError:
             content = None
-        if content is None or content.skipped:  # it changed meanwhile: this finds out why
+        if content is None or content.skipped:  # the file changed: find the reason
             return self._indexer.refresh([path], source=source)
         facts = self._runner.run(self._pool.analyse(path, content.data))
         return self._indexer.supply(path, content.file_hash, facts, source=source)
@@ -40,7 +40,7 @@ class LargeFiles:
 def large_files(
     root: Path, indexer: Indexer, environment: Mapping[str, str]
 ) -> Iterator[LargeFiles]:
-    """Open the analysis of large files; end its child process after the block."""
+    """Open the analysis of large files; stop its child process when the block exits."""
     pool = AnalysisPool(environment)
     with asyncio.Runner() as runner:
         try:

@@ -34,7 +34,7 @@ _ANSWER_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class ObserveOptions:
-    """Command-line options. `stdout`: descriptor for the tests' output instead of ours."""
+    """Command-line options. `stdout`: file descriptor for the tests' output."""
 
     hub: HubTarget
     words: Sequence[str]
@@ -51,7 +51,7 @@ class Observed:
 
 
 class PreparedTests:
-    """Validated settings, before anything of the project is started."""
+    """Validated settings of a test run; no project code runs before `run`."""
 
     def __init__(self, caller: Invocation, options: ObserveOptions) -> None:
         """Check consent, pytest and configuration. Raises UsageError, ConfigError."""
@@ -88,7 +88,7 @@ class PreparedTests:
 
 
 def store_observed(caller: Invocation, project: Project, observation: Observation | None) -> str:
-    """Store what accepted tests ran in the Hub; return the reason if that failed, else "".
+    """Store the observation of accepted tests in the Hub; return an error message or "".
 
     Does nothing if the configuration disables the Hub.
     """
@@ -102,7 +102,7 @@ def store_observed(caller: Invocation, project: Project, observation: Observatio
 
 
 def _store(places: HubPaths, observation: Observation) -> bool:
-    """Store an observation; True if it waits for another process that writes the database."""
+    """Store an observation. Return True if another process must store it later."""
     spool = spool_folder(places.db)
     leave(spool, observation)
     try:

@@ -1,4 +1,4 @@
-"""Open the project and the model that the configuration names."""
+"""Open the project and the model that the configuration selects."""
 
 from collections.abc import Sequence
 from os.path import lexists
@@ -19,9 +19,9 @@ if TYPE_CHECKING:  # a command that only reads records loads none of these
 
 
 def open_records(invocation: Invocation) -> Project:
-    """Return the project here for a command that reads records. Raises UsageError, DiskError.
+    """Return the current project for a command that reads records. Raises UsageError, DiskError.
 
-    The configuration is read only on access to what depends on it, and may be invalid until then.
+    The configuration is read only when it is needed, so records can be read if it is invalid.
     """
     invocation.check_config_file()
     root = invocation.find_root()
@@ -36,7 +36,7 @@ def open_records(invocation: Invocation) -> Project:
 def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
     """Return the project around the given targets. Raises UsageError, ConfigError, DiskError.
 
-    Loads no agent: an invalid definition must not block commands that only read or review.
+    Does not load agents: an invalid definition must not block commands that only read or review.
     """
     from remora.runs.provenance import install_key
     from remora.sandbox.isolation import require_level
@@ -71,8 +71,10 @@ def _interpreter(invocation: Invocation, root: Path, config: "Config") -> "Proje
 
 
 def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor":
-    """Return the redactor. Fingerprints use this installation's key, so guesses cannot be tested on a
-    stream."""
+    """Return the redactor.
+
+    Fingerprints use this installation's key, so that streams cannot be used to test guesses.
+    """
     import hmac
 
     from remora.trace.redact.redactor import Redactor
@@ -90,7 +92,7 @@ def _redactor(invocation: Invocation, config: "Config", key: bytes) -> "Redactor
             own=[UserRule(name=rule.name, pattern=rule.pattern) for rule in config.redaction.rules],
         )
     except ValueError as error:
-        raise ConfigError(f"redaction.rules: {error}", hint="patterns are RE2's") from error
+        raise ConfigError(f"redaction.rules: {error}", hint="patterns use RE2 syntax") from error
 
 
 def _refuse_unsupported(config: "Config") -> None:
@@ -130,14 +132,14 @@ def model_status(invocation: Invocation, config: "Config") -> "ModelStatus":
 
 
 def model_key(invocation: Invocation, config: "Config") -> str | None:
-    """Return the key for the configured address; none for an address that a project sets."""
+    """Return the API key for the configured address, if any. A project's address gets no key."""
     from remora.config.loading import api_key
 
     return api_key(_keys(invocation), config.layer_of("model", "base_url"))
 
 
 def withheld_key(invocation: Invocation, config: "Config") -> str:
-    """Return why a configured key is not sent to the configured address; empty if it is."""
+    """Return the reason that a configured key is withheld, or an empty text if it is not."""
     from remora.config.loading import why_no_key
 
     if config.model.base_url is None or config.model.provider == "embedded":

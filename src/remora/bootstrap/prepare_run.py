@@ -80,12 +80,12 @@ def _refuse_whole_disk(root: Path) -> None:
     if root == Path(root.anchor) and not any((root / mark).exists() for mark in marks):
         raise UsageError(
             f"{root} is the whole file system, not a project",
-            hint="name a folder of your project, or its root with --root",
+            hint="use a folder of your project, or --root for its root",
         )
 
 
 def agents_for(project: Project, names: Sequence[str]) -> tuple[Agent, ...]:
-    """Return the agents of these operations. Raises NotFound for an unknown one."""
+    """Return the agents of these operations. Raises NotFound for an unknown operation."""
     known = load_agents(project.root, project.operations, names)
     named = [agent_named(known, name) for name in names]
     return tuple({agent.definition.operation: agent for agent in named}.values())
@@ -104,7 +104,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
     absolute = Path(realpath(folder / path))
     if not absolute.is_relative_to(root):
         raise UsageError(
-            f"{path} is outside the project {root}", hint="--root names another project"
+            f"{path} is outside the project {root}", hint="use --root for another project"
         )
     if not absolute.exists():
         raise UsageError(f"{path} does not exist", hint=path_hint(path, folder))
@@ -112,7 +112,7 @@ def _relative(root: Path, path: Path, folder: Path) -> str:
 
 
 def _still_there(root: Path, paths: Iterable[str]) -> list[str]:
-    """Return existing files, without links and temporary files of tools."""
+    """Return the files that still exist, except links and tools' cache files."""
     return [
         path
         for path in paths

@@ -1,4 +1,4 @@
-"""Settings and request of a run, from its record."""
+"""Settings and request of a recorded run."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _OF_THE_RUN = (
     ("model", "exact"),
     ("operations",),
 )
-"""Settings that decide what agents do: a resumed run keeps its own."""
+"""Settings that affect what agents do; a resumed run keeps its recorded values."""
 
 
 def recorded_config(config: Config, start: RunStart) -> Config:
@@ -47,13 +47,13 @@ def recorded_config(config: Config, start: RunStart) -> Config:
     except pydantic.ValidationError as error:
         raise StreamDamaged(
             f"the configuration that the run recorded cannot be used: {error.errors()[0]['msg']}",
-            hint="begin a new run",
+            hint="start a new run",
         ) from error
     return begun.record_layers(config.layers)
 
 
 def _drop_misplaced_style(recorded: Any, models: Mapping[str, type[OperationConfig]]) -> None:
-    """Remove `style` from operations without it: older versions recorded it in every operation."""
+    """Remove `style` from operations without this setting; older versions recorded it for all."""
     for name, settings in recorded.items() if isinstance(recorded, dict) else ():
         if (
             isinstance(settings, dict)

@@ -1,4 +1,4 @@
-"""Resume a recorded run: its settings, current addresses and consent."""
+"""Resume a recorded run with its settings, but with current addresses and consent."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -30,8 +30,8 @@ from remora.workspaces.copy.driver_choice import require_driver
 class Resumable:
     """A run to resume, or only some of its agents.
 
-    The run's project has the recorded configuration for everything that affects agents. `models` are the
-    names of the models needed, the run's own first.
+    `run.project` has the recorded configuration for everything that affects agents. `models`: names
+    of the models needed.
     """
 
     run: Run
@@ -54,10 +54,10 @@ def prepare_resume(
     *,
     only: frozenset[str] | None = None,
 ) -> Resumable:
-    """Return the remaining work of a run; `record` is its verified one.
+    """Return the remaining work of a run; `record` is its verified record.
 
-    Plan, operations, seed, limits and the model's name are the run's; consent, addresses and keys
-    are never read from a stream. Raises UsageError if an agent has changed or required tests cannot
+    Plan, operations, seed, limits and the model's name come from the record. Consent, addresses and
+    keys are never read from a stream. Raises UsageError if an agent has changed or required tests cannot
     run; StreamLocked if the run is running; StreamDamaged.
     """
     require_driver(project.config.workspace.driver, project.cache)
@@ -97,7 +97,7 @@ def connect_models(
 ) -> dict[str, Model]:
     """Return the models by name, each at its current address.
 
-    Raises ModelError if the server has another model: a run never silently changes its model.
+    Raises ModelError if the server has another model: a run never changes its model silently.
     """
     found: dict[str, Model] = {}
     for name in dict.fromkeys(names):
@@ -107,7 +107,7 @@ def connect_models(
         if model.name != name:
             raise ModelError(
                 f"the agents used the model {name}, but the configured server has {model.name}",
-                hint="name that model's address, or fork an agent with --model",
+                hint="use a server that has this model, or fork an agent with --model",
             )
         found[name] = model
     return found
@@ -119,8 +119,10 @@ async def run_remaining(
     observer: RunObserver,
     clock: Callable[[], datetime],
 ) -> None:
-    """Run the remaining jobs, or the wanted agents. Raises as `finish_run` does, and OutsideError if a
-    required hub does not run."""
+    """Run the remaining jobs, or only the wanted agents.
+
+    Raises whatever `finish_run` raises, and OutsideError if a required hub is not running.
+    """
     async with wanted.run.source.opened() as facts:
         run = replace(wanted.run, facts=facts, models=models, observer=observer, clock=clock)
         await finish_run(run, wanted.record, only=wanted.only)
@@ -131,7 +133,7 @@ def _model_of(
 ) -> str | None:
     """Return the name of the model that an attempt still needs.
 
-    None if it only lacks its `job_end`, or is damaged and therefore not continued.
+    Returns None if only its `job_end` is missing, or if it is damaged and cannot be continued.
     """
     agent, agent_id = agents[attempt.job.operation], attempt.job.agent_id
     try:

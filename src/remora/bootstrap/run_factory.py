@@ -20,9 +20,9 @@ from remora.workspaces.copy.driver_choice import make_driver
 
 
 def connect_own_models(invocation: Invocation, prepared: Run, model: Model) -> dict[str, Model]:
-    """Return the models that agents name for themselves if they are not `model`, by operation.
+    """Return the models that agent definitions select instead of `model`, by operation.
 
-    They use the configured server. Raises ModelError, ConfigError.
+    All of them use the configured server. Raises ModelError, ConfigError.
     """
     own: dict[str, Model] = {}
     for agent in prepared.agents.values():
@@ -45,9 +45,10 @@ async def execute_plan(
     clock: Callable[[], datetime],
     own: Mapping[str, Model] | None = None,
 ) -> None:
-    """Run the plan to its end; agents of the operations in `own` use that model instead.
+    """Run the plan to its end. Operations in `own` use the model given there instead of `model`.
 
-    Raises ModelError if a model cannot answer as configured, OutsideError without a required hub.
+    Raises ModelError if a model cannot answer as configured, and OutsideError if a required hub is
+    not running.
     """
     project, base = prepared.project, prepared.base
     assert base is not None, "a new run has a base"

@@ -1,4 +1,4 @@
-"""Limits of a run: a time limit for its planning and its work, and signals that stop it."""
+"""Limits of a run: time limits for planning and work, and signals that stop it."""
 
 import asyncio
 import signal
@@ -19,7 +19,10 @@ class _OutOfTime(BaseException):
 
 @contextmanager
 def planned_within(seconds: float | None) -> Iterator[None]:
-    """Raise UsageError if the block takes longer than `seconds` and PLANNING_S; None: no limit."""
+    """Raise UsageError if the block exceeds its time limit.
+
+    The limit is `seconds`, but at least PLANNING_S; None means no limit.
+    """
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -35,7 +38,7 @@ def planned_within(seconds: float | None) -> Iterator[None]:
     except _OutOfTime:
         raise UsageError(
             f"planning took longer than {seconds:g} s (--max-time)",
-            hint="name fewer files or a smaller folder, or give it more time",
+            hint="use fewer files, a smaller folder or a longer --max-time",
         ) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -45,7 +48,7 @@ def planned_within(seconds: float | None) -> Iterator[None]:
 def run_to_end(
     work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
 ) -> str:
-    """Do the work and close the models; return why it stopped early, or an empty text."""
+    """Do the work and close the models; return the reason if it stopped early, else ""."""
 
     async def main() -> None:
         task = asyncio.current_task()

@@ -23,7 +23,7 @@ from remora.runs.records.run_record import read_own_record
 
 @dataclass(frozen=True, kw_only=True)
 class ForkRequest:
-    """Arguments of `trace fork`; `files` gets the files at that turn."""
+    """Arguments of `trace fork`. `files`: folder to write the files of that turn to."""
 
     agent_id: str
     turn: int
@@ -34,9 +34,10 @@ class ForkRequest:
 def fork_agent(
     invocation: Invocation, project: Project, request: ForkRequest, model: Model | None = None
 ) -> ForkResult:
-    """Start a fork of an agent at a turn, with its model or with `model`.
+    """Start a fork of an agent at a turn, with the agent's model or with `model`.
 
-    Raises as `runs.continuation.fork.fork` does, and UsageError for a run of another installation.
+    Raises whatever `runs.continuation.fork.fork` raises, and UsageError for a run of another
+    installation.
     """
     run_id, operation = forks.run_of_agent(project, request.agent_id)
     record = read_own_record(project, run_id, trusted=request.trusted)
@@ -60,9 +61,9 @@ def fork_agent(
 def retry_models(
     invocation: Invocation, project: Project, view: RunView, node: str
 ) -> dict[str, Model]:
-    """Return the models of a node's jobs by name, before anything is recorded.
+    """Connect to the models needed to retry `node`'s jobs; return them by name.
 
-    Raises as `jobs_to_retry` does, and ModelError.
+    Call before recording anything. Raises ModelError, and whatever `jobs_to_retry` raises.
     """
     names = [job.model or "" for job in retries.jobs_to_retry(view, node)]
     begun = replace(project, config=recorded_config(project.config, view.start))
@@ -77,10 +78,10 @@ def retry_jobs(
     *,
     feedback: str | None = None,
 ) -> Resumable:
-    """Start the next attempts of a node's jobs, with the verdict `retried` on the last ones.
+    """Start new attempts of a node's jobs; record the verdict `retried` for the previous attempts.
 
-    `view` is from `own_run`. `run_remaining` runs them. Raises as `runs.continuation.retry.retry`
-    does.
+    `view` comes from `own_run`. `run_remaining` runs the new attempts. Raises whatever
+    `runs.continuation.retry.retry` raises.
     """
     jobs = retries.jobs_to_retry(view, node)
     operations = sorted({job.operation for job in jobs})

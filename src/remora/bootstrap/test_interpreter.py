@@ -15,7 +15,10 @@ from remora.sandbox.isolation import best_level
 def python_for(
     invocation: Invocation, project: Project, agents: Iterable[Agent]
 ) -> ProjectPython | None:
-    """Return the interpreter, None if no agent needs it. Raises as `interpreter_for` does."""
+    """Return the interpreter, or None if no agent needs it.
+
+    Raises whatever `interpreter_for` raises.
+    """
     checks = project.operations.checks_run_code
     if not any(_runs_code(agent, checks) for agent in agents):
         return None
@@ -25,7 +28,8 @@ def python_for(
 def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
     """Return the project's interpreter.
 
-    Raises UsageError without consent or interpreter, and ConfigError, before project code starts.
+    Raises UsageError if consent or an interpreter is missing, and ConfigError. No project code has
+    run at that point.
     """
     from remora.hub.observe.observed_run import check_consent, check_home, find_interpreter
 
@@ -40,7 +44,7 @@ def interpreter_for(invocation: Invocation, root: Path, config: Config) -> Proje
 
 
 def require_tests(python: ProjectPython | None) -> None:
-    """Raise UsageError if the interpreter cannot run tests; None means that no agent needs one."""
+    """Raise UsageError if the interpreter cannot run tests. None: no agent needs an interpreter."""
     if python is None:
         return
     from remora.operations.test.runner.parent import require_pytest
@@ -48,12 +52,15 @@ def require_tests(python: ProjectPython | None) -> None:
     try:
         require_pytest(python)
     except HostError as error:
-        hint = "only operations that run tests, as `-o test` does, need it"
+        hint = "only operations that run tests, such as `-o test`, need it"
         raise UsageError(error.message, hint=hint) from error
 
 
 def check_interpreter(invocation: Invocation, root: Path, config: Config) -> None:
-    """Find the interpreter and try it. Raises as `interpreter_for` and `require_tests` do."""
+    """Find the interpreter and check that it can run tests.
+
+    Raises whatever `interpreter_for` and `require_tests` raise.
+    """
     require_tests(interpreter_for(invocation, root, config))
 
 

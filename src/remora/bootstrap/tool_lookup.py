@@ -1,4 +1,4 @@
-"""Lookup of agents' tools by name; loads no script."""
+"""Lookup of agents' tools by name, without loading scripts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,8 +33,7 @@ class DeclaredTool:
 
 
 def known_tools(root: Path, operations: Operations) -> list[DeclaredTool]:
-    """Return all tools, those of built-in agents first. Raises ConfigError for an invalid
-    definition."""
+    """Return all tools, built-in agents first. Raises ConfigError for an invalid definition."""
     found, wrong = read_definitions(root, operations)
     if wrong:
         raise wrong[0]
@@ -42,9 +41,9 @@ def known_tools(root: Path, operations: Operations) -> list[DeclaredTool]:
 
 
 def tool_named(root: Path, operations: Operations, name: str) -> DeclaredTool:
-    """Return the tool that `tool` or `agent/tool` means; errors in other agents are ignored.
+    """Return the tool named `tool` or `agent/tool`; errors in other agents are ignored.
 
-    Raises NotFound for an unknown name, UsageError for one that several tools have.
+    Raises NotFound for an unknown name, and UsageError for an ambiguous name.
     """
     found, wrong = read_definitions(root, operations)
     tools = _tools(found)
@@ -52,18 +51,19 @@ def tool_named(root: Path, operations: Operations, name: str) -> DeclaredTool:
     if len(meant) > 1 and name != meant[0].name:
         several = ", ".join(tool.name for tool in meant)
         raise UsageError(
-            f"{name!r} is the name of {len(meant)} tools", hint=f"say which: {several}"
+            f"{name!r} is ambiguous: {len(meant)} tools have this name",
+            hint=f"use one of: {several}",
         )
     if meant:
         return meant[0]
-    if wrong:  # it may be one of that agent's
+    if wrong:  # the tool may belong to this agent
         raise wrong[0]
     names = [*(tool.name for tool in tools), *(tool.definition.name for tool in tools)]
     near = " or ".join(nearest(name, names, 2))
     meant_perhaps = f"did you mean {near}? " if near else ""
     listed = ", ".join(sorted(tool.name for tool in tools)[:_LISTED])
     more = f" and {len(tools) - _LISTED} more" if len(tools) > _LISTED else ""
-    hint = f"{meant_perhaps}there is {listed}{more}; `remora tools list` describes them"
+    hint = f"{meant_perhaps}available: {listed}{more}; `remora tools list` describes them"
     raise NotFound(f"no tool {name!r}", hint=hint)
 
 
@@ -74,7 +74,7 @@ def check_scripts(root: Path, operations: Operations, paths: Sequence[Path]) -> 
     """
     for path in paths:
         if not path.is_file():
-            raise UsageError(f"{path} is not a file", hint="name `.pym` files")
+            raise UsageError(f"{path} is not a file", hint="use `.pym` files")
     found, _ = read_definitions(root, operations)
     granted, checks = _grants(found), ScriptChecks()
     return [

@@ -50,7 +50,7 @@ class ToolRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolTrial:
-    """Redacted result of a trial; `diffs` are those of the private copy."""
+    """Redacted result of a trial. `diffs`: changes to the private copy."""
 
     name: str
     run: ToolRun
@@ -65,10 +65,10 @@ class _NodeName(str):
 
 
 def try_tool(invocation: Invocation, request: ToolRequest) -> ToolTrial:
-    """Run a tool once; changes and records nothing.
+    """Run a tool once. Changes no project file and records nothing.
 
-    Script failures, load errors included, are in the result. Raises UsageError for an unknown tool
-    or host function, or wrong inputs.
+    Script failures, including load errors, are part of the result. Raises NotFound for an unknown
+    tool, and UsageError for an unknown host function or invalid inputs.
     """
     project = open_project(invocation)
     try:
@@ -96,7 +96,7 @@ def _tool(project: Project, folder: Path, request: ToolRequest) -> Tool:
     for name in request.grants:
         if name not in functions:
             near = " or ".join(nearest(name, functions)) or ", ".join(functions)
-            raise UsageError(f"no host function {name!r}", hint=f"there is {near}")
+            raise UsageError(f"no host function {name!r}", hint=f"available: {near}")
     if request.name.endswith(".pym"):
         path = folder / request.name
         try:
@@ -119,7 +119,7 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
-            raise UsageError(f"{word!r} is not an input", hint="an input is given as NAME=VALUE")
+            raise UsageError(f"{word!r} is not an input", hint="use NAME=VALUE")
         given[name] = _value(specs[name], text) if name in specs else text
     # nodes are looked up in the copy, which is not made for invalid inputs
     found = {name: {} if isinstance(value, _NodeName) else value for name, value in given.items()}
@@ -141,7 +141,7 @@ def _value(spec: InputSpec, text: str) -> Any:
 
 def _inputs_hint(script: Script) -> str:
     named = [
-        spec.name if spec.required else f"{spec.name} (by default {spec.default!r})"
+        spec.name if spec.required else f"{spec.name} (default: {spec.default!r})"
         for spec in script.inputs
     ]
     return f"it takes {', '.join(named)}" if named else "it takes no inputs"
@@ -153,11 +153,11 @@ def _target(named: _NodeName, workspace: Workspace) -> dict[str, Any]:
     try:
         source = workspace.read(path)
     except HostError as error:
-        raise UsageError(error.message, hint="a target is PATH:QUALNAME") from None
+        raise UsageError(error.message, hint="use PATH:QUALNAME") from None
     module = parse_module(path, source) if source is not None else None
     node = find_node(module, key) if isinstance(module, Module) else None
     if node is None:
-        hint = "a target is PATH:QUALNAME, such as src/a.py:f or src/a.py:__module__"
+        hint = "use PATH:QUALNAME, for example src/a.py:f or src/a.py:__module__"
         raise UsageError(f"no node {str(named)!r}", hint=hint)
     job = Job(
         run_id="",

@@ -1,1 +1,1 @@
-"""The command line: parse, call one function, print, exit code."""
+"""Command line: parse arguments, call one function, print the result, set the exit code."""

@@ -1,4 +1,4 @@
-"""Settings that a project's file cannot make: a cloned repository must not grant itself rights."""
+"""Settings reserved for the user: a cloned repository must not grant itself permissions."""
 
 import re
 from typing import Any
@@ -25,7 +25,7 @@ _WHY: dict[tuple[str, ...], str] = {
 
 
 def is_loopback(address: str) -> bool:
-    """Return True if `address` certainly names this machine."""
+    """Return True if `address` certainly refers to this machine."""
     return _LOOPBACK.fullmatch(address) is not None
 
 

@@ -1,4 +1,4 @@
-"""Configuration of a given set of operations: defaults, descriptions and JSON Schema."""
+"""Configuration for a given set of operations: defaults, descriptions and JSON Schema."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 from remora.config.schema import Config, OperationConfig
 
 OperationModels = Mapping[str, type[OperationConfig]]
-"""By operation: the model of its settings."""
+"""Settings model of each operation, by name."""
 
 
 def default_config(operations: OperationModels) -> Config:
-    """Return the configuration without any file, with an entry for each operation."""
+    """Return the default configuration, with an entry for each operation."""
     return Config(operations={name: model() for name, model in operations.items()})
 
 
 def describe_operations(operations: OperationModels) -> str:
-    """Return the description of the key `operations`, with the keys that only one operation has."""
+    """Return the description of the key `operations`, including operation-specific keys."""
     known = [str(Config.model_fields["operations"].description)]
     for name, model in operations.items():
         own = [key for key in model.model_fields if key not in OperationConfig.model_fields]

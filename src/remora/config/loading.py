@@ -16,12 +16,15 @@ from remora.errors import ConfigError
 _PREFIX = "REMORA_"
 _API_KEY = ("model", "api_key")
 _RECEIVERS = {"environment": ("user", "environment", "flag"), "user": ("user",)}
-"""Layers by the layer of a key whose addresses may receive it. A project's address never does."""
+"""For each layer that sets an API key: the layers whose addresses may receive the key.
+
+An address set by a project never receives a key.
+"""
 _SCALARS = (str, int, float, bool, type(None))
 
 
 class _Layers(NamedTuple):
-    """Merged layers: plain values, their Config, and who set each value last."""
+    """Merged layers: plain values, their Config, and the layer and place that set each value."""
 
     values: dict[str, Any]
     config: Config
@@ -38,12 +41,13 @@ def load_config(
     operations: OperationModels,
     project_table: ParsedYaml | None = None,
 ) -> Config:
-    """Return the configuration from all layers. A file of None is skipped; others must exist.
+    """Return the configuration merged from all layers.
 
-    `project_table` is `[tool.remora]` of pyproject.toml, instead of a project's file. `flags` have
-    dotted keys (`runner.max_turns`); a value of None means not given. `operations` are the models of the
-    known operations' settings. Raises ConfigError with the position of every error of the first invalid
-    layer, DiskError for an unreadable file.
+    A file of None is skipped; other files must exist. `project_table` is `[tool.remora]` of
+    pyproject.toml, used instead of a project's file. `flags` have dotted keys (`runner.max_turns`);
+    a value of None means not given. `operations` maps each known operation to its settings model.
+    Raises ConfigError with the position of every error in the first invalid layer, and DiskError
+    for an unreadable file.
     """
     config, _ = load_with_places(
         user_file=user_file,
@@ -65,7 +69,7 @@ def load_with_places(
     operations: OperationModels,
     project_table: ParsedYaml | None = None,
 ) -> tuple[Config, dict[KeyPath, str]]:
-    """Return what `load_config` returns, and the place of each setting that is not a default."""
+    """Return the result of `load_config`, and the place of each setting that is not a default."""
     defaults = default_config(operations)
     layers = _Layers(defaults.model_dump(), defaults, {}, {})
     if user_file is not None:
@@ -93,14 +97,14 @@ def _project_layer(file: Path | None, table: ParsedYaml | None) -> ParsedYaml:
         return table or read_yaml_file(file or Path())
     raise ConfigError(
         f"{file} and {table.places[()]} both configure this project",
-        hint="keep one: move all settings into the one and remove the other",
+        hint="move all settings into one of them and remove the other",
     )
 
 
 def api_keys(environ: Mapping[str, str], user_file: Path | None) -> dict[str, str]:
     """Return the model's keys by layer: REMORA_API_KEY or OPENAI_API_KEY, and model.api_key.
 
-    They are never part of a Config. Raises ConfigError (which does not show a key) and DiskError.
+    Keys are never part of a Config. Raises ConfigError (which never shows a key) and DiskError.
     """
     variables = ("REMORA_API_KEY", "OPENAI_API_KEY")
     values = (environ.get(name, "").strip() for name in variables)
@@ -109,13 +113,15 @@ def api_keys(environ: Mapping[str, str], user_file: Path | None) -> dict[str, st
 
 
 def api_key(keys: Mapping[str, str], address_layer: str | None) -> str | None:
-    """Return the first key that may go to an address that `address_layer` set."""
+    """Return the first key that may be sent to an address set by `address_layer`, or None."""
     return next((key for layer, key in keys.items() if address_layer in _RECEIVERS[layer]), None)
 
 
 def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
-    """Return why none of `keys` is sent to the configured address; empty if one is, or without
-    a key or an address."""
+    """Return the reason that no key is sent to the configured address.
+
+    The reason is empty if a key is sent, or if there is no key or no address.
+    """
     if not keys or address_layer is None or api_key(keys, address_layer) is not None:
         return ""
     if address_layer == "project":
@@ -153,7 +159,7 @@ _SEE = "`remora schema config` lists all keys"
 
 
 def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge `above` over `below`, mapping by mapping; an empty section changes nothing."""
+    """Merge `above` over `below`, key by key; an empty section changes nothing."""
     merged = dict(below)
     for key, value in above.items():
         section = merged.get(key)
@@ -191,9 +197,10 @@ def _raised_isolation(layer: ParsedYaml, user: Config) -> ParsedYaml:
 
 
 def _from_environ(environ: Mapping[str, str]) -> ParsedYaml:
-    """Read REMORA_SECTION__KEY variables, with YAML values; ignore other names without `__`.
+    """Read REMORA_KEY and REMORA_SECTION__KEY variables, whose values are YAML.
 
-    REMORA_MODEL is a model's name or a server's address, as `--model` takes them.
+    Unknown names without `__` are ignored. Like `--model`, REMORA_MODEL accepts a model name or a
+    server address.
     """
     ours: list[tuple[tuple[str, ...], Any, str]] = []
     for name in sorted(environ):
@@ -234,7 +241,7 @@ def _plain(value: Any, key: str) -> Any:
 
 
 def _nested(settings: Iterable[tuple[tuple[str, ...], Any, str]]) -> ParsedYaml:
-    """Build one mapping from settings with paths; nested values get their setting's position."""
+    """Nest settings in one mapping by their paths; nested values get their setting's position."""
     values: dict[str, Any] = {}
     places: dict[KeyPath, str] = {}
     for path, value, place in settings:

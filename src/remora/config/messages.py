@@ -36,7 +36,7 @@ def describe_errors(
 ) -> list[str]:
     """Return one line per error, in file order: `FILE:LINE:COLUMN: key: what is wrong`.
 
-    `entries` are models of entries of free mappings, by the entry's name.
+    `entries`: models for entries of mappings with free keys, by entry name.
     """
     found: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False, include_context=False):
@@ -53,7 +53,7 @@ def nearest_key(
     where: Sequence[str | int],
     entries: Mapping[str, type[BaseModel]] = _NO_ENTRIES,
 ) -> str:
-    """Return the known dotted key most similar to the unknown one at `where`."""
+    """Return the known dotted key most similar to the unknown key at `where`."""
     wanted = ".".join(map(str, where))
     known = known_keys(model, where, entries)
     return max(known, key=lambda key: (_likeness(wanted, key), key))
@@ -66,7 +66,8 @@ def known_keys(
 ) -> Iterator[str]:
     """Yield every dotted key of `model`.
 
-    Names in free mappings are taken from `where` and from `entries`, which have their own models.
+    Entry names of mappings with free keys are taken from `where` and from `entries`, which have
+    their own models.
     """
     for name, field in model.model_fields.items():
         yield name

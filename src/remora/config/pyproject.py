@@ -14,12 +14,15 @@ _SIZE_LIMIT = 1 << 20
 
 
 def has_settings(root: Path) -> bool:
-    """Return True if the project's pyproject.toml has a table `[tool.remora]`, as far as bytes say."""
+    """Return True if pyproject.toml seems to have a `[tool.remora]` table.
+
+    Only searches the bytes, without parsing.
+    """
     return _TABLE in _source(root).replace(b" ", b"").replace(b'"', b"")
 
 
 def read_settings(root: Path) -> "ParsedYaml | None":
-    """Return the table, None if there is none. Raises ConfigError, DiskError."""
+    """Return the table, or None if there is none. Raises ConfigError."""
     import tomllib
 
     from remora.config.yaml_positions import KeyPath, ParsedYaml
@@ -30,7 +33,9 @@ def read_settings(root: Path) -> "ParsedYaml | None":
     try:
         table = tomllib.loads(_source(root).decode()).get("tool", {}).get("remora")
     except ValueError as error:
-        raise ConfigError(f"{path}: {error}", hint="correct it there: TOML in UTF-8") from error
+        raise ConfigError(
+            f"{path}: {error}", hint="the file must be valid TOML in UTF-8"
+        ) from error
     if table is None:
         return None
     place = f"{path} [tool.remora]"
@@ -55,5 +60,5 @@ def _source(root: Path) -> bytes:
             return b""  # an error would quote a file from outside the project
         with path.open("rb") as file:
             return file.read(_SIZE_LIMIT)
-    except OSError:  # other tools report it, and it may have no table of ours
+    except OSError:  # other tools report it, and it may have no settings for Remora
         return b""

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 MAX_COUNT = 1_000_000
-"""The largest count: settings are recorded and passed to other programs."""
+"""Largest count that a setting accepts; settings are recorded and passed to other programs."""
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 Positive = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -26,7 +26,7 @@ Patterns = Annotated[tuple[StrictStr, ...], Field(strict=False)]
 
 
 def _address(value: str) -> str:
-    """An HTTP address without credentials: addresses are recorded in streams."""
+    """Validate an HTTP address without credentials, because addresses are recorded in streams."""
     try:
         parts = urlsplit(value)
         valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -53,7 +53,7 @@ OperationName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,50}$")]
 
 
 class Section(BaseModel):
-    """A mapping of known keys, frozen once read."""
+    """Frozen mapping with a fixed set of keys."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -61,15 +61,15 @@ class Section(BaseModel):
 
 
 class RetentionConfig(Section):
-    """What `remora trace compact` compresses and deletes. Only that command does it, and never to a
-    run that is running, resumable or unreviewed."""
+    """Limits for `remora trace compact`. Only that command compresses and deletes streams, and never
+    those of a running, resumable or unreviewed run."""
 
     keep_days: Count | None = 30
     """Delete streams this many days after a run's last event; null: never."""
     compress_after_days: Count | None = 2
     """Compress streams this many days after a run's last event; null: never."""
     keep_mb: Count | None = None
-    """Maximum MiB of streams and contents; the oldest runs are deleted first. null: no limit."""
+    """Maximum MiB of streams and their data; the oldest runs are deleted first. null: no limit."""
 
 
 class MemoryConfig(Section):
@@ -83,11 +83,11 @@ class MemoryConfig(Section):
     """How streams are stored: jsonl (files only) or kv (files and a disposable index). postgres is not
     available in this version."""
     summarizer_mode: Literal["tool_side", "tool_specific", "default"] = "tool_specific"
-    """What summarizes a tool's output: tool_side, tool_specific or default."""
+    """Source of summaries of tool output: tool_side, tool_specific or default."""
     trace_indexing: Annotated[
         tuple[Literal["node", "run", "operation"], ...], Field(strict=False)
     ] = ("node", "run", "operation")
-    """What the index can be queried by."""
+    """Keys by which the index can be queried."""
     durability: Literal["event", "turn", "none"] = "turn"
     """When streams are synced to disk: after each event, after each turn, or never (none)."""
     global_events: bool = False
@@ -117,13 +117,13 @@ class ModelConfig(Section):
     base_url: Address | None = None
     """Address of an OpenAI-compatible server. A project's file can only name this machine."""
     name: ModelName | None = None
-    """The model's name on that server; null: the one it serves."""
+    """The model's name on that server; null: the model that it serves."""
     renderer: Literal["auto", "lines", "json", "functiongemma"] = "auto"
     """Format of the packet in the prompt."""
     decoding: Literal["auto", "rank", "grammar", "tool_call"] = "auto"
     """How a decision is read: ranked candidates, a grammar, or the server's tool calls."""
     margin: Annotated[float, Field(ge=0)] = 1.0
-    """Take the first candidate if the two best differ by less than this many nats."""
+    """Take the first candidate if the two best scores differ by less than this many nats."""
     exact: bool = False
     """Make runs repeatable: no prompt cache, one request at a time."""
     timeout_s: Seconds = 60.0
@@ -147,7 +147,7 @@ class EscalationConfig(Section):
 
 
 class HubConfig(Section):
-    """The Node State Hub: facts about the code around a function, and the daemon that keeps them."""
+    """The Node State Hub: facts about the code around a function, and the daemon that updates them."""
 
     enabled: Literal["auto"] | bool = "auto"
     """auto: use a running daemon, else read the files; true: require a running daemon; false: do not
@@ -157,7 +157,7 @@ class HubConfig(Section):
     idle_stop_minutes: Count = 0
     """Stop the daemon after this many minutes without a query; 0: never."""
     memory_mb: Annotated[int, Field(ge=16, le=MAX_COUNT)] = 512
-    """Maximum memory of the daemon in MiB; it restarts when it exceeds it."""
+    """Maximum memory of the daemon in MiB; the daemon restarts when it uses more."""
     max_file_mb: Annotated[int, Field(ge=1, le=64)] = 1
     """Maximum size of a source file, in MiB; larger files are skipped."""
 
@@ -172,16 +172,16 @@ class WorkspaceConfig(Section):
 
     driver: Literal["auto", "slot", "overlay"] = "auto"
     """How copies are made: slot (copied files; works everywhere) or overlay (an in-memory layer over
-    one frozen copy; needs Linux with user namespaces). auto: slot. A run does not start if overlay
-    does not work; `remora doctor` shows why."""
+    one frozen copy; needs Linux with user namespaces). auto: slot. If overlay is set but does not
+    work, runs do not start; `remora doctor` shows why."""
     require_isolation: Annotated[int, Field(ge=0, le=3)] = 0
-    """Minimum isolation level of subprocesses, 0 to 3; a run does not start on a machine with a lower
-    one. `remora doctor` shows the level. A project's file can only raise the user's value."""
+    """Minimum isolation level of subprocesses, 0 to 3; runs do not start on a machine with a lower
+    level. `remora doctor` shows the level. A project's file can only raise the user's value."""
     allow_unsandboxed: bool = False
     """Consent to run the project's code below isolation level 2. A project's file cannot set it to
     true."""
     include: Patterns = ()
-    """Globs of ignored files to copy too; never .env files."""
+    """Globs of ignored files that are copied too, except .env files."""
 
 
 class RedactionRule(Section):
@@ -190,25 +190,25 @@ class RedactionRule(Section):
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
     """Name in the placeholder: `<secret:NAME:FINGERPRINT>`."""
     pattern: Annotated[str, Field(min_length=1, max_length=1000)]
-    """RE2 regular expression. If it has groups, only `secret`, else the first group, is replaced."""
+    """RE2 regular expression. If it has groups, only one is replaced: `secret`, else the first."""
 
 
 class RedactionConfig(Section):
-    """Secrets to keep out of streams, besides known credentials and environment variables."""
+    """Secrets to keep out of streams, in addition to known credentials and environment variables."""
 
     rules: Annotated[tuple[RedactionRule, ...], Field(strict=False)] = ()
     """Additional rules, such as [{name: badge, pattern: "B-[0-9]{8}"}]; patterns use RE2 syntax."""
 
 
 class OperationConfig(Section):
-    """Settings of every operation. An operation with further settings has a subclass."""
+    """Settings of every operation. An operation with additional settings has a subclass."""
 
     max_turns: Positive | None = None
     """Maximum turns of an agent of this operation; null: runner.max_turns."""
 
 
 class _Entry(NamedTuple):
-    """The settings of the operation `name`, as a file has them."""
+    """Settings of the operation `name`, not validated yet."""
 
     name: str
     value: object
@@ -233,7 +233,7 @@ _Operation = Annotated[SerializeAsAny[OperationConfig], BeforeValidator(_validat
 
 
 class Config(Section):
-    """The whole configuration after all layers. It is recorded, so it contains no secret."""
+    """Configuration merged from all layers. It is recorded, so it contains no secrets."""
 
     runner: RunnerConfig = RunnerConfig()
     """Turns of an agent."""
@@ -243,9 +243,9 @@ class Config(Section):
     escalation: EscalationConfig = EscalationConfig()
     """A larger model for undecided turns (not available in this version)."""
     hub: HubConfig = HubConfig()
-    """The Node State Hub: facts about the code around a function, and the daemon that keeps them."""
+    """The Node State Hub: facts about the code around a function, and the daemon that updates them."""
     redaction: RedactionConfig = RedactionConfig()
-    """Secrets to keep out of streams, besides known credentials and environment variables."""
+    """Secrets to keep out of streams, in addition to known credentials and environment variables."""
     workspace: WorkspaceConfig = WorkspaceConfig()
     """Private copies of the project for agents."""
     python: Annotated[str, Field(min_length=1)] | None = None
@@ -258,12 +258,12 @@ class Config(Section):
     _set_by: Mapping[tuple[str | int, ...], str] = PrivateAttr(default_factory=dict)
 
     def layer_of(self, *where: str) -> str | None:
-        """Return the layer that set a value: user, project, environment, flag; None by default."""
+        """Return the layer that set a value (user, project, environment, flag), or None."""
         return self._set_by.get(where)
 
     @property
     def layers(self) -> Mapping[tuple[str | int, ...], str]:
-        """The layer of each value that a layer set, by its path."""
+        """Layer of each value, by path; defaults have none."""
         return self._set_by
 
     def record_layers(self, set_by: Mapping[tuple[str | int, ...], str]) -> "Config":
@@ -272,7 +272,7 @@ class Config(Section):
         return self
 
     def __eq__(self, other: object) -> bool:
-        """True if every value is the same, whichever layer set it."""
+        """Return True if all values are equal, regardless of the layers that set them."""
         return isinstance(other, Config) and self.__dict__ == other.__dict__
 
     __hash__ = Section.__hash__

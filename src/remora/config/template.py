@@ -13,12 +13,15 @@ _WIDTH = 76
 _HEAD = """\
 ## Remora's settings for this project. Every line that begins with "# " shows a
 ## default: remove the "# " to change it. Settings for all your projects, and
-## those that a project cannot make, belong in ~/.config/remora/config.yaml.
+## those that a project cannot set, belong in ~/.config/remora/config.yaml.
 """
 
 
 def commented_yaml(operations: OperationModels) -> str:
-    """Return all keys with their defaults, commented out; uncommented, it is the default Config."""
+    """Return all keys with their defaults, commented out.
+
+    Without the comment marks, the result is the default Config.
+    """
     about = {"operations": describe_operations(operations)}
     section = _section(default_config(operations), "", about)
     lines = [f"# {line}".rstrip() for line in section]

@@ -10,7 +10,7 @@ from remora.errors import ConfigError
 
 
 def make_private(folder: Path) -> None:
-    """Create `folder` and missing parents with mode 0700, whatever the umask.
+    """Create `folder` and missing parents with mode 0700, regardless of the umask.
 
     Existing folders keep their mode. Raises OSError.
     """
@@ -25,9 +25,9 @@ def make_private(folder: Path) -> None:
 
 
 class UserFolders(NamedTuple):
-    """Remora's absolute folders of one user; nothing is created here.
+    """Absolute paths of a user's Remora folders; nothing is created here.
 
-    `cache` is disposable, `state` is not, `runtime` lasts as long as a login.
+    `cache` is disposable, `state` is not, and `runtime` lasts for one login session.
     """
 
     config: Path
@@ -42,9 +42,10 @@ class UserFolders(NamedTuple):
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> "UserFolders":
-        """Return the folders by the XDG specification; relative paths are ignored.
+        """Return the folders according to the XDG specification; relative paths are ignored.
 
-        Without XDG_RUNTIME_DIR the runtime folder is in the cache. Raises ConfigError without HOME.
+        If XDG_RUNTIME_DIR is not set, the runtime folder is in the cache. Raises ConfigError if HOME
+        is needed but not set.
         """
 
         def folder(variable: str, below_home: str) -> Path:
@@ -65,7 +66,7 @@ class UserFolders(NamedTuple):
     def of_this_process(cls) -> "UserFolders":
         """Return the folders of the current user, for library use without a composition root.
 
-        Raises ConfigError without HOME.
+        Raises ConfigError if HOME is needed but not set.
         """
         return cls.from_environ(os.environ)
 

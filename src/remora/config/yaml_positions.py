@@ -10,14 +10,14 @@ import yaml
 from remora.errors import ConfigError, DiskError
 
 SIZE_LIMIT = 1 << 20
-_HINT = "use UTF-8 text and plain YAML without aliases and tags"
+_HINT = "use UTF-8 text and plain YAML without aliases or tags"
 KeyPath = tuple[str | int, ...]
 
 
 class ParsedYaml(NamedTuple):
     """A YAML document's plain value with positions.
 
-    `places` maps the path of each value to `FILE:LINE:COLUMN`, `keys` the path of each mapping key.
+    `places` maps the path of each value to `FILE:LINE:COLUMN`; `keys` does so for mapping keys.
     Lines and columns count from 1. The empty path is the document.
     """
 
@@ -44,7 +44,7 @@ def read_yaml_file(path: Path) -> ParsedYaml:
 
 
 def _instead(path: Path) -> str:
-    """Describe what is there instead of a file."""
+    """Describe what `path` is, if not a regular file."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -54,14 +54,15 @@ def _instead(path: Path) -> str:
 
 
 def printable_path(path: Path) -> str:
-    """Return a path as printable text, whatever its bytes."""
+    """Return a path as printable text, even if it is not valid UTF-8."""
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def read_yaml(source: bytes, name: str) -> ParsedYaml:
-    """Parse the single document in `source`, null if it is empty; `name` is the file in errors.
+    """Parse the single document in `source`; an empty one has the value None.
 
-    Raises ConfigError, also for aliases, tags, keys that are not text and repeated keys.
+    `name` is the file name for errors. Raises ConfigError, also for aliases, tags, keys that are not
+    text and duplicate keys.
     """
     try:
         text = source.decode()

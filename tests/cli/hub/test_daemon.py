@@ -47,9 +47,9 @@ def test_without_a_daemon_status_and_stop_say_so_and_that_is_fine(poor: Remora, 
     places = {name: document.pop(name) for name in ("root", "db", "socket")}
     assert places["root"] == str(shop)
     assert document == STATUS
-    assert "no daemon runs" in poor("hub", "status", cwd=shop).out
+    assert "no daemon is running" in poor("hub", "status", cwd=shop).out
     stopped = poor("hub", "stop", cwd=shop)
-    assert (stopped.code, stopped.out) == (0, "no hub was running\n")
+    assert (stopped.code, stopped.out) == (0, "no daemon was running\n")
     assert poor("hub", "stop", "--json", cwd=shop).document["running"] is False
 
 
@@ -57,7 +57,7 @@ def test_without_a_daemon_status_and_stop_say_so_and_that_is_fine(poor: Remora, 
 def test_daemon_is_started_joined_and_stopped(poor: Remora, shop: Path) -> None:
     started = poor("hub", "start", cwd=shop)
     assert started.code == 0, started.err
-    assert started.out.startswith("the daemon runs (process ")
+    assert started.out.startswith("the daemon is running (process ")
     joined = poor("hub", "start", "--json", cwd=shop)
     assert joined.code == 0
     pid = joined.document["pid"]

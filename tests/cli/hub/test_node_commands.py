@@ -249,7 +249,7 @@ def test_a_name_that_is_defined_again_is_reported(poor: Remora, shop: Path) -> N
     write(shop, {"again.py": f"from typing import overload\n{overloads}f(1)\ndef f2(): ...\n"})
     for words in (("get",), ("callers",)):
         told = poor("hub", *words, "again.py:f", "--json", cwd=shop)
-        assert "again.py:f is the first of 3 definitions, again.py:f#3 the last" in told.err
+        assert "again.py:f is the first of 3 definitions; the last is again.py:f#3" in told.err
         assert "definitions" not in poor("hub", *words, "again.py:f#3", cwd=shop).err
     assert "definitions" not in poor("hub", "get", "rounded", cwd=shop).err
 
@@ -328,7 +328,7 @@ def test_a_search_finds_words_in_any_order(poor: Remora, shop: Path) -> None:
         "signature": "def total(self, items: list[int], *, currency: str='EUR') -> int",
     } in found["nodes"]
     shown = poor("hub", "search", "total", "--limit", "1", cwd=shop)
-    assert "the best 1 node; --limit shows more" in shown.out
+    assert "showing the best 1 node; use --limit for more" in shown.out
     assert poor("hub", "search", "nosuchword", cwd=shop).out == "no node matches\n"
 
 
@@ -491,7 +491,7 @@ def test_a_file_that_is_not_a_database_of_the_hub_is_never_written(
         before = path.read_bytes(), path.stat().st_mode
         refused = poor("hub", *command, "--db", path, cwd=shop)
         assert refused.code == 2
-        assert "is not a database of the Hub" in refused.err
+        assert "is not a Hub database" in refused.err
         assert (path.read_bytes(), path.stat().st_mode) == before
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
         "foreign.db",
@@ -563,7 +563,7 @@ def test_a_running_daemon_writes_and_answers(poor: Remora, shop: Path) -> None:
         assert node["key"] == "node:new.py:fresh"
         assert node["uid"]
         assert poor("hub", "verify", cwd=shop).code == 0
-        assert "removes them itself" in poor("hub", "gc", cwd=shop).out
+        assert "removes entries itself" in poor("hub", "gc", cwd=shop).out
         unknown = poor("hub", "get", "nobody", "--json", cwd=shop)
         assert unknown.code == 1
         assert json.loads(unknown.out)["error"]["code"] == "not_found"

@@ -168,7 +168,7 @@ def test_each_is_shown_with_its_reasons_and_decided_by_a_key(desk: Desk) -> None
         code, rest = terminal.ends()
     assert code == 0
     assert "1 accepted, 1 rejected" in rest
-    assert "2 change sets still wait" in rest
+    assert "2 change sets still pending" in rest
     assert desk.states == ["accepted", "rejected", "pending", "pending"]
     assert desk.text("a.py") == UNUSED.replace("import os\n", "")
     shown = desk.remora("trace", "show", "last", "--raw", cwd=desk.root).out
@@ -222,7 +222,7 @@ def test_ctrl_c_keeps_what_was_decided(desk: Desk) -> None:
     assert code == 130
     assert "interrupted" in rest
     assert "1 accepted" in rest
-    assert "3 change sets still wait:" in rest
+    assert "3 change sets still pending:" in rest
     assert desk.states == ["accepted", "pending", "pending", "pending"]
 
 
@@ -342,7 +342,7 @@ def test_a_long_diff_is_cut_and_a_key_shows_all_of_it_in_a_pager(strange: Desk) 
         seen = terminal.sees(ASK)
         assert "import m20\r\n" in seen
         assert "import m199" not in seen
-        assert "more lines: d" in seen
+        assert "more lines: press d" in seen
         terminal.press("d")
         paged = terminal.sees(ASK)
         assert "PAGED" in paged

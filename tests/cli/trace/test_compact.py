@@ -59,7 +59,7 @@ def test_a_run_that_waits_is_named_and_kept_then_it_goes(old: tuple[Remora, Path
     assert streams(root) == before
     told = remora("trace", "compact", "--dry-run", cwd=root)
     assert "would be expired  " in told.out
-    assert "would become" in told.out
+    assert "would be reduced" in told.out
     done = remora("trace", "compact", "--json", cwd=root)
     assert (done.code, would.code) == (0, 0)
     assert would.document == {**done.document, "dry_run": True}
@@ -114,5 +114,5 @@ def test_a_damaged_run_needs_attention(old: tuple[Remora, Path]) -> None:
 def test_a_project_without_records(poor: Remora, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = poor("trace", "compact", cwd=tmp_path / "empty")
-    assert (done.code, done.out) == (0, "nothing to do; 0 bytes of streams and contents\n")
+    assert (done.code, done.out) == (0, "nothing to do; streams and their data take 0 bytes\n")
     assert list((tmp_path / "empty").iterdir()) == []

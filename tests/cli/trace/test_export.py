@@ -83,7 +83,7 @@ def test_spans_are_sent(ran: Ran, agent: str) -> None:
     with receiving() as receiver:
         done = ran("trace", "export", agent, "--format", "otel", "--endpoint", receiver.url)
     assert done.code == 0
-    assert done.out == f"{len(receiver.spans)} spans of 1 agent: {receiver.url}\n"
+    assert done.out == f"{len(receiver.spans)} spans from 1 agent: {receiver.url}\n"
     assert {span.name.partition(" ")[0] for span in receiver.spans} == {
         "chat", "execute_tool", "invoke_agent",
     }  # fmt: skip
@@ -121,8 +121,8 @@ def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--format", "sft"), "name one of AGENT, --run RUN and --all"),
-        (("read", "--all", "--format", "sft"), "name one of AGENT, --run RUN and --all"),
+        (("--format", "sft"), "use exactly one of AGENT, --run RUN and --all"),
+        (("read", "--all", "--format", "sft"), "use exactly one of AGENT, --run RUN and --all"),
         (("read",), "--format"),
         (("read", "--format", "csv"), "'csv' is not one of"),
         (("read", "--format", "sft", "--content"), "--content requires --format otel"),
@@ -130,7 +130,7 @@ def test_inspect_opens_a_real_run(ran: Ran, tmp_path: Path) -> None:
         (("read", "--format", "sft", "--endpoint", "http://h"), "--endpoint requires"),
         (("read", "--format", "otel", "-o", "f", "--endpoint", "http://h"), "either -o FILE or"),
         (("read", "--format", "otel", "--endpoint", "h:4318"), "invalid OTLP endpoint"),
-        (("read", "--format", "inspect"), "name a file with -o"),
+        (("read", "--format", "inspect"), "use -o FILE"),
         (("read", "--format", "inspect", "-o", "log.json"), "does not end in .eval"),
         (("read", "--format", "sft", "-o", "."), "is a folder"),
     ],
@@ -145,7 +145,7 @@ def test_json_is_one_document(ran: Ran) -> None:
     """What goes to stdout cannot be told there too."""
     done = ran("trace", "export", "read", "--format", "otel", "--json")
     assert done.code == 2
-    assert "name a file for the export with -o" in done.error["message"]
+    assert "use -o FILE for the export" in done.error["message"]
 
 
 def test_an_unknown_agent(ran: Ran) -> None:

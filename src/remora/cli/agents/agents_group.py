@@ -1,4 +1,4 @@
-"""The `agents` commands, each loaded when it is called."""
+"""The `agents` commands, each imported on first use."""
 
 from remora.cli.app.lazy_group import LazyGroup
 
@@ -12,9 +12,9 @@ _COMMANDS = {
 agents = LazyGroup(
     "agents",
     lazy=_COMMANDS,
-    help="""List, check and write agents.
+    help="""List, check and create agents.
 
-    An agent is a folder with an agent.yaml and .pym scripts: built in, or yours in
+    An agent is a folder with an agent.yaml and .pym scripts. Some are built in; put yours in
     .remora/agents/NAME/. `remora schema agent` prints every key.
     """,
 )

@@ -48,10 +48,11 @@ def show(options: Options, name: str) -> int:
 )
 @click.argument("paths", metavar="[NAME_OR_PATH]...", nargs=-1, type=PATH)
 def validate(options: Options, paths: tuple[Path, ...]) -> int:
-    """Check definitions and their scripts; exit 2 if any is wrong.
+    """Check definitions and their scripts; exit 2 if any is invalid.
 
-    PATH is an agent's folder or its agent.yaml, NAME a folder in .remora/agents; default: all
-    agents of the project. Errors name line and column of agent.yaml, or the line of the script.
+    PATH is an agent's folder or its agent.yaml; NAME is a folder in .remora/agents. The default is
+    all agents of the project. Errors include the line and column in agent.yaml, or the line in the
+    script.
     """
     from remora.runs.planning.agent_definitions import check_definitions
 
@@ -93,13 +94,13 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     "node_types",
     multiple=True,
     type=click.Choice(["function", "class", "module"]),
-    help="Node type it works on; repeatable. [default: all]",
+    help="Node type to work on; repeatable. [default: all]",
 )
 def new(options: Options, name: str, operation: str | None, node_types: tuple[str, ...]) -> int:
     """Create a new agent in .remora/agents/NAME/.
 
-    It removes commented-out code until you edit it, and has its own check and test. Existing
-    files, names and operations are refused.
+    The new agent is a working example that removes commented-out code, with a check and a test.
+    Edit it to do something else. Existing files, names and operations are refused.
     """
     from remora.agents.definition.scaffold import create_agent
 

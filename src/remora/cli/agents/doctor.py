@@ -1,4 +1,4 @@
-"""`doctor`: check this machine for what Remora needs."""
+"""`doctor`: check that this machine meets Remora's requirements."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @command("doctor", examples=("remora doctor", "remora doctor --json"))
 def doctor(options: Options) -> int:
-    """Check that this machine has what Remora needs.
+    """Check that this machine meets Remora's requirements.
 
-    Also checks the isolation of subprocesses: level 0 (limits only), 1 (Landlock), 2 (namespaces
-    and Landlock) or 3 (bubblewrap). From level 2 a project's own code runs without
-    consent. docs/explanation/security.md lists what each level stops.
+    Also shows the isolation level of subprocesses: 0 (limits only), 1 (Landlock), 2 (namespaces
+    and Landlock) or 3 (bubblewrap). At level 2 and above, Remora runs the project's code without
+    asking for permission. docs/explanation/security.md lists what each level blocks.
 
     Exit 1 if `remora analyze` would fail.
     """
@@ -58,7 +58,7 @@ def doctor(options: Options) -> int:
 
 
 def _configured(caller: "Invocation") -> "list[Check]":
-    """Check the configuration, and the driver, interpreter and model it names."""
+    """Check the configuration, and the driver, interpreter and model that it selects."""
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
     from remora.bootstrap.test_interpreter import check_interpreter
@@ -82,12 +82,12 @@ def _configured(caller: "Invocation") -> "list[Check]":
 
 
 def _key(withheld: str) -> "list[Check]":
-    """Return a check with the reason why a configured key is not sent."""
+    """Return a check with the reason that a configured key is not sent."""
     from remora.runs.doctor import Check
 
     if not withheld:
         return []
-    hint = "to send it, name the address with REMORA_MODEL__BASE_URL or in your own config.yaml"
+    hint = "to send it, set the address with REMORA_MODEL__BASE_URL or in your own config.yaml"
     return [Check(name="key", ok=False, detail=f"not sent: {withheld}", needed=False, hint=hint)]
 
 

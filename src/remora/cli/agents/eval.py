@@ -40,7 +40,7 @@ _HEAD = (
     "--summarizers",
     multiple=True,
     type=click.Choice(("tool_side", "tool_specific", "default")),
-    help="Value of runner.memory.summarizer_mode to evaluate.",
+    help="Evaluate this value of runner.memory.summarizer_mode.",
 )
 @click.option(
     "--limit",
@@ -48,14 +48,14 @@ _HEAD = (
     multiple=True,
     type=click.IntRange(min=1),
     metavar="N",
-    help="Value of runner.memory.packet_size_limit to evaluate.",
+    help="Evaluate this value of runner.memory.packet_size_limit.",
 )
 @click.option(
     "--renderer",
     "renderers",
     multiple=True,
     type=click.Choice(("lines", "json", "functiongemma", "history")),
-    help="Renderer to evaluate; history: raw outputs, no packet.",
+    help="Evaluate this renderer; history sends raw outputs without a packet.",
 )
 @click.option(
     "--run",
@@ -74,9 +74,9 @@ def memory(
 ) -> int:
     """Compare memory settings on recorded streams; runs no model or tool.
 
-    For each tool: tokens of the requests that led to its calls, the share of argument values that
-    were in the packet, and facts of its results missing from the next packet. Options are
-    repeatable; every combination is compared with the record.
+    For each tool, shows the tokens of the requests that led to its calls, the share of argument
+    values that were in the packet, and the facts of its results that are missing from the next
+    packet. Options are repeatable; every combination is compared with the record.
     """
     from remora.evals.eval_setting import setting_combinations
     from remora.evals.experiments import compare_settings, select_agents

@@ -19,9 +19,9 @@ _SCHEMA = ".remora/config.schema.json"
 def init(options: Options) -> int:
     """Write a commented remora.yaml: every key, its meaning and its default.
 
-    It changes nothing until you edit it. Beside it, .remora/config.schema.json lets an editor with
-    a YAML language server complete and check keys, offline. Settings may be in [tool.remora] of
-    pyproject.toml instead.
+    The file has no effect until you edit it. A second file, .remora/config.schema.json, lets
+    editors with a YAML language server complete and check keys offline. You can keep settings in
+    [tool.remora] of pyproject.toml instead.
     """
     from remora.config.template import commented_yaml
 
@@ -39,7 +39,7 @@ def init(options: Options) -> int:
     except OSError as error:
         raise DiskError(
             f"cannot write {path}: {error.strerror}",
-            hint="make the folder writable, or name another folder with --root",
+            hint="make the folder writable, or choose another folder with --root",
         ) from error
     emit(options, {"path": str(path)}, [escape_line(f"wrote {path}")])
     return 0

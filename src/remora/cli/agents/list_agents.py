@@ -11,7 +11,7 @@ _HEAD = ("OPERATION", "AGENT", "FROM", "DESCRIPTION")
 def list_(options: Options) -> int:
     """List the agents, built-in ones first.
 
-    Exit 2 if a definition is wrong. Scripts are checked by `remora agents validate`.
+    Exit 2 if a definition is invalid. Scripts are checked by `remora agents validate`.
     """
     from remora.agents.definition.agent_listing import list_agents
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def status(options: Options) -> int:
     """Show which model is used, whether it is available, and what it can do.
 
-    Exit 3 if a configured model is not available, 0 if none is configured: then only rules decide.
-    Starts no server.
+    Exit 3 if the configured model is not available. If no model is configured, only rules decide,
+    and the exit code is 0. Does not start a server.
     """
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
@@ -56,7 +56,8 @@ model = group(
     "model",
     """Show the model, or fetch the weights of the embedded one.
 
-    Uses model.base_url if it is set, else the embedded SmolLM2; never another model.
+    Remora uses model.base_url if it is set, else the embedded SmolLM2. It never falls back to
+    another model.
     """,
     (status, pull),
 )

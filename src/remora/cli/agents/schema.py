@@ -15,7 +15,7 @@ _SCHEMAS = {
     "agent": ("remora.agents.definition.agent_yaml", "definition_schema"),
     "config": ("remora.config.known_operations", "config_schema"),
 }
-"""By name: the module and its function, imported when the schema is printed."""
+"""Schemas by name, each with its module and function, imported when the schema is printed."""
 
 
 @command("schema", examples=("remora schema config", "remora schema event > event.json"))

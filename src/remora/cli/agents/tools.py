@@ -32,7 +32,7 @@ _EXIT = {"success": 0, "partial": 0, "error": 1}
 
 @command("list", examples=("remora tools list", "remora tools list --json"))
 def list_(options: Options) -> int:
-    """List the tools of all agents, and the host functions to grant."""
+    """List the tools of all agents, and the host functions that can be granted."""
     from remora.bootstrap.tool_lookup import known_tools
     from remora.pym import ScriptChecks
 
@@ -56,9 +56,10 @@ def list_(options: Options) -> int:
 )
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
 def check(options: Options, paths: tuple[Path, ...]) -> int:
-    """Check declarations, syntax and types of scripts; exit 1 if one is wrong.
+    """Check declarations, syntax and types of scripts; exit 1 if there are errors.
 
-    Runs no script. Unknown or ungranted externals are warnings: calling one is denied.
+    Scripts are not run. Unknown or ungranted externals cause warnings, because calls to them are
+    denied.
     """
     from remora.bootstrap.tool_lookup import check_scripts
 
@@ -88,7 +89,7 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     "inputs",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Input value, as JSON or text; repeatable.",
+    help="Set an input, as JSON or text; repeatable.",
 )
 @click.option(
     "--grant",
@@ -106,14 +107,14 @@ def run(
 ) -> int:
     """Run a tool once on a private copy of the project; your files stay unchanged.
 
-    NAME_OR_FILE is a tool's name (agent/tool if several agents have one of that name), or a .pym
-    file. An input `target` may be given as PATH:QUALNAME. Exit 0 for the outcomes success and
+    NAME_OR_FILE is a tool name (agent/tool if several agents have such a tool), or a .pym file.
+    The input `target` can be given as PATH:QUALNAME. Exit 0 for the outcomes success and
     partial, 1 for error or an unknown tool, 2 for invalid inputs.
     """
     from remora.bootstrap.tool_run import ToolRequest, try_tool
     from remora.memory.encode_values import encode_value
 
-    # `--input a=1 b=2`: words without an option belong to the one before
+    # `--input a=1 b=2`: words without an option belong to the preceding option
     words = [*inputs, *(word for word in more if "=" in word)]
     functions = [part for word in grants for part in word.split(",")]
     functions += [word for word in more if "=" not in word]
@@ -130,7 +131,7 @@ tools = group(
     "tools",
     """List, check and run the tools of agents: .pym scripts that run in a sandbox.
 
-    docs/reference/tools.md explains how to write one.
+    docs/reference/tools.md explains how to write a tool.
     """,
     (list_, check, run),
 )
@@ -178,7 +179,7 @@ def _listed(found: list[dict[str, Any]], functions: list[dict[str, str]]) -> Ite
 
 
 def _parameters_text(parameters: dict[str, Any] | None) -> str:
-    """`target, limit=3`; empty for an unreadable script."""
+    """Return a tool's parameters: `target, limit=3`; empty for an unreadable script."""
     known = (parameters or {}).get("properties", {})
     needed = (parameters or {}).get("required", ())
     listed = [

@@ -1,4 +1,4 @@
-"""`python -m remora.cli.app.cli_reference` prints docs/reference/cli.md: every command's help and every key."""
+"""`python -m remora.cli.app.cli_reference` prints docs/reference/cli.md: the help of every command and all settings."""
 
 from collections.abc import Iterator
 
@@ -15,38 +15,38 @@ _HEAD = """\
 This page is printed by `python -m remora.cli.app.cli_reference`; a test compares it.
 
 Global options are accepted before and after the command. With `--json`, stdout is one JSON document;
-an error is `{"error": {"code", "message", "hint"}}` there, and text on stderr.
-A run is named by its ID, a unique prefix, or `last`; an agent by its ID or a unique prefix.
+an error is `{"error": {"code", "message", "hint"}}` on stdout, and also text on stderr.
+Refer to a run by its ID, a unique prefix, or `last`, and to an agent by its ID or a unique prefix.
 
-REMORA_ROOT, REMORA_CONFIG and REMORA_MODEL are used where `--root`, `--config` and `--model` are not
-given. Colors: `--color` comes first, then NO_COLOR, then FORCE_COLOR or CLICOLOR_FORCE; without any,
-a terminal gets colors and a pipe gets none. `remora completion bash|zsh|fish` prints a script that
-completes commands, options, and the names of runs, agents, operations and nodes.
+REMORA_ROOT, REMORA_CONFIG and REMORA_MODEL apply if `--root`, `--config` and `--model` are not given.
+Colors: `--color` has the highest priority, then NO_COLOR, then FORCE_COLOR or CLICOLOR_FORCE. Without
+any of them, terminals get colors and pipes do not. `remora completion bash|zsh|fish` prints a script
+that completes commands, options, and the names of runs, agents, operations and nodes.
 
-| exit code | means |
+| exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | done, but something needs attention: a job failed, a conflict, a damaged stream, an unknown name of a run, agent, operation, tool, node or setting |
-| 2 | wrong usage or configuration |
-| 3 | something outside failed: the model, the disk |
+| 1 | done, but something needs attention: a job failed, a conflict, a damaged stream, an unknown run, agent, operation, tool, node or setting |
+| 2 | invalid usage or configuration |
+| 3 | something outside Remora failed, such as the model or the disk |
 | 130 | interrupted: your files are unchanged, and completed work is recorded |
 """
 _CONFIG = """\
 ## Configuration
 
 A project's settings are in `remora.yaml` in its root, or in `[tool.remora]` of its pyproject.toml;
-both at once is an error. Your own settings for all projects are in
+using both is an error. Your own settings for all projects are in
 `$XDG_CONFIG_HOME/remora/config.yaml`. An environment variable overrides a key
-(`REMORA_RUNNER__MAX_TURNS=20`), and options override both. Addresses that leave this machine and
-consent to run code without isolation are not taken from a project. `remora config show` prints every
-value and where it comes from. `remora init` writes this file; every line is optional:
+(`REMORA_RUNNER__MAX_TURNS=20`), and options override both. A project cannot set addresses outside
+this machine, or consent to run code without isolation. `remora config show` prints every value and
+where it comes from. `remora init` writes this file; every line is optional:
 
 ```yaml
 """
 
 
 def reference() -> Iterator[str]:
-    """Yield docs/cli.md in parts."""
+    """Yield docs/reference/cli.md in parts."""
     yield _HEAD
     root = TopGroup()
     with click.Context(root, info_name="remora", terminal_width=_WIDTH) as ctx:

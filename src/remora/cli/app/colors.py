@@ -6,9 +6,9 @@ WHEN = {"always": True, "never": False, "auto": None}
 
 
 def use_colors(args: Sequence[str], environ: Mapping[str, str]) -> bool | None:
-    """Return True or False if asked for, None to use colors on a terminal only.
+    """Return True or False to force colors on or off, or None to use them only on a terminal.
 
-    `--color` comes first, then NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE.
+    `--color` has the highest priority, then NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE.
     """
     for number, word in enumerate(args):
         if word == "--":

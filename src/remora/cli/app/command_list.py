@@ -18,14 +18,17 @@ COMMANDS = {
     "eval": ("remora.cli.agents.eval:eval_", "Evaluate settings on recorded traces."),
     "model": ("remora.cli.agents.model:model", "Show the model, or fetch its weights."),
     "config": ("remora.cli.agents.config_show:config", "Show settings and where they come from."),
-    "doctor": ("remora.cli.agents.doctor:doctor", "Check this machine for what Remora needs."),
-    "agents": ("remora.cli.agents.agents_group:agents", "List, check and write agents."),
+    "doctor": (
+        "remora.cli.agents.doctor:doctor",
+        "Check that this machine meets the requirements.",
+    ),
+    "agents": ("remora.cli.agents.agents_group:agents", "List, check and create agents."),
     "tools": ("remora.cli.agents.tools:tools", "List, check and run the tools of agents."),
     "schema": ("remora.cli.agents.schema:schema", "Print JSON Schemas of Remora's formats."),
     "completion": ("remora.cli.app.completion:completion", "Print a shell completion script."),
     "help": ("remora.cli.app.help_command:help_", "Show the help of a command."),
 }
-"""Commands by name: `MODULE:ATTRIBUTE`, and the line in the list."""
+"""Commands by name, each with its `MODULE:ATTRIBUTE` and its line on the front page."""
 
 SECTIONS = {
     "Run": ("init", "analyze", "retry", "clean"),
@@ -55,14 +58,14 @@ SUGGESTIONS = {
 """Common wrong names, and the command to use instead."""
 
 GLOBAL_OPTIONS = {
-    "--root DIR": "Project folder. [default: found upwards from here]",
+    "--root DIR": "Project root. [default: nearest at or above this folder]",
     "--config FILE": "Configuration file. [default: ROOT/remora.yaml]",
-    "--json": "Print one JSON document on stdout, nothing else.",
-    "-q, --quiet": "Print no progress and no notes on stderr.",
-    "-v, --verbose": "Print more; show tracebacks of bugs.",
+    "--json": "Print only one JSON document on stdout.",
+    "-q, --quiet": "Suppress progress and notes on stderr.",
+    "-v, --verbose": "Print more details, and tracebacks of bugs.",
     "--color WHEN": "Use colors: auto, always or never. [default: auto]",
 }
-"""Options accepted before and after the command."""
+"""Options accepted before or after the command."""
 
 _FRONT_PAGE_OPTIONS = {
     "-V, --version": "Show the version and exit.",
@@ -83,10 +86,10 @@ Options:
 {options}
 
   Environment: REMORA_ROOT, REMORA_CONFIG and REMORA_MODEL set --root, --config
-  and --model; NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE switch colors.
+  and --model; NO_COLOR, FORCE_COLOR and CLICOLOR_FORCE control colors.
 
-  Exit codes: 0 done; 1 done, but something needs attention; 2 wrong usage or
-  configuration; 3 something outside failed; 130 interrupted.
+  Exit codes: 0 done; 1 done, but something needs attention; 2 invalid usage or
+  configuration; 3 something outside Remora failed; 130 interrupted.
 """
 
 

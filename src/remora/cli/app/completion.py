@@ -24,7 +24,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class Bash(ShellComplete):
-    """Bash completion; bash splits words at colons, which node names contain."""
+    """Bash completion. Bash splits words at colons, which occur in node names."""
 
     name = "bash"
     source_template = _BASH
@@ -45,12 +45,12 @@ class Bash(ShellComplete):
 
 
 VARIABLE = "_REMORA_COMPLETE"
-"""The variable by which the script requests completions."""
+"""Environment variable that the script sets to request completions."""
 _SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 
 
 def print_completions(root: click.Group, asked: str) -> int:
-    """Print completions; `asked` is such as `bash_complete`. Return the exit code."""
+    """Print completions and return the exit code. `asked` is, for example, `bash_complete`."""
     shell = _SHELLS.get(asked.partition("_")[0])
     if shell is None:
         return 2
@@ -71,8 +71,8 @@ def print_completions(root: click.Group, asked: str) -> int:
 def completion(options: Options, shell: str) -> int:
     """Print a shell completion script.
 
-    It completes commands, options, and the names of runs, agents, operations and nodes. For zsh,
-    the folder must be in fpath before compinit.
+    The script completes commands, options, and the names of runs, agents, operations and nodes.
+    For zsh, its folder must be in fpath before compinit runs.
     """
     del options
     found = _SHELLS[shell](click.Group("remora"), {}, "remora", VARIABLE)

@@ -9,15 +9,15 @@ from remora.errors import OutsideError
 
 
 def open_in_editor(path: Path, environ: Mapping[str, str]) -> None:
-    """Open `path` in `$VISUAL`, `$EDITOR` or vi, and wait. Raises OutsideError.
+    """Open `path` in `$VISUAL`, `$EDITOR` or vi, and wait until it exits. Raises OutsideError.
 
-    Runs without a shell: the file name is untrusted.
+    No shell is used, because the file name is untrusted.
     """
     editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
-    hint = "set VISUAL or EDITOR to an editor's command"
+    hint = "set VISUAL or EDITOR to an editor command"
     try:
         done = subprocess.run([*shlex.split(editor), path], check=False)
     except (OSError, ValueError) as error:
         raise OutsideError(f"{editor} could not be started: {error}", hint=hint) from error
     if done.returncode != 0:
-        raise OutsideError(f"{editor} ended with {done.returncode}", hint=hint)
+        raise OutsideError(f"{editor} exited with code {done.returncode}", hint=hint)

@@ -51,7 +51,7 @@ def _interrupt(*_: object) -> None:
 
 
 def run(args: Sequence[str]) -> int:
-    """Run one command line; print every failure on stderr (and as JSON if asked for)."""
+    """Run one command line; print every failure on stderr (and as JSON with --json)."""
     root = TopGroup()
     if asked := os.environ.get("_REMORA_COMPLETE"):
         from remora.cli.app.completion import print_completions
@@ -75,7 +75,7 @@ def _run(root: click.Group, args: Sequence[str], *, color: bool | None) -> int:
         return _print_error(args, error.exit_code, error.code, error.message, error.hint)
     except (click.Abort, KeyboardInterrupt):
         return _print_error(args, 130, "interrupted", "interrupted", _INTERRUPTED_HINT)
-    except OSError as error:  # unexpected, also from our own output
+    except OSError as error:  # unexpected; printing may also fail
         return _disk_error(args, error)
     except Exception as error:
         if verbose:
@@ -105,7 +105,7 @@ def _disk_error(args: Sequence[str], error: OSError) -> int:
 
 def _usage_error(error: click.ClickException, args: Sequence[str]) -> int:
     ctx, message = getattr(error, "ctx", None), error.format_message()
-    if isinstance(error, click.MissingParameter):  # it puts each choice on a line
+    if isinstance(error, click.MissingParameter):  # click puts each choice on its own line
         message = " ".join(message.split())
     if message.startswith("Usage:"):  # a group without a command: click returns its help
         if "--json" not in args:
@@ -114,7 +114,7 @@ def _usage_error(error: click.ClickException, args: Sequence[str]) -> int:
         message = "missing command"
     hint = f"see `{ctx.command_path} --help`" if ctx is not None else ""
     if isinstance(error, click.MissingParameter) and error.param and error.param.name == "run":
-        hint = "`last` is the newest run; `remora runs` lists all"
+        hint = "`last` is the newest run; `remora runs` lists all runs"
     if isinstance(error, click.NoSuchOption) and ctx is not None and ctx.info_name == "observe":
         hint = "put pytest arguments after `--`: `remora hub observe -- pytest tests -q`"
     return _print_error(args, error.exit_code, "usage_error", message, hint)
@@ -123,9 +123,9 @@ def _usage_error(error: click.ClickException, args: Sequence[str]) -> int:
 def _print_error(
     args: Sequence[str], exit_code: int, code: str, message: str, hint: str = ""
 ) -> int:
-    """Print an error on stderr, with `--json` as a document on stdout too; return the code."""
+    """Print an error on stderr, and with `--json` also as a document on stdout; return the code."""
     from remora.cli.app.output import print_error
 
-    # an unparsed line has no options yet: check its words
+    # the line may not have been parsed, so look for the option in its words
     print_error(code, message, hint, as_json="--json" in args)
     return exit_code

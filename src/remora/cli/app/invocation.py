@@ -31,5 +31,6 @@ def _folder() -> Path:
         return Path.cwd()
     except FileNotFoundError:
         raise DiskError(
-            "the current directory no longer exists", hint="change to another directory and repeat"
+            "the current directory no longer exists",
+            hint="change to another directory and try again",
         ) from None

@@ -10,9 +10,10 @@ from remora.cli.app.options import RemoraGroup
 
 
 class LazyGroup(RemoraGroup):
-    """`lazy` maps a command to `MODULE:ATTRIBUTE` and its line in the list of commands.
+    """Group whose commands are imported on first use.
 
-    `meant` maps common wrong names to the command to use.
+    `lazy` maps a command name to its `MODULE:ATTRIBUTE` and its line in the command list. `meant`
+    maps common wrong names to the command to use.
     """
 
     def __init__(
@@ -27,7 +28,7 @@ class LazyGroup(RemoraGroup):
         self.suggestions = meant or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's)
-        """Return the names in declaration order."""
+        """Return the command names in declaration order."""
         return list(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click's)
@@ -39,6 +40,6 @@ class LazyGroup(RemoraGroup):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """List the declared lines; a command's own help would import its module."""
+        """List commands with their declared lines: reading a command's help would import it."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self.lazy.items()])

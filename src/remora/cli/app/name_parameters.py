@@ -1,4 +1,4 @@
-"""Parameters that name a run, an agent, an operation or a node, with shell completion."""
+"""Parameters for runs, agents, operations and nodes, with shell completion."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ Finder = Callable[[click.Context], Iterable[str]]
 
 
 class Name(click.types.StringParamType):
-    """Text; `find` returns the names that a shell offers."""
+    """Text parameter; `find` returns the names to offer as completions."""
 
     def __init__(self, find: Finder) -> None:
         self._find = find
@@ -27,7 +27,7 @@ class Name(click.types.StringParamType):
         param: click.Parameter,  # noqa: ARG002 (click's)
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Return the names that begin with what is typed; none if they cannot be read."""
+        """Return the names that start with `incomplete`, or none if names cannot be read."""
         try:
             found = dict.fromkeys(self._find(ctx))
         except Exception:  # noqa: BLE001 (a completion never fails)
@@ -49,7 +49,7 @@ def _streams(ctx: click.Context) -> Iterable[str]:
 
 
 def _nodes(ctx: click.Context) -> Iterable[str]:
-    """Return the nodes of the run named before, else of the newest run."""
+    """Return the nodes of the run given as an argument, or else of the newest run."""
     from remora.memory.events import JobStart
     from remora.runs.records.name_lookup import run_named
     from remora.trace.read.reader import read_events, typed_payload

@@ -18,7 +18,7 @@ _META = "remora.options"
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Global options; `root` and `config` as given."""
+    """Global options. `root` and `config` are the paths as given, not resolved."""
 
     root: Path | None = None
     config: Path | None = None
@@ -73,12 +73,12 @@ class RemoraGroup(click.Group):
 
 
 def global_options() -> list[click.Parameter]:
-    """Return new options for one command; their values are stored for `options_of`."""
+    """Return new global options for one command; `options_of` returns their values."""
     return [_option(words, about) for words, about in GLOBAL_OPTIONS.items()]
 
 
 def command(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., int]], click.Command]:
-    """Declare a command: its function gets an `Options` first and returns the exit code."""
+    """Declare a command whose function takes `Options` first and returns the exit code."""
 
     def declare(function: Callable[..., int]) -> click.Command:
         @functools.wraps(function)

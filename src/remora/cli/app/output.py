@@ -31,7 +31,7 @@ _COLORS = {
 
 
 def emit(options: Options, document: Any, lines: Iterable[str]) -> None:
-    """Print `document` with `--json`, else `lines`, which are not generated if unused."""
+    """Print `document` with `--json`, otherwise `lines`. Unused lines are not generated."""
     if options.json:
         print_json(document)
     else:
@@ -68,7 +68,7 @@ def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
 
 
 def _paragraphs(text: str, width: int | None) -> list[str]:
-    """Wrap each line of a text by itself; indented lines, such as snippets, are kept."""
+    """Wrap each line separately; keep indented lines, such as snippets, unchanged."""
     return [
         part
         for line in plain_lines(text)
@@ -81,7 +81,7 @@ def plain_lines(text: str) -> list[str]:
 
 
 def terminal_width(stream: TextIO | None = None) -> int | None:
-    """Return the columns of stdout (or `stream`); None if it is not a terminal."""
+    """Return the width of `stream` (default: stdout), or None if it is not a terminal."""
     to = stream or sys.stdout
     if not to.isatty():
         return None
@@ -91,7 +91,7 @@ def terminal_width(stream: TextIO | None = None) -> int | None:
 
 
 def wrap_text(text: str, width: int | None, indent: str = "") -> list[str]:
-    """Wrap a text at `width` columns and indent all lines but the first.
+    """Wrap text at `width` columns, and indent all lines but the first.
 
     A command in backticks stays on one line, so that it can be copied.
     """
@@ -111,12 +111,12 @@ def wrap_text(text: str, width: int | None, indent: str = "") -> list[str]:
 
 
 def clip_start(text: str, width: int) -> str:
-    """Return a text, or `…` and its end if it is longer than `width`."""
+    """Return `text`; if it is longer than `width`, replace its start with `…`."""
     return text if len(text) <= width else "…" + text[len(text) - max(1, width) + 1 :]
 
 
 def fit_line(text: str) -> str:
-    """Cut a line to the terminal's width; return it unchanged in a pipe."""
+    """Cut a line to the terminal width; return it unchanged if stdout is a pipe."""
     width = terminal_width()
     if width is None:
         return text
@@ -131,7 +131,7 @@ def color_word(word: str, width: int = 0) -> str:
 
 
 def diff_lines(text: str) -> list[str]:
-    """Split a diff at `\\n` only and color its lines."""
+    """Split a diff into lines, at `\\n` only, and color them."""
     return [_diff_line(line) for line in text.removesuffix("\n").split("\n")] if text else []
 
 
@@ -144,7 +144,10 @@ def _diff_line(line: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Return aligned columns: numbers to the right, a first word that is a status in color."""
+    """Return a table with aligned columns.
+
+    Columns of numbers are right-aligned, and a status in the first column is colored.
+    """
     texts = [[escape_line(str(cell)) for cell in row] for row in rows]
     widths = [
         max([len(title), *(len(row[column]) for row in texts)]) for column, title in enumerate(head)
@@ -166,7 +169,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
 
 
 def size_text(number: int) -> str:
-    """`812 bytes`, `1.4 KB`, `23 MB`, in units of 1,024."""
+    """Return a size in units of 1,024: `812 bytes`, `1.4 KB`, `23 MB`."""
     size, unit = float(number), 0
     while size >= 999.5 and unit < len(_UNITS) - 1:
         size, unit = size / 1024, unit + 1
@@ -175,5 +178,5 @@ def size_text(number: int) -> str:
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """`1 file`, `2 files`, `1,234 files`."""
+    """Return a number with its noun: `1 file`, `2 files`, `1,234 files`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

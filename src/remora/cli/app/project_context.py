@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def project_of(options: Options) -> "Project":
-    """Return the current project; first complete an interrupted accept."""
+    """Return the current project, after completing an interrupted accept."""
     from remora.bootstrap.open_project import open_project
 
     project = open_project(caller_of(options))
@@ -25,7 +25,7 @@ def project_of(options: Options) -> "Project":
 
 
 def recorded_project(options: Options) -> "Project":
-    """Return the current project for a command that reads records."""
+    """Return the current project for a command that only reads records."""
     from remora.bootstrap.open_project import open_project, open_records
 
     project = open_records(caller_of(options))
@@ -47,7 +47,7 @@ def complete_journals_of(options: Options, project: "Project") -> None:
 def records_of(options: Options) -> "TraceFolder":
     """Return the project's streams without reading configuration.
 
-    Raises DiskError if they are behind a link."""
+    Raises DiskError if their folder is a symbolic link."""
     from remora.trace.trace_folder import TraceFolder
 
     folder = TraceFolder(caller_of(options).find_root())
@@ -56,7 +56,7 @@ def records_of(options: Options) -> "TraceFolder":
 
 
 def outside_git(root: Path) -> bool:
-    """Return True if the folder is in no git repository or git is missing."""
+    """Return True if the folder is not in a git repository or git is missing."""
     from remora.files.git import git_output
 
     try:
@@ -67,7 +67,10 @@ def outside_git(root: Path) -> bool:
 
 
 def next_command(options: Options, root: Path, *words: str) -> str:
-    """Return a command to type next, with --root if the project is not found from here."""
+    """Return a command for the user to run next.
+
+    It contains --root if the project cannot be found from the current directory.
+    """
     from remora.files.project_root import find_root
 
     named = [] if find_root(Path.cwd()) == root else ["--root", str(options.root or root)]

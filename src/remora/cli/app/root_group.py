@@ -25,12 +25,12 @@ class TopGroup(LazyGroup):
         )
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's)
-        """Write the front page, the same as without click."""
+        """Write the same front page that `cli.main` prints without click."""
         formatter.write(front_page())
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
-    """Print the installed version, with --json as JSON."""
+    """Print the installed version, as JSON with --json."""
     if not wanted:
         return
     from json import dumps

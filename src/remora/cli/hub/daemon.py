@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 )
 @place_options
 @click.option(
-    "--http", metavar="[HOST:]PORT", help="Also serve loopback HTTP; port 0 picks a free one."
+    "--http",
+    metavar="[HOST:]PORT",
+    help="Also serve HTTP on a loopback address; port 0: any free port.",
 )
 @click.option("--foreground", is_flag=True, help="Run in the foreground and log to stderr.")
 @click.option("--detached", is_flag=True, hidden=True)
@@ -39,8 +41,9 @@ def start(
 ) -> int:
     """Start the project's daemon in the background and wait until it answers.
 
-    If one is already running, its status is printed. The daemon reads all files once, then follows
-    changes; until the first scan ends, queries read the files themselves. Exit 3 if it cannot start.
+    If a daemon is already running, its status is printed. The daemon reads all files once, then
+    follows changes. Until its initial scan ends, queries read the files directly. Exit 3 if the
+    daemon cannot start.
     """
     from remora.bootstrap.hub_start import start_hub
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
@@ -74,14 +77,14 @@ def start(
 def stop(options: Options, db: Path | None, socket: Path | None) -> int:
     """Stop the project's daemon and wait until it has ended.
 
-    The database is kept. Without a daemon this does nothing and exits with 0.
+    The database is kept. If no daemon is running, this does nothing and exits with 0.
     """
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
     from remora.hub.process import control
 
     places = hub_paths_of(caller_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
-    text = "no hub was running" if pid is None else f"stopped (process {pid})"
+    text = "no daemon was running" if pid is None else f"stopped (process {pid})"
     emit(options, _document(control.status(places)), [text])
     return 0
 
@@ -91,7 +94,7 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
 def status(options: Options, db: Path | None, socket: Path | None) -> int:
     """Show the daemon's state, its watcher and the size of the index.
 
-    Without a daemon the counts come from the database.
+    If no daemon is running, the counts come from the database.
     """
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
     from remora.bootstrap.invocation import is_configured, open_config
@@ -130,7 +133,7 @@ def _print_running(
         note(
             options,
             "note: the daemon was already running, without HTTP: "
-            f"`remora hub stop`, then `remora hub start --http {http}`",
+            f"run `remora hub stop`, then `remora hub start --http {http}`",
         )
 
 
@@ -149,7 +152,8 @@ def _document(status: "StatusResult") -> Any:
 
 
 def _lines(places: "HubPaths", status: "StatusResult") -> Iterator[str]:
-    head = f"the daemon runs (process {status.pid})" if status.running else "no daemon runs"
+    pid = f" (process {status.pid})" if status.running else ""
+    head = f"the daemon is running{pid}" if status.running else "no daemon is running"
     yield click.style(head, fg="green" if status.running else None, bold=True)
     yield escape_line(f"root        {status.root}")
     yield escape_line(f"database    {status.db}")
@@ -179,7 +183,7 @@ def _link_progress(places: "HubPaths", status: "StatusResult") -> str:
         return "stored for all nodes"
     far = f"stored for {links.found:,} of {count(links.nodes, 'node')}"
     if links.found == links.nodes:
-        far = "were stored for all nodes, then files changed"
+        far = "stored for all nodes, but files have changed since"
     finds = "the daemon" if status.running else "`remora hub index --links`"
     return f"{far}; {finds} finds the rest"
 

@@ -1,4 +1,4 @@
-"""The `hub` commands, each loaded when it is called."""
+"""The `hub` commands, each imported on first use."""
 
 from remora.cli.app.lazy_group import LazyGroup
 
@@ -11,24 +11,24 @@ _COMMANDS = {
     ),
     "index": ("remora.cli.hub.index:index", "Update the index."),
     "get": ("remora.cli.hub.node_commands:get", "Show a node's facts, links and tests."),
-    "callers": ("remora.cli.hub.node_commands:callers", "Show who calls a node."),
+    "callers": ("remora.cli.hub.node_commands:callers", "Show the callers of a node."),
     "callees": ("remora.cli.hub.node_commands:callees", "Show what a node calls."),
     "tests": ("remora.cli.hub.node_commands:tests", "Show which tests exercise a node."),
     "search": ("remora.cli.hub.node_commands:search", "Find nodes by name."),
-    "observe": ("remora.cli.hub.observe:observe", "Run tests and record which node calls which."),
+    "observe": ("remora.cli.hub.observe:observe", "Run tests and record calls between nodes."),
     "verify": ("remora.cli.hub.index:verify", "Compare the index with the current files."),
     "gc": ("remora.cli.hub.index:gc", "Remove entries of deleted files."),
 }
-"""By name: `MODULE:ATTRIBUTE`, and the line in the list of commands."""
+"""Commands by name, each with its `MODULE:ATTRIBUTE` and its line in the command list."""
 
 
 hub = LazyGroup(
     "hub",
     lazy=_COMMANDS,
-    help="""Query the project's functions, classes and modules, always up to date.
+    help="""Query up-to-date facts about the project's functions, classes and modules.
 
     NODE is a node's key, with or without `node:` (src/a.py:Shop.total), a file's path for its
-    module, or a unique name (Shop.total, total, shop.a.Shop). The daemon is optional: without it,
-    commands check the files themselves.
+    module, or a unique name (Shop.total, total, shop.a.Shop). The daemon is optional. If it is not
+    running, commands check the files themselves.
     """,
 )

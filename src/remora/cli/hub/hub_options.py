@@ -1,4 +1,4 @@
-"""Options `--socket` and `--db`, and a note if the root may not be the intended one."""
+"""Options `--socket` and `--db`, and a note if the project root may be the wrong one."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,17 +16,17 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def place_options(function: _Command) -> _Command:
-    """Add both options, as keyword arguments `socket` and `db`."""
+    """Add `--db` and `--socket`, which are passed as keyword arguments `db` and `socket`."""
     for name, about in (
-        ("--db", "Database file. [default: the root's own]"),
-        ("--socket", "Socket file. [default: the database's own]"),
+        ("--db", "Database file. [default: per project, in your cache]"),
+        ("--socket", "Socket file. [default: per database, in the runtime folder]"),
     ):
         function = click.option(name, type=PATH, metavar="FILE", help=about)(function)
     return function
 
 
 def note_root_above(options: Options, caller: "Invocation", places: "HubPaths") -> None:
-    """Print a note if the project seems to start above the root."""
+    """Print a note if the project seems to have its root in a parent folder."""
     from remora.bootstrap.hub_target import root_above
 
     above = root_above(caller, places)
@@ -34,5 +34,5 @@ def note_root_above(options: Options, caller: "Invocation", places: "HubPaths") 
         note(
             options,
             f"the root is {places.root}: no git repository or remora.yaml found; "
-            f"`--root {above}` is the project above",
+            f"use `--root {above}` for the project above it",
         )

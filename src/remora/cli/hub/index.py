@@ -37,9 +37,9 @@ _VALUE_WIDTH = 60
 def index(options: Options, socket: Path | None, db: Path | None, links: bool) -> int:
     """Update the index: check all files and read those that changed.
 
-    A running daemon does this itself, because a database has one writer; it also finds links while
-    idle, and the command does not wait for them. Files that could be read only in part are listed
-    and do not change the exit code.
+    If a daemon is running, it updates the index, because only one process can write the database.
+    A daemon finds links while idle, and this command does not wait for them. Files that can only be
+    read in part are listed and do not change the exit code.
     """
     from remora.bootstrap.hub_index import index_hub
     from remora.bootstrap.hub_target import HubTarget
@@ -56,9 +56,9 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
 def verify(options: Options, socket: Path | None, db: Path | None) -> int:
     """Update the index, then compare it with a fresh read of all files.
 
-    Not compared: uid, last_updated, update_source, extra and observed links, which only the database
-    has. Exit 1 if anything differs: remove the database that `remora hub status` names, and please
-    report it.
+    uid, last_updated, update_source, extra and observed links are not compared, because they exist
+    only in the database. Exit 1 if anything differs. In this case, delete the database shown by
+    `remora hub status`, and please report the problem.
     """
     from remora.bootstrap.hub_index import verify_hub
     from remora.bootstrap.hub_target import HubTarget
@@ -90,7 +90,7 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
     done = collect_hub(caller_of(options), HubTarget(db=db, socket=socket))
     text = f"{count(done.removed, 'node')} removed"
     if done.by is not None:
-        text = f"nothing to remove: the daemon (process {done.by}) removes them itself"
+        text = f"nothing to remove: the daemon (process {done.by}) removes entries itself"
     emit(options, {"removed": done.removed}, [text])
     return 0
 
@@ -169,7 +169,7 @@ def _about_links(made: "Indexed", links: "Links") -> Iterator[str]:
     elif made.by is not None:
         yield f"links: the daemon (process {made.by}) finds them while idle"
     else:
-        yield "links: incomplete, files changed meanwhile; run `remora hub index --links`"
+        yield "links: incomplete, because files changed; run `remora hub index --links`"
 
 
 def _differences(found: "IndexCheck") -> Iterator[str]:

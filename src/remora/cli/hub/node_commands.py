@@ -1,4 +1,4 @@
-"""Commands about nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
+"""Commands that query nodes: `hub get`, `callers`, `callees`, `tests` and `search`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -49,8 +49,9 @@ def _depth(about: str) -> Callable[[_Command], _Command]:
 def get(options: Options, node: str, **places: Any) -> int:
     """Show a node's signature, location, links, tests and freshness.
 
-    NODE is path:qualname, or a path for the module, relative to the root or the current folder; or a
-    unique qualname, dotted name (shop.cart.Cart) or end of one. -v shows all links and the hashes.
+    NODE is path:qualname or, for a module, its path, relative to the root or the current folder. It
+    can also be a unique qualname or dotted name (shop.cart.Cart), or the end of one. -v shows all
+    links and hashes.
     """
     import msgspec
 
@@ -78,9 +79,9 @@ def get(options: Options, node: str, **places: Any) -> int:
 @_depth("Include callers of callers, up to N steps. [default: 1]")
 @place_options
 def callers(options: Options, node: str, depth: int, **places: Any) -> int:
-    """Show who calls a node.
+    """Show the callers of a node.
 
-    The tier says how sure a link is: exact (the source says so), inferred (follows from
+    Each link has a tier of certainty: exact (explicit in the source), inferred (follows from
     assignments, returns or callbacks), unique (the only definition of that name), observed (seen
     while tests ran).
     """
@@ -98,9 +99,9 @@ def callers(options: Options, node: str, depth: int, **places: Any) -> int:
 @_depth("Include callees of callees, up to N steps. [default: 1]")
 @place_options
 def callees(options: Options, node: str, depth: int, **places: Any) -> int:
-    """Show what a node calls; ext: is outside the project.
+    """Show what a node calls. Names outside the project begin with ext:.
 
-    Tiers as in `remora hub callers --help`.
+    `remora hub callers --help` explains the tiers.
     """
     from remora.cli.hub.node_queries import hub_query
 
@@ -118,8 +119,9 @@ def callees(options: Options, node: str, depth: int, **places: Any) -> int:
 def tests(options: Options, node: str, depth: int, **places: Any) -> int:
     """Show which tests exercise a node, as pytest IDs.
 
-    Tiers as in `remora hub callers --help`. In a pipe the output is one ID per line, or empty: use
-    `xargs -r`, because pytest without an ID runs everything. Exit 3 if the tests are unknown.
+    `remora hub callers --help` explains the tiers. In a pipe, the output is one ID per line, or
+    empty. Use `xargs -r`, because pytest without an ID runs all tests. Exit 3 if the tests are
+    unknown.
     """
     from remora.cli.hub.node_queries import hub_query
 
@@ -173,7 +175,7 @@ def _links(options: Options, hub: "HubQuery", kind: str, name: str, depth: int) 
 
 
 def _unknown(options: Options, hub: "HubQuery", kind: str, answer: dict[str, Any]) -> int:
-    """Print an error, and no list of links on stdout."""
+    """Print an error for unknown links, and no links on stdout."""
     name = escape_line(answer["node"].removeprefix("node:"))
     because = escape_line(hub.unknown_because())
     print_error("unknown_links", f"the {kind} of {name} are not known", because, as_json=False)
@@ -195,7 +197,7 @@ def _note_other_definitions(options: Options, meant: "FoundNode") -> None:
     if meant.further:
         first, *_, last = (each.removeprefix("node:") for each in (meant.key, *meant.further))
         times = len(meant.further) + 1
-        note(options, f"{first} is the first of {times} definitions, {last} the last")
+        note(options, f"{first} is the first of {times} definitions; the last is {last}")
 
 
 def _lines(
@@ -212,9 +214,9 @@ def _lines(
 def _steps(
     hub: "HubQuery", kind: str, key: str, depth: int, links: list[dict[str, Any]]
 ) -> list[list[dict[str, Any]]]:
-    """Return the links that each step adds, until a step adds none.
+    """Return the new links of each step, up to the first step that adds none.
 
-    If files change meanwhile, `links` (those of all steps) are returned as one step.
+    If files change during the queries, return `links`, which covers all steps, as one step.
     """
     steps: list[list[dict[str, Any]]] = []
     known: set[str] = set()
@@ -262,4 +264,4 @@ def _found(nodes: list[dict[str, Any]], limit: int) -> Iterator[str]:
     rows = [[node["key"].removeprefix("node:"), node["signature"] or "module"] for node in nodes]
     yield from map(fit_line, table(("NODE", "SIGNATURE"), rows))
     if len(nodes) == limit:
-        yield f"the best {count(limit, 'node')}; --limit shows more"
+        yield f"showing the best {count(limit, 'node')}; use --limit for more"

@@ -1,4 +1,4 @@
-"""Shell completion of node names from the Hub's stored database; no daemon is started or asked."""
+"""Shell completion of node names from the Hub's stored database, without a daemon."""
 
 import click
 from click.shell_completion import CompletionItem
@@ -15,7 +15,7 @@ class HubNode(click.types.StringParamType):
         param: click.Parameter,  # noqa: ARG002 (click's)
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Return stored names that begin with what is typed; none if they cannot be read."""
+        """Return stored names that start with `incomplete`, or none if they cannot be read."""
         from remora.bootstrap.hub_node_names import stored_names
         from remora.cli.app.invocation import caller_of
         from remora.hub.process.hub_paths import hub_paths

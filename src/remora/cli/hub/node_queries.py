@@ -1,4 +1,4 @@
-"""Hub queries of commands, with a long timeout; no answer is an error."""
+"""Hub queries for commands, with a long timeout. A missing answer is an error."""
 
 import asyncio
 import time
@@ -30,30 +30,30 @@ _Result = TypeVar("_Result")
 
 
 class HubQuery:
-    """A client for commands, without `async`; no answer is an error."""
+    """Synchronous Hub client for commands. It raises an error if there is no answer."""
 
     def __init__(
         self, client: HubClient, runner: asyncio.Runner, places: HubPaths, folder: Path
     ) -> None:
-        """`folder`: base of relative paths."""
+        """`folder`: base folder for relative paths."""
         self._client = client
         self._runner = runner
         self._places = places
         self._folder = folder
 
     def find(self, name: str) -> FoundNode:
-        """Return the node that a name means. Raises as `HubClient.find` does."""
+        """Return the node that `name` refers to. Raises whatever `HubClient.find` raises."""
         return self._runner.run(self._client.find(name, folder=self._folder))
 
     def node(self, key: str) -> AnsweredNode:
-        """Return a node's facts. Raises NotFound if it was removed since it was found."""
+        """Return a node's facts. Raises NotFound if the node was removed after `find`."""
         found = self._answered(self._client.get_context([key]))
         if key not in found:
             raise unknown_node(key, ())
         return found[key]
 
     def links(self, kind: str, key: str, depth: int) -> dict[str, Any]:
-        """Return `callers`, `callees` or `tests` of a node, as the protocol has them."""
+        """Return `callers`, `callees` or `tests` of a node, in the protocol's format."""
         return self._answered(getattr(self._client, kind)(key, depth))
 
     def unknown_because(self) -> str:
@@ -62,7 +62,7 @@ class HubQuery:
         return why_unknown(self._places)
 
     def constructor(self, key: str) -> str | None:
-        """Return the key of a class's `__init__`; None without one."""
+        """Return the key of a class's `__init__`, or None if it has none."""
         return self._runner.run(self._client.constructor(key))
 
     def search(self, query: str, limit: int) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class HubQuery:
 
 @contextmanager
 def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
-    """Open the project's hub; without a daemon or an index, build the index first."""
+    """Open the project's hub. If there is no daemon and no index, build the index first."""
     caller, target = caller_of(options), HubTarget(db=db, socket=socket)
     places = hub_paths_of(caller, target)
     note_root_above(options, caller, places)
@@ -117,7 +117,7 @@ def _wait_for_daemon(options: Options, places: HubPaths) -> None:
 
 
 def _make_index(options: Options, caller: Invocation, target: HubTarget, places: HubPaths) -> None:
-    """Build the index if it is missing, damaged or of an earlier version."""
+    """Build the index if it is missing, damaged or from an earlier version."""
     from remora.bootstrap.hub_index import (  # imports the analysis
         index_hub,
         is_indexed,

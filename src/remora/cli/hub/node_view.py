@@ -27,18 +27,18 @@ _TIERS: dict[Tier, str] = {
     "observed": "magenta",
 }
 _LEGEND = {
-    "exact": "the source says so",
+    "exact": "explicit in the source",
     "inferred": "follows from assignments, returns or callbacks",
     "unique": "the only definition of that name",
     "observed": "seen while tests ran",
 }
-CONSTRUCTOR_NOTE = "creating an instance calls {0}: `remora hub callers {0}`"
+CONSTRUCTOR_NOTE = "creating an instance calls {0}; see `remora hub callers {0}`"
 _MARK = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{},]")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\S*")
 
 
 class NodeNotes(NamedTuple):
-    """Extra notes on a node: why links are unknown, and the key of a class's `__init__`."""
+    """Additional notes on a node: the reason for unknown links, and the key of its `__init__`."""
 
     unknown: str = ""
     constructor: str | None = None
@@ -69,7 +69,7 @@ def link_lines(
 ) -> list[str]:
     """Return a line per link: tier, name, call lines; at most `most` links.
 
-    Names are never shortened for call lines; `verbose` shows all call lines.
+    Names are never shortened to make room for call lines. `verbose` shows all call lines.
     """
     shown = links[:most]
     names = [
@@ -98,7 +98,7 @@ def legend(links: Sequence[Link]) -> str:
 
 
 def signature_lines(signature: str, width: int | None) -> list[str]:
-    """Return a signature on one line, or if too long, with one parameter per line."""
+    """Return a signature on one line or, if it is too long, with one parameter per line."""
     if width is None or len(signature) <= width:
         return [signature]
     cuts = _parameter_breaks(signature)
@@ -109,9 +109,11 @@ def signature_lines(signature: str, width: int | None) -> list[str]:
 
 
 def _parameter_breaks(signature: str) -> list[int]:
-    """Return where a signature can be broken: after `(`, after each top-level comma, before `)`.
+    """Return the positions where a signature can be broken.
 
-    Strings and nested brackets are skipped."""
+    These are after `(`, after top-level commas and before `)`. Strings and nested brackets are
+    skipped.
+    """
     cuts: list[int] = []
     depth = 0
     for found in _MARK.finditer(signature):
@@ -213,7 +215,7 @@ def _fresh(node: AnsweredNode) -> str:
 
 
 def _shorten(name: str, width: int) -> str:
-    """Return the end of a name, from the start of a folder if one is near."""
+    """Return the end of a name, cut at a folder boundary if there is one nearby."""
     if len(name) <= width:
         return name
     cut = clip_start(name, width)
@@ -224,7 +226,7 @@ def _shorten(name: str, width: int) -> str:
 def _name_and_lines(
     link: Link, name: str, column: int, room: int | None, *, verbose: bool
 ) -> Iterator[str]:
-    """Yield a name with its call lines beside it, or below if they do not fit."""
+    """Yield a name with its call lines next to it, or below it if they do not fit."""
     lines = () if isinstance(link, Related) else link.lines
     taken = max(column, len(name)) + 2
     left = None if room is None else room - taken
@@ -244,7 +246,7 @@ def _name_and_lines(
 
 
 def _line_limits(lines: Sequence[int], *, verbose: bool) -> Sequence[int]:
-    """Return how many lines may be shown, the most first."""
+    """Return the numbers of lines to try to show, largest first."""
     return [len(lines)] if verbose else range(min(_MAX_LINES, max(1, len(lines))), 0, -1)
 
 

@@ -1,4 +1,4 @@
-"""`hub observe`: run tests and record which node calls which."""
+"""`hub observe`: run tests and record calls between nodes."""
 
 import sys
 from collections.abc import Iterator
@@ -47,13 +47,13 @@ def observe(
 ) -> int:
     """Run the project's tests and record which function calls which, per test.
 
-    Recorded links have the tier observed, and are valid until their caller or test changes. Output
-    and exit code are pytest's. The tests run in the project's own environment, without this shell's
+    Recorded links have the tier observed, and stay valid until their caller or test changes. Output
+    and exit code come from pytest. The tests run in the project's environment, without this shell's
     variables, and take up to three times as long.
 
-    They are isolated: no network, and no files but those of the project and its environment; what
-    they write is discarded. Below isolation level 2 (see `remora doctor`), --allow-unsandboxed is
-    required.
+    The tests are isolated. They have no network, and see only files of the project and of its
+    environment. Whatever they write is discarded. Below isolation level 2 (see `remora doctor`),
+    --allow-unsandboxed is required.
     """
     from remora.bootstrap.hub_target import HubTarget
     from remora.bootstrap.observe_tests import ObserveOptions, PreparedTests
@@ -69,7 +69,7 @@ def observe(
     prepared = PreparedTests(caller_of(options, flags), request)
     note(options, f"the tests are {describe_level(prepared.level)}")
     if prepared.level < SAFE_LEVEL:
-        note(options, "the tests have your permissions, except for what this level stops")
+        note(options, "the tests have your permissions, except for what this level blocks")
     done = prepared.run()
     if options.json:
         print_json(_document(done))
@@ -102,6 +102,6 @@ def _summary(done: "Observed") -> Iterator[str]:
     if read.left_out:
         shown = ", ".join(read.left_out[:_MAX_SHOWN])
         more = "" if len(read.left_out) <= _MAX_SHOWN else " …"
-        yield escape_line(f"changed since the run, left out: {shown}{more}")
+        yield escape_line(f"left out, because the files changed: {shown}{more}")
     if done.waits:
         yield "the daemon will store it"

@@ -1,4 +1,4 @@
-"""One change set for a reviewer: what it is, the actions behind it, its diff."""
+"""View of one change set for a reviewer: heading, actions and diff."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.reader import decode_part, read_events
 
 _MAX_ACTIONS = 6
-"""Number of last actions shown by default."""
+"""Number of most recent turns whose actions are shown by default."""
 
 
 def change_set_lines(
@@ -48,12 +48,12 @@ def change_set_lines(
     shown = len(lines) if most is None else most
     yield from lines[:shown]
     if len(lines) > shown:
-        yield click.style(f"… {count(len(lines) - shown, 'more line')}: d", dim=True)
+        yield click.style(f"… {count(len(lines) - shown, 'more line')}: press d", dim=True)
     yield ""
 
 
 def action_lines(project: Project, job: JobView, most: int | None = None) -> Iterator[str]:
-    """Yield each call with who decided it and its result, for the last `most` turns."""
+    """Yield each call with its decider and its result, for the last `most` turns (default: all)."""
     events = [
         event
         for event in read_events(project.trace.existing_agent(job.agent_id))
@@ -62,7 +62,9 @@ def action_lines(project: Project, job: JobView, most: int | None = None) -> Ite
     turns = sorted({event.turn for event in events})
     shown = turns if most is None else turns[-most:]
     if len(shown) < len(turns):
-        yield click.style(f"     … {count(len(turns) - len(shown), 'turn')} before: w", dim=True)
+        yield click.style(
+            f"     … {count(len(turns) - len(shown), 'earlier turn')}: press w", dim=True
+        )
     for event in events:
         if event.turn in shown:
             called = event.type == ToolCalled.type
@@ -75,7 +77,7 @@ def action_lines(project: Project, job: JobView, most: int | None = None) -> Ite
 
 
 def packet_lines(project: Project, job: JobView) -> Iterator[str]:
-    """Yield the packet of the decision that made the last change, and the result."""
+    """Yield the packet behind the last file change, and the tool's result."""
     turn = job.turns
     for event in read_events(project.trace.existing_agent(job.agent_id)):
         if event.type == ToolResulted.type and decode_part(event, _Changed).changes:
@@ -86,7 +88,7 @@ def packet_lines(project: Project, job: JobView) -> Iterator[str]:
 
 
 def _result_text(event: Event) -> str:
-    """Return the summary of a call that the agent saw, else the outcome."""
+    """Return the summary of a call as the agent saw it, or else the outcome."""
     action = event.packet_delta.add_action if event.packet_delta is not None else UNSET
     return summarize_event(event) if action is UNSET else f"{action.summary} ({action.outcome})"
 

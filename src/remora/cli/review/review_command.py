@@ -1,4 +1,4 @@
-"""`review`: the command and its options; `review_session` carries it out."""
+"""`review`: the command and its options; `review_session` does the work."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -31,13 +31,13 @@ _ORDERS: "tuple[GroupBy, ...]" = ("file", "rule", "agent")
 def review(options: Options, run: str, by: "GroupBy", *, trust_run: bool) -> int:
     """Review pending changes one by one on a terminal, with a key for each verdict.
 
-    Each verdict is recorded at once: stop at any time, and continue later. RUN is a run ID, a
-    unique prefix, or `last` (default).
+    Each verdict is recorded immediately, so you can stop at any time and continue later. RUN is a
+    run ID, a unique prefix, or `last` (default).
     """
     if options.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "review needs a terminal",
-            hint=f"`remora diff {run}` shows changes; `remora accept {run}` and `remora reject {run}` decide",
+            hint=f"use `remora diff {run}`, `remora accept {run}` and `remora reject {run}` instead",
         )
     from remora.cli.review.review_session import review_run
 

@@ -44,8 +44,8 @@ def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> i
 
 @dataclass
 class _Review:
-    """The state of a review. `view` is the run after the last verdict, `done` counts verdicts,
-    `passed` holds skipped agents."""
+    """State of a review. `view`: the run after the last verdict; `done`: verdict counts; `passed`:
+    skipped agents."""
 
     options: Options
     project: Project
@@ -58,7 +58,7 @@ class _Review:
     conflicts: int = 0
 
     def go(self) -> int:
-        """Review until nothing is pending, `q` or Ctrl-C; then print a summary."""
+        """Review until nothing is pending or the user quits, then print a summary."""
         try:
             while (found := self._next()) is not None:
                 group, job, place = found
@@ -83,7 +83,7 @@ class _Review:
         return (*ahead[0], f"{before + 1}/{before + len(ahead)}")
 
     def _decide(self, job: JobView, place: str) -> bool:
-        """Show a change set and ask until it is decided or skipped; return False to stop."""
+        """Show a change set and ask until it is decided or skipped; return False to quit."""
         try:
             # keep the heading near the question
             most = 2 * shutil.get_terminal_size().lines
@@ -106,7 +106,7 @@ class _Review:
                     return True
             except RemoraError as error:
                 _print_error(error)
-                self._refresh()  # a part may have been recorded, or another process decided
+                self._refresh()  # part of it may be recorded, or another process decided
 
     def _refresh(self) -> None:
         record = read_own_record(self.project, self.view.run_id, trusted=self.trusted)
@@ -198,7 +198,7 @@ class _Review:
         told += f"; {count(self.conflicts, 'conflict')}" if self.conflicts else ""
         _print_line(told or "no verdicts")
         if left:
-            _print_line(f"{count(left, 'change set')} still wait{'s' * (left == 1)}:")
+            _print_line(f"{count(left, 'change set')} still pending:")
             _print_line(
                 f"  {next_command(self.options, self.project.root, 'review', self.view.run_id)}"
             )
@@ -239,7 +239,7 @@ def _key() -> str:
 
 
 def _tried(job: JobView) -> str:
-    """Return why a retry brought no new diff; may be empty."""
+    """Return the reason that a retry produced no new diff, or an empty text."""
     if job.same:
         return f"  {SAME_CHANGE}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"

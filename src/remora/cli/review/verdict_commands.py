@@ -13,14 +13,14 @@ _rules = click.option(
     "rules",
     multiple=True,
     metavar="CODE",
-    help="Only change sets that fix this rule alone; repeatable.",
+    help="Select change sets that fix only this rule; repeatable.",
 )
 _conditions = click.option(
     "--if",
     "conditions",
     multiple=True,
     metavar="WORDS",
-    help="Only verified or docstring-only change sets, or both (comma).",
+    help="Select change sets: verified, docstring-only, or both (comma-separated).",
 )
 _trust = click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
@@ -45,12 +45,12 @@ def accept(
 ) -> int:
     """Write verified changes to your files, each change set whole or not at all.
 
-    A file that you edited since is merged; if both changed the same lines, nothing of that change
-    set is written. NODE is path:qualname, a qualname, or a glob. --rule and --if narrow the named
-    nodes, or all pending ones.
+    If you edited a file after the run, your edits are merged. If they overlap with a change set,
+    none of that change set is written. NODE is path:qualname, a qualname, or a glob. --rule and
+    --if filter the given nodes, or all pending change sets if no node is given.
 
-    With --git-branch each change set becomes a commit from HEAD; your files and your index stay
-    unchanged. An existing branch must contain HEAD and not be checked out.
+    With --git-branch, each change set becomes a commit on that branch, starting from HEAD; your
+    files and index stay unchanged. An existing branch must contain HEAD and not be checked out.
     """
     from remora.cli.review import verdicts
 
@@ -84,8 +84,8 @@ def reject(
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
     """Undo accepted changes, each change set whole or not at all.
 
-    Without NODE: everything accepted from the run. Your later edits stay; if they overlap a
-    change, nothing of that change set is undone.
+    Without NODE, undo everything accepted from the run. Your later edits stay. If they overlap
+    with a change set, none of that change set is undone.
     """
     from remora.cli.review import verdicts
 

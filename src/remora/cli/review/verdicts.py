@@ -22,7 +22,7 @@ from remora.runs.review.review import Verdicts
 from remora.text import escape_line
 
 Chosen = Mapping[str, Any]
-"""The options that accept and reject share."""
+"""Options shared by accept and reject."""
 
 
 def accept(
@@ -38,7 +38,7 @@ def accept(
         note(options, text)
     if any(": new finding " in text for text in done.notes):
         redo = next_command(options, project.root, "analyze")
-        note(options, f"independent changes left these findings; `{redo}` checks them")
+        note(options, f"independent change sets together left these findings; run `{redo}`")
     document = {
         "run_id": done.run_id,
         "accepted": done.accepted,
@@ -69,7 +69,7 @@ def reject(
 
 
 def revert(options: Options, run: str, nodes: tuple[str, ...], *, trust_run: bool) -> int:
-    """Take accepted change sets out of the user's files; return the exit code."""
+    """Undo accepted change sets in the user's files; return the exit code."""
     project = project_of(options)
     done = api.revert(run, *nodes, root=project, trust_run=trust_run)
     for text in done.damaged:
@@ -112,7 +112,7 @@ def _accepted(
 
 
 def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> Iterator[str]:
-    """Yield where a change set conflicts, with what, and how to get the change anyway."""
+    """Yield the place and cause of a conflict, and a command that redoes the change."""
     yield escape_line(f"  {node.removeprefix('node:')}")
     for found in done.conflicts:
         if found["node_id"] == node:
@@ -123,7 +123,7 @@ def _conflict(options: Options, project: Project, done: Verdicts, node: str) -> 
             with suppress(RemoraError):  # their contents may be missing from `objects/`
                 for other in conflicting_nodes(project, view, job):
                     name = other.removeprefix("node:")
-                    yield from _indented(f"the accepted change set of {name} is in the way")
+                    yield from _indented(f"it conflicts with the accepted change set of {name}")
             yield f"    next: {redo_command(options, project, view, (job.operation, node))}"
         elif job.review == "stale":
             words = "retry", done.run_id, escape_line(node.removeprefix("node:"))

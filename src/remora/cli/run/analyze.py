@@ -1,4 +1,4 @@
-"""`analyze`: the command and its options; `start_run` carries it out."""
+"""`analyze`: the command and its options; `start_run` does the work."""
 
 from math import isnan
 from typing import Any
@@ -33,20 +33,24 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     "-o", "--operation", "operations", type=OPERATION, metavar="OP", multiple=True,
     help="Operation to run; repeatable. [default: lint, docstring]",
 )  # fmt: skip
-@click.option("--node", metavar="GLOB", help="Only nodes whose path:qualname or qualname matches.")
+@click.option(
+    "--node", metavar="GLOB", help="Select nodes whose path:qualname or qualname matches."
+)
 @click.option(
     "--changed", is_flag=False, flag_value="", metavar="[REV]",
-    help="Only nodes that differ from REV. [default: HEAD]",
+    help="Select nodes that differ from REV (HEAD if omitted).",
 )  # fmt: skip
 @click.option("--max-nodes", type=_POSITIVE, metavar="N", help="Maximum number of nodes.")
-@click.option("-y", "--yes", is_flag=True, help="Run without asking, even more than 200 jobs.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Run without asking, even if there are more than 200 jobs."
+)
 @click.option(
     "--model", "model", metavar="M", help="Model name or server address. [env: REMORA_MODEL]"
 )
 @click.option("--concurrency", type=_POSITIVE, metavar="N", help="Maximum concurrent jobs.")
 @click.option(
     "--engine", type=click.Choice(["local"]), default="local", show_default=True,
-    help="Where jobs run.",
+    help="Where to run jobs.",
 )  # fmt: skip
 @click.option("--unsafe-fixes", is_flag=True, help="Offer unsafe fixes to the model.")
 @click.option(
@@ -59,22 +63,22 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     help="Stop after S seconds; interrupt running jobs.",
 )  # fmt: skip
 @click.option("--seed", type=_SEED, metavar="N", help="Seed for sampling and tools.")
-@click.option("--dry-run", is_flag=True, help="Print the plan; run nothing, ask no model.")
+@click.option("--dry-run", is_flag=True, help="Print the plan without running anything.")
 @click.option(
     "--resume", type=RUN, metavar="RUN",
     help="Resume an interrupted run.",
 )  # fmt: skip
 @click.option(
     "--trust-run", is_flag=True,
-    help="With --resume: accept a run started elsewhere.",
+    help="With --resume: accept a run that this installation did not start.",
 )  # fmt: skip
 def analyze(options: Options, **asked: Any) -> int:
     """Plan and run jobs, and show what they would change.
 
     Each function, class and module under PATH (default: the whole project) that needs work
     becomes a job. Its agent works on a private copy; `remora accept` writes the changes to your
-    files. Ctrl-C is safe at any time: --resume RUN continues the run with the same settings, except --model,
-    --concurrency and --max-time. Write --changed=REV, or put --changed last.
+    files. Ctrl-C is safe at any time. --resume RUN continues the run with the same settings, except
+    --model, --concurrency and --max-time. Write --changed=REV, or put --changed last.
     """
     from remora.cli.run.start_run import start_run
 

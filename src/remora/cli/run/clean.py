@@ -29,13 +29,13 @@ _KINDS = {
 
 @command("clean", examples=("remora clean --dry-run", "remora clean --yes --json"))
 @click.option("--dry-run", is_flag=True, help="Print what would be removed; remove nothing.")
-@click.option("--observed", is_flag=True, help="Also remove what `hub observe` measured.")
+@click.option("--observed", is_flag=True, help="Also remove links recorded by `hub observe`.")
 @click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
 def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
-    """Show and free unused disk space: private copies, kept commits, unused contents, hub.db.
+    """Show and free unused disk space: private copies, kept commits, unreferenced data, hub.db.
 
-    Never removes what a running, resumable or unreviewed run needs. Of hub.db it keeps what
-    `remora hub observe` measured, which holds no source text. Records and weights stay:
+    Never removes what a running, resumable or unreviewed run needs. In hub.db, links recorded by
+    `remora hub observe` are kept; they contain no source text. Records and weights are also kept.
     `remora trace compact` removes old records.
     """
     import msgspec
@@ -50,7 +50,9 @@ def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
     complete_journals_of(options, project)
     acts, kept = cleanable(caller, project, utc_now(), observed=observed)
     if is_hub_in_use(caller, project):
-        note(options, "the hub's database is in use and kept; `remora hub stop` ends the daemon")
+        note(
+            options, "the Hub's database is in use and was kept; `remora hub stop` stops the daemon"
+        )
     shown = remove_all(acts, kept, dry_run=True)
     if dry_run:
         return _print_result(options, shown)
@@ -88,7 +90,7 @@ def _lines(options: Options, done: "CleanResult") -> Iterator[str]:
         if kind == "contents":
             text = f"contents: {found[0].name}"
         yield f"{size_text(sum(one.bytes for one in found)):>10}  {text}"
-        if options.verbose or kind == "conflict":  # they may be the only copy of a text
+        if options.verbose or kind == "conflict":  # a conflict file may be the only copy
             yield from (escape_line(f"{'':12}{one.name}") for one in found)
     if options.verbose:
         for run_id, reason in done.kept:

@@ -1,4 +1,4 @@
-"""Run agents until they end or are stopped, and print the result."""
+"""Run agents until they finish or are stopped, and print the result."""
 
 import sys
 from collections.abc import Collection, Mapping
@@ -18,13 +18,16 @@ from remora.runs.records.results import RunView, read_run, run_document
 from remora.sandbox.isolation import best_level, describe_level
 
 GOOD_STATUSES = frozenset({"submitted", "no_change"})
-"""Statuses that need no attention."""
+"""Statuses that do not need the user's attention."""
 
 
 def run_to_end(
     options: Options, wanted: Resumable, models: Mapping[str, Model], max_time: float | None = None
 ) -> str:
-    """Continue a run, or some of its agents, with progress; return why it stopped."""
+    """Continue a run, or some of its agents, and show progress.
+
+    Returns the reason if it stopped early, else an empty text.
+    """
     print_isolation(options)
     with run_progress(options) as watcher:
         return continue_run(wanted, models, watcher, max_time).stopped
@@ -44,10 +47,11 @@ def print_run_results(
     *,
     announced: bool = False,
 ) -> int:
-    """Print the results of the run, or with `only` of these agents; return the exit code.
+    """Print the results of a run and return the exit code.
 
-    The document is always that of the whole run. `announced`: the run's name was printed at its
-    start. Attempts that had ended in an earlier view are not read again.
+    `only`: print just these agents; the JSON document always covers the whole run. `announced`: the
+    run's name was already printed at its start. If `run` is an earlier view, attempts that had
+    ended in it are not read again.
     """
     run_id, known = (run, ()) if isinstance(run, str) else (run.run_id, run.jobs)
     try:

@@ -31,7 +31,7 @@ def report(options: Options, run: str, form: str | None, *, raw: bool) -> int:
     from remora.runs.report.report_formats import FORMATS
 
     if options.json and form not in (None, "json"):
-        raise UsageError(f"--json contradicts --format {form}", hint="leave out one of them")
+        raise UsageError(f"--json conflicts with --format {form}", hint="use only one of them")
     project = recorded_project(options)
     view = read_run(project, run_named(project.trace, run))
     name = form or ("json" if options.json else "md")

@@ -28,18 +28,18 @@ _NEW_RUN_OPTIONS = {
     "seed": "--seed",
     "dry_run": "--dry-run",
 }
-"""Options that only a new run takes."""
+"""Options that only a new run accepts."""
 
 
 def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
-    """Run the remaining jobs of a run; `asked` are the options of `analyze`."""
+    """Run the remaining jobs of a run. `asked` holds the options of `analyze`."""
     given = [
         word for name, word in _NEW_RUN_OPTIONS.items() if asked[name] not in (None, False, ())
     ]
     if given:
         raise UsageError(
             f"{', '.join(given)} cannot be combined with --resume: the run keeps its settings",
-            hint="leave it out, or start a new run without --resume",
+            hint="omit it, or start a new run without --resume",
         )
     caller = caller_of(options, flags)
     project = open_project(caller)
@@ -49,7 +49,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     wanted = prepare_resume(caller, project, record)
     _refuse_other_model(wanted, asked["model"])
     if wanted.nothing_to_do:
-        note(options, f"nothing to do: the run {run_id} has ended")
+        note(options, f"nothing to do: run {run_id} has ended")
         view = read_run(project, record)
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
@@ -62,10 +62,11 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
 
 
 def _refuse_other_model(wanted: Resumable, model: str | None) -> None:
-    """Refuse another model; another address is allowed."""
+    """Raise UsageError for another model. Another address is allowed."""
     if model is None or "://" in model or not wanted.models or model in wanted.models:
         return
     raise UsageError(
         f"the run uses the model {', '.join(wanted.models)}, not {model}",
-        hint="leave out --model, or name an address that serves it; a fork can use another model",
+        hint="omit --model, or pass the address of a server with that model; "
+        "`remora trace fork` can use another model",
     )

@@ -12,14 +12,16 @@ from remora.cli.app.project_context import complete_journals_of
 @command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))
 @click.argument("run", type=RUN)
 @click.argument("node", type=NODE)
-@click.option("--feedback", metavar="TEXT", help="What to do differently; shown in every turn.")
+@click.option(
+    "--feedback", metavar="TEXT", help="What to do differently; shown to the agent in every turn."
+)
 @click.option(
     "--trust-run", is_flag=True, help="Accept a run that this installation did not start."
 )
 def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_run: bool) -> int:
     """Run a node's job again, with your feedback, on the current file.
 
-    The last attempt stays on record with the verdict `retried`; the new change set replaces it.
+    The previous attempt stays on record with the verdict `retried`; the new change set replaces it.
     NODE is path:qualname, a qualname, or a glob.
     """
     from remora.bootstrap.open_project import open_project

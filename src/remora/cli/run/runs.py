@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def runs(options: Options) -> int:
     """List the runs of this project, newest last.
 
-    PENDING counts verified change sets without a verdict, CONFLICT those that could not be merged
-    with your files. The stream of a damaged run cannot be read to its end.
+    PENDING counts verified change sets without a verdict. CONFLICT counts change sets that could
+    not be merged with your files. A damaged run has a stream that cannot be read to its end.
     """
     from remora.runs.records.results import run_documents
     from remora.runs.records.run_listing import list_run_lines
@@ -61,8 +61,9 @@ def show(options: Options, run: str) -> int:
 def diff(options: Options, run: str, nodes: tuple[str, ...]) -> int:
     """Show what a run would change, as unified diffs.
 
-    Without NODE: every verified change set. With NODE (path:qualname, a qualname, or a glob):
-    what its jobs changed, verified or not. RUN is a run ID, a unique prefix, or `last` (default).
+    Without NODE, show every verified change set. With NODE (path:qualname, a qualname, or a glob),
+    show what its jobs changed, verified or not. RUN is a run ID, a unique prefix, or `last`
+    (default).
     """
     from remora.runs.records.json_documents import diff_document
     from remora.runs.records.name_lookup import run_named
@@ -122,7 +123,7 @@ def _runs(options: Options, project: "Project", found: "list[RunLine]") -> Itera
 
 
 def _age(run: "RunLine", now: datetime) -> str:
-    """`40 s`, `3 min`, `5 h`, `2 days`: the run ID starts with the date."""
+    """Return a run's age: `40 s`, `3 min`, `5 h`, `2 days`. The run ID has the exact date."""
     try:
         seconds = int((now - datetime.fromisoformat(run.started)).total_seconds())
     except (ValueError, TypeError):  # an untrusted record may contain anything
@@ -134,7 +135,7 @@ def _age(run: "RunLine", now: datetime) -> str:
 
 
 def _print_diff(entry: dict[str, Any]) -> None:
-    """Print the heading on stderr, so that piped output is a valid patch."""
+    """Print a diff, with its heading on stderr so that piped output is a valid patch."""
     node = escape_line(entry["node_id"].removeprefix("node:"))
     state = entry["review"] or f"{entry['status']}, not verified"
     click.echo(f"{click.style(node, bold=True)}  {color_word(state)}", err=True)

@@ -54,7 +54,7 @@ def _analyze(
             note(options, line)
         raise UsageError(
             f"{plan_size(plan)}, {_estimate(caller, prepared)}: exceeds the limit of 200 jobs",
-            hint="use --max-nodes N for the first N nodes, --yes for all; --dry-run lists them",
+            hint="use --max-nodes N for the first N nodes, or --yes for all; --dry-run lists them",
         )
     done = execute(
         caller,
@@ -72,7 +72,7 @@ def _announce(options: Options, caller: Invocation, prepared: Run, model: Model)
     note(options, f"run {prepared.run_id}, model {model.name}")
     if isinstance(model, NoModel):
         why = f"no model is installed: only rules decide; {model.hint}"
-        note(options, why if model.hint else "no model is wanted: only rules decide")
+        note(options, why if model.hint else "no model is configured: only rules decide")
     root = prepared.project.root
     if outside_git(root):
         note(options, f"no git repository: the project is {root}, records are in .agentfs/")
@@ -97,7 +97,7 @@ def _refuse_other_files(paths: tuple[Path, ...]) -> None:
     for path in paths:
         if path.is_file() and path.suffix != ".py":
             raise UsageError(
-                f"{path} is not a Python file", hint="name .py files or folders with .py files"
+                f"{path} is not a Python file", hint="use .py files, or folders with .py files"
             )
 
 

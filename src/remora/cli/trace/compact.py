@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @command("compact", examples=("remora trace compact --dry-run", "remora trace compact -v --json"))
 @click.option("--dry-run", is_flag=True, help="Print what would be done; change nothing.")
 def compact(options: Options, *, dry_run: bool) -> int:
-    """Compress streams of old runs; remove very old ones and unused contents.
+    """Compress streams of old runs; remove very old runs and unused data.
 
-    Follows runner.memory.retention: compress_after_days, keep_days, keep_mb. Never touches a
-    running, resumable or unreviewed run. .agentfs/expired.jsonl records what was removed.
+    The settings are in runner.memory.retention: compress_after_days, keep_days, keep_mb. Never
+    touches a running, resumable or unreviewed run. .agentfs/expired.jsonl records what was removed.
     """
     import msgspec
 
@@ -50,9 +50,10 @@ def _lines(done: "Compaction", *, verbose: bool) -> Iterator[str]:
         )
     before, after = size_text(done.bytes_before), size_text(done.bytes_after)
     if done.sealed or done.expired or collected.bytes:
-        yield f"{before} of streams and contents {'would become' if done.dry_run else 'became'} {after}"
+        reduced = "would be reduced" if done.dry_run else "reduced"
+        yield f"streams and their data {reduced} from {before} to {after}"
     else:
-        yield f"nothing to do; {before} of streams and contents"
+        yield f"nothing to do; streams and their data take {before}"
 
 
 def _compressed(done: "Compaction", would: str, *, verbose: bool) -> Iterator[str]:

@@ -28,7 +28,7 @@ Write = Callable[[Iterable[str]], None]
 
 
 class Columns:
-    """Column widths of an event listing, from the last event, which has the largest numbers."""
+    """Column widths of an event listing, taken from the last event: it has the largest numbers."""
 
     def __init__(self, path: Path) -> None:
         last = None
@@ -51,7 +51,8 @@ class Columns:
 def count_events(path: Path) -> int:
     """Read every event and return their number. Raises StreamDamaged.
 
-    Called before a document is printed, so that damage is an error and not half a document."""
+    Called before a document is printed, so that damage raises an error instead of leaving half a
+    document."""
     count = 0
     for event in read_events(path):
         decode_part(event, dict[str, msgspec.Raw])
@@ -63,8 +64,8 @@ def count_events(path: Path) -> int:
 def json_document(name: str, member: str) -> Iterator[Write]:
     """Print one ASCII JSON document `{"agent_id": name, member: […]}`, item by item.
 
-    Errors before the first item are raised. Later errors are added to the document as `error` and
-    exit with their code, because a second document must not follow.
+    Errors before the first item are raised. Later errors are added to the document as `error`, and
+    the command exits with their code, because a second document must not follow.
     """
     between = ""
 
@@ -75,7 +76,7 @@ def json_document(name: str, member: str) -> Iterator[Write]:
             for piece in pieces:
                 click.echo(piece, nl=False)
             click.echo()
-            between = ","  # before the next item, so that readers get each line at once
+            between = ","  # printed with the next item, so that readers get each line at once
 
     ending = "]}"
     try:
@@ -94,7 +95,7 @@ def json_document(name: str, member: str) -> Iterator[Write]:
 
 @contextmanager
 def delay_interrupt() -> Iterator[None]:
-    """Delay a first Ctrl-C until the block ends; a second one interrupts at once."""
+    """Delay the first Ctrl-C until the block exits; a second one interrupts immediately."""
     if (
         threading.current_thread() is not threading.main_thread()
     ):  # only the main thread gets signals
@@ -122,13 +123,13 @@ def _opening(name: str, member: str) -> str:
 
 
 def event_json(line: bytes) -> Iterator[str]:
-    """Yield a recorded line as ASCII JSON; only strings have other characters."""
+    """Yield a recorded line as ASCII JSON; other characters occur only in strings."""
     for piece in _decoded_pieces(line):
         yield _NON_ASCII.sub(lambda found: json.dumps(found[0])[1:-1], piece)
 
 
 def string_json(line: bytes) -> Iterator[str]:
-    """Yield a recorded line as a JSON string, whatever its bytes."""
+    """Yield a recorded line as a JSON string, even if it is not valid UTF-8."""
     yield '"'
     for piece in _decoded_pieces(line):
         yield json.dumps(piece)[1:-1]
@@ -136,7 +137,7 @@ def string_json(line: bytes) -> Iterator[str]:
 
 
 def _decoded_pieces(line: bytes) -> Iterator[str]:
-    """Decode in parts: a 60 MB line would need several times its size."""
+    """Decode in parts, because a 60 MB line would need several times its size in memory."""
     decoder, view = _UTF8("surrogateescape"), memoryview(line)
     for place in range(0, len(view), _PIECE):
         yield decoder.decode(view[place : place + _PIECE])

@@ -1,4 +1,4 @@
-"""`trace export`: recorded streams in formats of other tools."""
+"""`trace export`: recorded streams in the formats of other tools."""
 
 import os
 import sys
@@ -63,17 +63,18 @@ def export(
 ) -> int:
     """Export an agent, a run or everything in another tool's format.
 
-    transcript: text or Markdown. otel: OpenTelemetry's GenAI spans as OTLP JSON lines, or sent to
-    an endpoint (its headers: OTEL_EXPORTER_OTLP_HEADERS). inspect: an Inspect AI .eval log; with
-    --all, FILE is a folder of them. sft, functiongemma, preference: JSON lines whose prompts are
-    byte for byte what models were sent. docs/reference/exports.md lists the columns.
+    transcript: text or Markdown. otel: OpenTelemetry GenAI spans as OTLP JSON lines, or sent to an
+    endpoint (OTEL_EXPORTER_OTLP_HEADERS sets its headers). inspect: an Inspect AI .eval log; with
+    --all, FILE is a folder for several logs. sft, functiongemma, preference: JSON lines with
+    prompts that are byte-identical to those sent to models. docs/reference/exports.md lists the
+    columns.
 
     Exit 1 if a stream cannot be read; the others are still written.
     """
     from remora.exports.formats import ExportOptions
 
     if sum((agent is not None, run is not None, every)) != 1:
-        raise click.UsageError("name one of AGENT, --run RUN and --all")
+        raise click.UsageError("use exactly one of AGENT, --run RUN and --all")
     _check(options, form, how)
     folder = records_of(options)
     groups = _groups(folder, agent, run)
@@ -98,9 +99,9 @@ def _check(options: Options, form: str, how: dict[str, Any]) -> None:
     if output is not None and endpoint is not None:
         raise click.UsageError("use either -o FILE or --endpoint URL")
     if output is None and form == "inspect":
-        raise click.UsageError("an Inspect log is binary: name a file with -o")
+        raise click.UsageError("an Inspect log is binary: use -o FILE")
     if output is None and endpoint is None and options.json:
-        raise click.UsageError("--json prints a summary: name a file for the export with -o")
+        raise click.UsageError("--json prints only a summary: use -o FILE for the export")
 
 
 def _groups(folder: "TraceFolder", agent: str | None, run: str | None) -> "Groups":
@@ -159,7 +160,7 @@ def _print_summary(options: Options, form: str, how: dict[str, Any], tally: "Exp
         print_json({**document, "left_out": tally.left_out, "damaged": tally.damaged})
     elif to not in ("stdout", "-"):
         written = count(tally.records, _RECORDS.get(form, "row"))
-        click.echo(escape_line(f"{written} of {count(tally.streams, 'agent')}: {to}"))
+        click.echo(escape_line(f"{written} from {count(tally.streams, 'agent')}: {to}"))
     for reason, number in sorted(tally.left_out.items()):
         note(options, f"left out: {number:,} {reason}")
     for message in tally.damaged:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "--turn", type=click.IntRange(min=0), required=True, metavar="N",
     help="Start before this turn's decision; 0: before the first.",
 )  # fmt: skip
-@click.option("--model", metavar="M", help="Use another model: a name or a server's address.")
+@click.option("--model", metavar="M", help="Use another model: a name or a server address.")
 @click.option("--continue", "go_on", is_flag=True, help="Run the new agent now.")
 @click.option(
     "--files", type=PATH, metavar="DIR",
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 def fork(options: Options, agent: str, **asked: Any) -> int:
     """Start another attempt of an agent's job from any of its turns.
 
-    The new agent has its own stream, with the packet and the files before turn N's decision; the
-    old stream stays unchanged. Without --continue nothing is run: `remora analyze --resume RUN`
-    runs it later. AGENT as in `remora trace --help`.
+    The new agent has its own stream, which starts with the packet and the files before turn N's
+    decision. The old stream stays unchanged. Without --continue, nothing is run; use `remora
+    analyze --resume RUN` to run the agent later. `remora trace --help` explains AGENT.
     """
     import asyncio
 

@@ -21,10 +21,10 @@ from remora.text import escape_line
 def get(options: Options, key: str) -> int:
     """Print the recorded entry of a key, or the keys of an index.
 
-    trace:RUN:OPERATION:NODE:TURN is the tool result of a turn, of the newest agent on that node;
-    ...:TURN#2 a second one of that turn, ...:TURN@AGENT any agent's. index:node:NODE,
-    index:run:RUN and index:operation:NAME list such keys. Names in a
-    key are complete; NODE begins with node: here. `remora trace list --tool NAME -v` prints keys.
+    trace:RUN:OPERATION:NODE:TURN is the tool result of a turn, by the newest agent on that node.
+    Append #2 for a second result of the turn, or @AGENT for another agent. index:node:NODE,
+    index:run:RUN and index:operation:NAME list these keys. Names in a key must be complete, and
+    NODE begins with node: here. `remora trace list --tool NAME -v` prints keys.
     """
     found = queries_of(options, records_of(options)).get(key)
     if isinstance(found, list):
@@ -36,7 +36,7 @@ def get(options: Options, key: str) -> int:
 
 @command("reindex", examples=("remora trace reindex",))
 def reindex(options: Options) -> int:
-    """Rebuild the index from the streams; nothing is lost."""
+    """Rebuild the index from the streams; no data is lost."""
     import msgspec
 
     from remora.trace.index.queries import reindex as build_again

@@ -20,7 +20,7 @@ _RUN_WIDTH = len("20260131-093000")
 """Length of a run prefix that is usually unique."""
 _STATUSES = ("submitted", "no_change", "failed", "error", "interrupted", "running", "damaged")
 _SHOWN_AS = {"verified": "submitted"}
-"""Displayed statuses that `--status` also accepts."""
+"""Displayed statuses that `--status` accepts in addition."""
 _MIN_NODE_WIDTH = 20
 _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 
@@ -35,7 +35,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
     ),
 )
 @click.option("--run", type=RUN, metavar="RUN", help="Only streams of this run.")
-@click.option("--node", metavar="GLOB", help="Only nodes that match.")
+@click.option("--node", metavar="GLOB", help="Only streams of nodes that match.")
 @click.option(
     "-o", "--operation", type=OPERATION, metavar="NAME", help="Only streams of this operation."
 )
@@ -56,14 +56,18 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
     help="Only turns that were decided this way.",
 )
 @click.option(
-    "--since", metavar="TIME", help="Start: 2026-11-20, RFC 3339, or an age such as 15m 2h 3d."
+    "--since",
+    metavar="TIME",
+    help="Only turns since a date, RFC 3339 time or age (15m, 2h, 3d).",
 )
-@click.option("--until", metavar="TIME", help="End, in the same forms.")
+@click.option(
+    "--until", metavar="TIME", help="Only turns until this time; same formats as --since."
+)
 @click.option("--text", metavar="TEXT", help="Only turns whose record contains this text.")
 def list_(options: Options, **asked: str | None) -> int:
-    """List the agents' streams by run and node, the newest run last; with -v their sizes too.
+    """List the agents' streams by run and node, newest run last; -v adds their sizes.
 
-    With --outcome, --tool, --decided-by, --since, --until or --text: the turns that match.
+    With --outcome, --tool, --decided-by, --since, --until or --text, list the matching turns.
     """
     from remora.trace.read.reader import list_streams
     from remora.trace.read.store_queries import StreamMatch, StreamQuery
@@ -143,7 +147,10 @@ def _streams(
 
 
 def _fit_column(heads: list[str], rows: list[list[Any]], at: int) -> int:
-    """Shorten column `at` from the left to fit the terminal; return its width, unlimited in a pipe."""
+    """Shorten column `at` at its start to fit the terminal; return its width.
+
+    In a pipe, the column is unchanged and its width unlimited.
+    """
     width = terminal_width()
     if width is None:
         return sys.maxsize

@@ -1,4 +1,4 @@
-"""`trace packet` and `trace diff`: a turn's packet, and the changes between two."""
+"""`trace packet` and `trace diff`: a turn's packet, and the changes between two packets."""
 
 import click
 
@@ -16,10 +16,15 @@ _TURN = click.IntRange(min=0)
     examples=("remora trace packet lint-3f2a --turn 3", "remora trace packet lint-3f2a --full"),
 )
 @click.argument("agent", type=STREAM)
-@click.option("--turn", type=_TURN, metavar="N", help="Turn number. [default: the last turn]")
+@click.option(
+    "--turn",
+    type=_TURN,
+    metavar="N",
+    help="Print the packet of this turn. [default: the last turn]",
+)
 @click.option("--full", is_flag=True, help="Show the packet before trimming.")
 def packet(options: Options, agent: str, *, turn: int | None, full: bool) -> int:
-    """Print the Decision Packet as shown for turn N's decision, as JSON."""
+    """Print the Decision Packet of turn N's decision as JSON."""
     from remora.memory.packet import packet_json
     from remora.runs.records.name_lookup import stream_named
 
@@ -45,7 +50,7 @@ def diff(options: Options, agent: str, *, first: int, last: int, full: bool) -> 
     """Show what changed in the packet from turn N's decision to turn M's.
 
     With --json: {"agent_id", "from", "to", "changes": [{"op", "path", "before", "after"}]}; op is
-    add, remove or change, path a JSON Pointer into the packet.
+    add, remove or change, and path is a JSON Pointer into the packet.
     """
     import msgspec
 

@@ -1,4 +1,4 @@
-"""`trace replay`: run the scripts of recorded agents again from the record alone."""
+"""`trace replay`: rerun the scripts of recorded agents, using only the record."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,14 @@ _RESULTS = {True: ("same", "green"), False: ("DIFFERS", "red"), None: ("unknown"
 
 @command("replay", examples=("remora trace replay lint-3f2a", "remora trace replay --json"))
 @click.argument("agent", type=STREAM, required=False)
-@click.option("--all", "every", is_flag=True, help="All agents (default).")
+@click.option("--all", "every", is_flag=True, help="Replay all agents (default).")
 def replay(options: Options, agent: str | None, *, every: bool) -> int:
-    """Run each script of an agent again and compare: tools, context, candidates, summarizers, checks.
+    """Rerun each script of an agent and compare the results with the record.
 
-    Inputs, packet, clock, seed and host-function answers come from the stream and .agentfs/objects.
-    Uses no model, hub or file of yours, and writes nothing. Exit 1 if a result differs from the
-    record. `unknown`: the record lacks something, with the reason.
+    Scripts are tools, context, candidates, summarizers and checks. Inputs, packet, clock, seed and
+    host-function answers come from the stream and .agentfs/objects. Replay uses no model, no hub
+    and none of your files, and writes nothing. Exit 1 if a result differs from the record.
+    `unknown` means that the record is incomplete; the reason is shown.
     """
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.trace_folder import stream_id
@@ -43,18 +44,20 @@ def replay(options: Options, agent: str | None, *, every: bool) -> int:
     emit(options, {"ok": ok, "agents": documents}, _lines(documents, verbose=options.verbose))
     for one in documents:
         if one["error"]:
-            print_error("stream_damaged", one["error"], "remora trace verify", as_json=False)
+            print_error("stream_damaged", one["error"], "see `remora trace verify`", as_json=False)
     return 0 if ok else 1
 
 
 def _agent(name: str, agents: Sequence[str]) -> str:
     if name not in agents:
-        raise UsageError(f"{name} is a run's own stream", hint="only agents run scripts: name one")
+        raise UsageError(
+            f"{name} is a run, not an agent", hint="only agents run scripts: use an agent ID"
+        )
     return name
 
 
 def _replay(folder: "TraceFolder", name: str) -> dict[str, Any]:
-    """Replay one agent's scripts, up to the first damage of its stream."""
+    """Replay one agent's scripts, up to the first damaged line of its stream."""
     import msgspec
 
     from remora.agents.replay import replay_scripts
@@ -87,7 +90,7 @@ def _lines(documents: Sequence[dict[str, Any]], *, verbose: bool) -> Iterator[st
     parts = [
         f"{totals[same]} {_RESULTS[same][0]}" for same in (True, False, None) if same in totals
     ]
-    yield f"{count(sum(totals.values()), 'run')} of scripts repeated: {', '.join(parts) or 'none recorded'}"
+    yield f"{count(sum(totals.values()), 'script run')} repeated: {', '.join(parts) or 'none recorded'}"
 
 
 def _agent_lines(document: dict[str, Any], *, whole: bool) -> Iterator[str]:

@@ -25,15 +25,13 @@ _TURN = click.IntRange(min=0)
     ),
 )
 @click.argument("agent", type=STREAM)
-@click.option(
-    "--turn", type=_TURN, metavar="N", help="Show one turn: the packet beside raw output."
-)
+@click.option("--turn", type=_TURN, metavar="N", help="Show one turn: its packet and raw output.")
 @click.option("--raw", is_flag=True, help="Print the recorded lines byte for byte.")
 def show(options: Options, agent: str, *, turn: int | None, raw: bool) -> int:
-    """Show an agent's (or a run's) events, one to a line.
+    """Show the events of an agent or a run, one per line.
 
-    With --turn N: the packet of turn N's decision and the tool's raw output, side by side on
-    terminals of 160 or more columns.
+    With --turn N, show the packet of turn N's decision and the tool's raw output, side by side on
+    terminals with 160 or more columns.
     """
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.reader import read_lines
@@ -74,7 +72,7 @@ def _print_document(name: str, path: Path) -> None:
 
     count = count_events(path)
     with json_document(name, "events") as write:
-        for line in islice(read_lines(path), count):  # the stream may grow meanwhile
+        for line in islice(read_lines(path), count):  # the stream may have grown
             write(event_json(line))
 
 

@@ -1,4 +1,4 @@
-"""Streams, the index and the signing key that trace commands open."""
+"""Streams, index and signing key used by the trace commands."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # each trace command needs one or none of these
 
 
 def path_of(folder: "TraceFolder", name: str) -> Path:
-    """Return the stream of an agent or run by its full name. Raises NotFound."""
+    """Return the path of an agent's or a run's stream, by its full ID. Raises NotFound."""
     try:
         return folder.existing_agent(name)
     except NotFound:
@@ -71,11 +71,16 @@ def signer_of(options: Options) -> "Signer | None":
 
 
 def _memory(options: Options, folder: "TraceFolder") -> "MemoryConfig | None":
-    """Return None if the configuration is wrong: reading records never needs it."""
+    """Return the memory settings, or None if the configuration is invalid.
+
+    An invalid configuration must not prevent reading records.
+    """
     from remora.bootstrap.invocation import open_config
 
     try:
         return open_config(caller_of(options), folder.root).runner.memory
     except ConfigError as error:
-        note(options, f"the index is not used, because the configuration is wrong: {error.message}")
+        note(
+            options, f"the index is not used, because the configuration is invalid: {error.message}"
+        )
         return None

@@ -44,14 +44,14 @@ Show = Callable[[Path, bytes, "Event"], object]
     default=10,
     show_default=True,
     metavar="N",
-    help="Number of events.",
+    help="Number of events to show.",
 )
-@click.option("-f", "--follow", is_flag=True, help="Print new events until the writer ends.")
+@click.option("-f", "--follow", is_flag=True, help="Print new events until the writer exits.")
 def tail(options: Options, agent: str, *, number: int, follow: bool) -> int:
     """Show the last events of an agent or a run (default: the newest run).
 
-    With -f also print new events until the writer ends; for a run, those of its running agents
-    too. Ctrl-C stops it with exit code 130.
+    With -f, also print new events until the writer exits. For a run, this includes the events of
+    its running agents. Ctrl-C stops the command with exit code 130.
     """
     from remora.cli.trace.event_lines import event_json, json_document
     from remora.runs.records.name_lookup import stream_named

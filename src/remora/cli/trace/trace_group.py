@@ -1,22 +1,22 @@
-"""The `trace` commands, each loaded when it is called."""
+"""The `trace` commands, each imported on first use."""
 
 from remora.cli.app.lazy_group import LazyGroup
 
 _COMMANDS = {
     "list": ("remora.cli.trace.list_streams:list_", "List streams, or the turns that match."),
     "show": ("remora.cli.trace.show:show", "Show events, or one turn with its packet."),
-    "packet": ("remora.cli.trace.packet:packet", "Print the packet that a turn was decided on."),
+    "packet": ("remora.cli.trace.packet:packet", "Print the packet behind a turn's decision."),
     "diff": ("remora.cli.trace.packet:diff", "Show what changed in the packet between two turns."),
     "transcript": ("remora.cli.trace.transcript:transcript", "Print a stream as readable text."),
     "tail": ("remora.cli.trace.tail:tail", "Show the end of a stream, and follow it."),
-    "get": ("remora.cli.trace.index_commands:get", "Print the trace entry under a key."),
+    "get": ("remora.cli.trace.index_commands:get", "Print the trace entry of a key."),
     "verify": (
         "remora.cli.trace.verify_anchor:verify",
         "Verify streams: hashes, packets, prompts, heads.",
     ),
     "replay": (
         "remora.cli.trace.replay:replay",
-        "Run recorded scripts again, from the record alone.",
+        "Rerun recorded scripts, using only the record.",
     ),
     "anchor": (
         "remora.cli.trace.verify_anchor:anchor",
@@ -27,7 +27,7 @@ _COMMANDS = {
     "compact": ("remora.cli.trace.compact:compact", "Compress old streams; remove very old ones."),
     "reindex": ("remora.cli.trace.index_commands:reindex", "Rebuild the index from the streams."),
 }
-"""By name: `MODULE:ATTRIBUTE`, and the line in the list of commands."""
+"""Commands by name, each with its `MODULE:ATTRIBUTE` and its line in the command list."""
 
 
 trace = LazyGroup(
@@ -35,8 +35,8 @@ trace = LazyGroup(
     lazy=_COMMANDS,
     help="""Read, verify and export traces: the append-only record of every agent and run.
 
-    AGENT is an agent ID or a unique prefix, as `remora show -v` and `remora trace list` print
-    them, or a node of the newest run (path:qualname or a qualname). A run ID, or `last`, means the
-    run's own stream.
+    AGENT is an agent ID or a unique prefix, or a node of the newest run (path:qualname or a
+    qualname). `remora show -v` and `remora trace list` print agent IDs. A run ID, or `last`,
+    selects the stream of the run itself.
     """,
 )

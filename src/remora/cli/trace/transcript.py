@@ -14,7 +14,7 @@ from remora.cli.trace.stream_arguments import path_of
 @command("transcript", examples=("remora trace transcript total",))
 @click.argument("agent", type=STREAM)
 def transcript(options: Options, agent: str) -> int:
-    """Print an agent's stream as readable text: asked, decided, done."""
+    """Print an agent's stream as readable text: requests, decisions and results."""
     from remora.cli.trace.event_lines import count_events, json_document
     from remora.runs.records.name_lookup import stream_named
     from remora.trace.read.reader import read_events

@@ -31,15 +31,15 @@ _MAX_CHARACTERS = 100_000_000
     ),
 )
 @click.argument("agent", type=STREAM, required=False)
-@click.option("--all", "every", is_flag=True, help="All streams (default).")
+@click.option("--all", "every", is_flag=True, help="Verify all streams (default).")
 @click.option(
     "--anchors", metavar="FILE", help="Compare with output of `trace anchor`; - is stdin."
 )
 def verify(options: Options, agent: str | None, *, every: bool, anchors: str | None) -> int:
     """Verify streams: hashes, folds, prompts, contents, and each agent against its run.
 
-    Reads only; asks no model, tool or hub. Exit 1 if anything differs from what was written, with
-    the line. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your own
+    Only reads files; uses no model, tool or hub. Exit 1 if anything differs from what was written;
+    the line is shown. With a signing key (REMORA_SIGNING_KEY, or runner.memory.signing_key_file in your own
     configuration) the anchors of signed runs are checked too. See docs/reference/verify.md.
     """
     from remora.cli.views.verification_view import report_lines
@@ -106,4 +106,6 @@ def _read(name: str) -> "list[SavedAnchor]":
     except UnicodeDecodeError as error:
         raise UsageError(f"{name} is not an anchor file", hint="see `trace anchor`") from error
     except OSError as error:
-        raise UsageError(f"{name}: {error.strerror}", hint="--anchors names a file") from error
+        raise UsageError(
+            f"{name}: {error.strerror}", hint="--anchors takes a file, or - for stdin"
+        ) from error

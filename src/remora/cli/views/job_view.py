@@ -19,7 +19,7 @@ from remora.text import escape_line
 SAME_CHANGE = "the same change as before: the retry made no difference"
 Document = Mapping[str, Any]
 _WORDS = {"submitted": "verified", "no_change": "no change"}
-"""The words shown for a status; JSON keeps the status."""
+"""Displayed words for statuses; JSON output has the status itself."""
 _STATUSES_WITH_REASON = ("no_change", "failed", "error", "interrupted", "running")
 _LONGEST = 32
 """Columns for node names on an 80-column terminal; wider terminals give names all extra columns."""
@@ -28,8 +28,8 @@ _LONGEST = 32
 def job_lines(jobs: Sequence[Document], width: int | None, *, verbose: bool) -> Iterator[str]:
     """Yield a heading per file and a line per job, with the reason if it failed.
 
-    Several unchanged jobs of a file share one line, unless `verbose`, which also adds each agent's
-    name, turns and deciders.
+    Unchanged jobs of a file share one line. With `verbose`, each job has its own line, followed by
+    its agent's ID, turns and deciders.
     """
     states = max((len(state_word(job)) for job in jobs), default=0)
     named = list(zip(jobs, _names(jobs), strict=True))
@@ -61,26 +61,26 @@ def status_word(status: str) -> str:
 
 
 def review_counts(jobs: Sequence[Document]) -> str:
-    """`20 accepted, 2 conflict, 1 no change`: unchanged jobs last."""
+    """Count jobs by state, unchanged jobs last: `20 accepted, 2 conflict, 1 no change`."""
     words = [state_word(job) for job in jobs]
     known = sorted(set(words), key=lambda word: (word == _WORDS["no_change"], words.index(word)))
     return ", ".join(f"{words.count(word):,} {color_word(word)}" for word in known)
 
 
 def done_text(fixed: Codes, left: Codes, *, done: bool = True) -> str:
-    """`fixed F401 x2, UP045; left E501`."""
+    """Return fixed and remaining findings as text: `fixed F401 x2, UP045; left E501`."""
     parts = [fixes_text(fixed, done=done), f"left {codes_text(left)}" if left else ""]
     return "; ".join(filter(None, parts))
 
 
 def turns_text(job: Document) -> str:
-    """`4 turns: rule 3, model 1`."""
+    """Return a job's turns and deciders as text: `4 turns: rule 3, model 1`."""
     deciders = _deciders(job["decided_by"])
     return count(job["turns"], "turn") + (f": {deciders}" if deciders else "")
 
 
 def conflict_lines(job: Document) -> Iterator[str]:
-    """Yield where the change set conflicts with the user's file."""
+    """Yield each place where the change set conflicts with the user's files."""
     for conflict in job["conflicts"]:
         yield f"{conflict['path']}: {conflict['detail']}"
 
@@ -148,7 +148,7 @@ def _remaining_width(width: int | None, before: str) -> int | None:
 
 
 def _work_text(job: Document) -> str:
-    """Return the work done, and who decided if not only rules."""
+    """Return the work done and the deciders; `rules` if only rules decided."""
     if not job["turns"]:
         return ""
     known = fixed_and_left(job)
@@ -160,7 +160,7 @@ def _work_text(job: Document) -> str:
 
 def _reasons(job: Document) -> Iterator[str]:
     if job["review"] == "stale":
-        yield "you changed it while the agent worked on it"
+        yield "you edited it while the agent was working on it"
     elif job["review"] == "conflict":
         yield from conflict_lines(job)
     elif job["error"] and job["status"] in _STATUSES_WITH_REASON:
@@ -174,7 +174,7 @@ def _deciders(decided_by: Mapping[str, int]) -> str:
 
 
 def _names(jobs: Sequence[Document]) -> list[str]:
-    """Return each node's name in its file, with its operation if there are several."""
+    """Return each node's name in its file, with its operation if there are several operations."""
     names = [escape_line(split_node_key(job["node_id"])[1]) for job in jobs]
     if len({job["operation"] for job in jobs}) < 2:
         return names

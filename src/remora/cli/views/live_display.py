@@ -50,14 +50,14 @@ def _one_line(text: str, style: str = "") -> Text:
 
 
 def _console() -> Console:
-    """Return a console on stderr, without colors if they are off."""
+    """Return a console on stderr, without colors if they are disabled."""
     context = click.get_current_context(silent=True)
     return Console(stderr=True, no_color=context is not None and context.color is False)
 
 
 @contextmanager
 def live_display() -> Iterator[LiveDisplay]:
-    """Draw a run's progress on stderr until the block ends."""
+    """Show a run's progress on stderr until the block exits."""
     display = LiveDisplay()
     with Live(display, console=_console(), transient=True, refresh_per_second=8):
         yield display
@@ -65,7 +65,7 @@ def live_display() -> Iterator[LiveDisplay]:
 
 @contextmanager
 def accept_bar() -> Iterator[TrackProgress]:
-    """Draw how many change sets are done on stderr until the block ends."""
+    """Show a progress bar of processed change sets on stderr until the block exits."""
     bar = Progress(
         TextColumn("change sets"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         console=_console(), transient=True,

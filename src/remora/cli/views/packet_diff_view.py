@@ -21,7 +21,7 @@ _HIDDEN_SECTIONS = ("turn",)
 
 
 def change_lines(between: dict[str, Any], changes: Sequence[PacketChange]) -> Iterator[str]:
-    """Yield the changes of `trace diff` by section, in the packet's order."""
+    """Yield the lines of `trace diff`, grouped by section in the packet's order."""
     shown = [change for change in changes if _section(change) not in _HIDDEN_SECTIONS]
     title = f"turn {between['from']} → turn {between['to']} of {between['agent_id']}"
     yield click.style(f"{title}: {count(len(shown), 'change')}", bold=True)
@@ -50,7 +50,10 @@ def _change(section: str, change: PacketChange) -> Iterator[str]:
 
 
 def _value_change(name: str, change: PacketChange) -> str:
-    """`key: before → after`; only the values for a whole field, which is named in the heading."""
+    """Return `key: before → after`, without the key if a whole field changed.
+
+    The heading already names that field.
+    """
     before, after = _text(change.before), _text(change.after)
     value = {"add": after, "remove": before}.get(change.op, f"{before} → {after}")
     if change.op == "change" and before == after:  # a repeated fact
@@ -59,7 +62,7 @@ def _value_change(name: str, change: PacketChange) -> str:
 
 
 def _excerpt(before: Any, after: Any) -> Iterator[str]:
-    """Yield the file, the lines and the text difference of an excerpt."""
+    """Yield the files and line ranges of two excerpts, and the differences of their text."""
     for sign, excerpt in (("-", before), ("+", after)):
         if excerpt:
             first, last = excerpt["lines"]
@@ -80,7 +83,7 @@ def _candidate(item: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a fact's value, a text unchanged, anything else as JSON."""
+    """Return a fact's value as text: a string unchanged, anything else as JSON."""
     if isinstance(value, dict) and set(value) == {"value", "source_turn"}:
         value = value["value"]
     if value is None or value == "":

@@ -13,8 +13,11 @@ from remora.runs.planning.plan import Plan
 from remora.text import escape_line
 
 _SECONDS_A_JOB = {"embedded": 1.0, "none": 0.2}
-"""By provider, measured with lint and docstring jobs on two cores; a server's speed is unknown."""
-_DECIDERS = {"embedded": "the embedded model", "none": "rules alone"}
+"""Seconds per job by provider, measured with lint and docstring jobs on two cores.
+
+A server's speed is unknown.
+"""
+_DECIDERS = {"embedded": "the embedded model", "none": "rules only"}
 _FILES = 10
 
 
@@ -32,11 +35,11 @@ def plan_lines(
         yield f"nothing to do: {_why_nothing(prepared, paths)}"
     yield from unreadable_lines(document["totals"], width)
     if plan.jobs:
-        yield "nothing was run; repeat without --dry-run to run it"
+        yield "nothing was run; repeat without --dry-run to run these jobs"
 
 
 def plan_size(plan: Plan) -> str:
-    """`340 jobs (lint 340) in 42 files, 1,200 findings`."""
+    """Return a plan's size as text: `340 jobs (lint 340) in 42 files, 1,200 findings`."""
     operations = Counter(job.operation for job in plan.jobs)
     named = ", ".join(f"{operation} {number:,}" for operation, number in operations.items())
     files = len({job.path for job in plan.jobs})
@@ -54,7 +57,7 @@ def jobs_by_file(plan: Plan) -> Iterator[str]:
 
 
 def time_estimate(plan: Plan, provider: str) -> str:
-    """Return an estimate of the time with this provider of models."""
+    """Return a time estimate for a model provider."""
     if provider not in _SECONDS_A_JOB:
         return "the time depends on the model server"
     seconds = len(plan.jobs) * _SECONDS_A_JOB[provider]
@@ -68,9 +71,9 @@ def _why_nothing(prepared: Run, paths: Sequence[Path]) -> str:
     if plan.nodes:
         return f"{count(plan.nodes, 'node')} checked, none needs work"
     if plan.unreadable:
-        return f"no Python code in {escape_line(where)} that can be read"
+        return f"no readable Python code in {escape_line(where)}"
     if prepared.project.config.exclude and any(
         path.endswith(".py") for path in (prepared.base.files if prepared.base is not None else ())
     ):
-        return f"no Python code in {escape_line(where)} outside `exclude` of the configuration"
+        return f"`exclude` in the configuration excludes all Python code in {escape_line(where)}"
     return f"no Python code in {escape_line(where)}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LineProgress(RunCounts):
-    """Print a line on stderr for each ended job."""
+    """Print a line on stderr for each finished job."""
 
     def ended(self, job: Job, result: AgentResult) -> None:
         super().ended(job, result)
@@ -48,7 +48,7 @@ def run_progress(options: Options) -> Iterator[RunCounts]:
 
 @contextmanager
 def accept_progress(options: Options) -> Iterator["TrackProgress"]:
-    """Yield a progress bar for an accept on a terminal, nothing elsewhere."""
+    """Yield a progress tracker for accept: a bar on a terminal, otherwise silent."""
     if options.quiet or options.json or not sys.stderr.isatty():
         yield iter
         return

@@ -1,4 +1,4 @@
-"""Counts of a running run: jobs, turns, tokens, findings."""
+"""Counts of a run in progress: jobs, turns, tokens, findings."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RunCounts:
-    """A run's counts so far; an observer that prints nothing."""
+    """Observer that keeps a run's counts so far and prints nothing."""
 
     def __init__(self) -> None:
         self.jobs = 0
@@ -43,7 +43,7 @@ class RunCounts:
                 self._findings[job.agent_id] = first, left
 
     def ended(self, job: Job, result: AgentResult) -> None:
-        """Count an ended job; only verified changes count as fixed."""
+        """Count a finished job; only verified changes count as fixed."""
         self.done += 1
         self.working.pop(job.agent_id, None)
         for code, number in self.fixed_by(job, result)[0].items():
@@ -51,6 +51,6 @@ class RunCounts:
             self.written += 0 if is_lint_code(code) else number
 
     def fixed_by(self, job: Job, result: AgentResult) -> tuple[Codes, Codes]:
-        """Return fixed and remaining findings by code; only verified changes fix."""
+        """Return fixed and remaining findings by code; only verified changes count as fixes."""
         before, after = self._findings.get(job.agent_id, ({}, {}))
         return (fixed(before, after), after) if result.status == "submitted" else ({}, before)

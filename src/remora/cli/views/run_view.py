@@ -21,7 +21,7 @@ _WRONG = ("failed", "error")
 def run_lines(
     options: Options, project: Project, view: RunView, document: Document, *, heading: bool = True
 ) -> Iterator[str]:
-    """Yield the view of a run, from its document."""
+    """Yield the lines of a run's view."""
     jobs, width = document["jobs"], terminal_width()
     if heading:
         began = str(view.started)[:16].replace("T", " ")
@@ -60,7 +60,7 @@ def attempt_lines(
 
 
 def totals_line(document: Document) -> str:
-    """`12 jobs: 9 verified, 2 no change; 1 not started`."""
+    """Return a run's job totals: `12 jobs: 9 verified, 2 no change; 1 not started`."""
     jobs, totals = document["jobs"], document["totals"]
     parts = [count(totals["jobs"], "job") + (": " + review_counts(jobs) if jobs else "")]
     if len(jobs) < totals["jobs"]:
@@ -99,7 +99,7 @@ def _next(options: Options, project: Project, view: RunView, document: Document)
         )
     left = document["totals"]["jobs"] - sum(job["status"] != "interrupted" for job in jobs)
     if view.status == "interrupted" and left:
-        title = f"for the {count(left, 'job')} that did not end:"
+        title = f"to run the {count(left, 'job')} that did not finish:"
         yield from _commands(options, project, title, [("analyze", "--resume", run_id)])
     yield from _wrong(options, project, view, jobs)
     yield from _older(options, project, view)
@@ -117,7 +117,7 @@ def _wrong(
             [_redo(view, j["operation"], j["node_id"]) for j in jobs if j["review"] == "conflict"],
         ),
         (
-            "to redo changes on nodes that you edited meanwhile:",
+            "to redo changes on nodes that you edited during the run:",
             [("retry", view.run_id, escape_line(node)) for node in stale],
         ),
         ("to see what cannot be read:", [("trace", "verify", one) for one in sorted(unread)]),

@@ -1,4 +1,4 @@
-"""One turn for people: the packet beside the raw output, and who decided."""
+"""View of one turn: its packet, raw output and decider."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -19,7 +19,7 @@ _GAP = " │ "
 
 
 def turn_lines(document: dict[str, Any], width: int | None = None) -> Iterator[str]:
-    """Yield the document of `trace show --turn N` for a terminal of `width` columns."""
+    """Yield the lines of `trace show --turn N` for a terminal of `width` columns."""
     yield click.style(f"turn {document['turn']} of {document['agent_id']}", bold=True)
     for event in document["events"]:
         yield from _event(event)

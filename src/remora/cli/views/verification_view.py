@@ -13,7 +13,7 @@ _FEW = 3
 
 
 def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iterator[str]:
-    """Yield every problem, and intact streams too if there are few or with `-v`.
+    """Yield every problem; also list intact streams if there are few, or with `-v`.
 
     `saved` is the number of heads stored elsewhere.
     """
@@ -38,7 +38,7 @@ def report_lines(report: VerifyReport, *, verbose: bool, saved: int = 0) -> Iter
 
 
 def _anchor_lines(report: VerifyReport, stored: int) -> Iterator[str]:
-    """Yield what stored heads and a signing key confirm."""
+    """Yield the results for stored heads and for signatures."""
     if stored:
         yield f"anchors: {count(stored - len(report.expired), 'stored head')} confirmed"
     for anchor in report.expired:
@@ -58,7 +58,7 @@ def _stream(stream: StreamReport) -> str:
 
 
 def _signature_line(counted: SignatureCounts) -> str:
-    """Return which anchors the key confirms."""
+    """Return the number of anchors signed with the user's key, and of runs without them."""
     parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
     if counted.unsigned_runs:
         parts.append(f"{count(counted.unsigned_runs, 'run')} not signed")
@@ -68,6 +68,6 @@ def _signature_line(counted: SignatureCounts) -> str:
 
 
 def _unanchored(report: VerifyReport) -> str:
-    """Return the number of streams without an anchored end."""
+    """Return a note on streams without an anchored end, or an empty text."""
     loose = sum(stream.anchored is False for stream in report.streams)
     return f"; {loose:,} without an end (running or interrupted)" if loose else ""
