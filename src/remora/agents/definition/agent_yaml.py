@@ -79,7 +79,7 @@ def _goal(value: str) -> str:
         parts = list(string.Formatter().parse(value))
     except ValueError as error:
         raise ValueError(f"a text with no fields but {fields}") from error
-    # names only: a format such as {path:>999999999} would fill the memory
+    # field names only: a format such as {path:>999999999} would exhaust memory
     if any(
         name is not None and (name not in GOAL_FIELDS or form or conversion)
         for _, name, form, conversion in parts
@@ -188,7 +188,7 @@ class AgentDefinition(_YamlModel):
 
 
 class ScriptUse(NamedTuple):
-    """A use of a script in a definition: its position, role and grants."""
+    """A reference to a script in a definition: position, role and grants."""
 
     where: KeyPath
     role: Role
@@ -197,7 +197,7 @@ class ScriptUse(NamedTuple):
 
 
 def read_definition(path: Path, operations: Operations) -> AgentDefinition:
-    """Return the definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
+    """Read the definition in `path`. Raises ConfigError with the position `FILE:LINE:COLUMN`."""
     if not path.is_file():
         raise ConfigError(
             f"{path}: no such file",
@@ -249,7 +249,10 @@ def script_uses(definition: AgentDefinition) -> Iterator[ScriptUse]:
 
 
 def _check_place(path: Path) -> None:
-    """Refuse files outside the project: errors quote the file, and a clone must not leak others."""
+    """Reject links to files outside the project.
+
+    Errors quote the file, so a cloned repository could otherwise expose the user's other files.
+    """
     outer = path.parent
     if Path(*outer.parent.parts[-2:]) == OWN_FOLDER:
         outer = path.parents[3]  # the project's root
@@ -288,7 +291,7 @@ def _check_grants(
 
 
 def definition_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of `agent.yaml`."""
+    """Return the JSON Schema (2020-12) of `agent.yaml`."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **AgentDefinition.model_json_schema(),

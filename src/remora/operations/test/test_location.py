@@ -19,8 +19,8 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
     """Test file for a new test, which `exists` or will be created.
 
     `imports_from` is the target's module as written in imports. `quote` and `typed` (`-> None`)
-    follow the surrounding tests. `table` is the form in which parametrized tests list their columns:
-    one string (`text`) or several (`names`).
+    follow the surrounding tests. `table` is the form in which parametrized tests list their
+    columns: one string (`text`) or several (`names`).
     """
 
     path: str

@@ -13,7 +13,7 @@ _STANDARD = sys.stdlib_module_names
 
 
 class Imported(NamedTuple):
-    """An imported name: `from module import name as bound`. For `import module`, `name` is empty."""
+    """An imported name: `from module import name as bound`, or `import module` if `name` is empty."""
 
     module: str
     name: str

@@ -13,10 +13,10 @@ Standard input is one JSON object:
     orders    the work, in order
 
 An order has a time limit in `seconds` and may replace the text of a file (`path`, `text`) while it
-runs. There are two kinds of orders. The first has `calls`, which are expressions in the namespace of
-`module` (file `path`), each with a limit of `each` seconds. The order stops after `patience`
-timeouts. It may also have `properties`: groups of tests by name and text, each tried with `examples`
-examples and a limit of `each_property` seconds until one of the group holds. The second kind has the
-`ids` of pytest tests. The reader does not trust the results: the project's code could have written
-them.
+runs. There are two kinds of orders. The first has `calls`, which are expressions in the namespace
+of `module` (file `path`), each with a limit of `each` seconds. The order stops after `patience`
+timeouts. It may also have `properties`: groups of tests by name and text, each tried with
+`examples` examples and a limit of `each_property` seconds until one of the group holds. The second
+kind has the `ids` of pytest tests. The reader does not trust the results: the project's code could
+have written them.
 """

@@ -81,7 +81,7 @@ def called_by(code: CodeType, caller: CodeType) -> bool:
 class Effects:
     """Records side effects outside the process.
 
-    Side effects are file writes, reads outside the project and Python, subprocesses and connections.
+    These are file writes, reads outside the project and Python, subprocesses and connections.
     """
 
     ALLOWED = (
