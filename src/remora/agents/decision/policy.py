@@ -71,8 +71,8 @@ def decide_by_answer(
 ) -> Decision:
     """Return the decision of a recorded answer to a recorded request.
 
-    `packet` is the packet before trimming. `exact` is true if tokens were counted in the same way as
-    on the server. Error kinds are `bad_call` and `context_truncated`.
+    `packet` is the packet before trimming. `exact` is true if tokens were counted as the server
+    counts them. Error kinds are `bad_call` and `context_truncated`.
     """
     if is_truncated(request.prompt_tokens, exact=exact, usage=response.usage):
         message = (

@@ -13,7 +13,7 @@ _STANDARD = sys.stdlib_module_names
 
 
 class Imported(NamedTuple):
-    """An imported name: `from module import name as bound`, or `import module` if `name` is empty."""
+    """An imported name, as in `from module import name as bound`. Empty `name`: a whole module."""
 
     module: str
     name: str
