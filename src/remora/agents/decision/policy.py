@@ -77,7 +77,7 @@ def decide_by_answer(
     if is_truncated(request.prompt_tokens, exact=exact, usage=response.usage):
         message = (
             f"the server read {response.usage.prompt_tokens} of {request.prompt_tokens} prompt "
-            "tokens: its context is smaller than it says"
+            "tokens: its context is smaller than it reports"
         )
         return _error("context_truncated", message, request)
     candidates = trim(packet, request.trim).candidate_actions

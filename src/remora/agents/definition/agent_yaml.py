@@ -140,11 +140,11 @@ class ScriptReference(_YamlModel):
 
 class ToolDefinition(ScriptReference):
     name: ToolName
-    """Its name for the model."""
+    """Tool name shown to the model."""
     description: str = ""
-    """What it does, in one sentence for the model."""
+    """One-sentence description shown to the model."""
     summarizer: Annotated[str, AfterValidator(_summarizer)] | None = None
-    """Summarizer of results without a summary: tool, linter, default or a `.pym`."""
+    """Summarizer for results without a summary: tool, linter, default or a `.pym` script."""
 
 
 Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]
@@ -156,23 +156,23 @@ class AgentDefinition(_YamlModel):
     name: Name
     """The agent's name."""
     operation: Name
-    """Name for `analyze -o`: one word for what it does to a node."""
+    """Name for `analyze -o`: one word for what the agent does to a node."""
     goal: Annotated[str, AfterValidator(_goal)]
-    """The goal, as the model reads it; a template with `{node_name}`, `{path}` and the like."""
+    """Goal shown to the model: a template with fields such as `{node_name}` and `{path}`."""
     tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
-    """Tools of the model, besides the built-in `recall` and `submit_result`."""
+    """Tools for the model, in addition to the built-in `recall` and `submit_result`."""
     description: str = ""
-    """A description for people."""
+    """Description shown to users."""
     node_types: list[Literal["function", "class", "module"]] = ["function", "class", "module"]
-    """Types of nodes that it works on."""
+    """Types of nodes that the agent works on."""
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Maximum number of turns; null: `runner.max_turns`."""
     model: ModelName | None = None
-    """The model's name; null: the configured one."""
+    """The model's name; null: the configured model."""
     needs: Annotated[str, AfterValidator(lambda value, info: _known(value, info.context.needs))] = (
         "always"
     )
-    """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
+    """Selects the nodes that need work: ruff, docstring, test, always, or a `.pym` script."""
     context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None
@@ -286,7 +286,7 @@ def _check_grants(
             near = get_close_matches(name, known, n=1, cutoff=0.0)
             raise ConfigError(
                 f"{place}: no host function {name}; the nearest known one is {', '.join(near)}",
-                hint=f"there is {', '.join(sorted(known))}",
+                hint=f"host functions: {', '.join(sorted(known))}",
             )
 
 

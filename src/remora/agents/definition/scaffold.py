@@ -81,7 +81,7 @@ def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
     """Write to a temporary folder, then rename it, so that readers never see a partial agent."""
     if not Path(realpath(folder)).is_relative_to(realpath(root)):
         raise ConfigError(
-            f"{folder.parent} is a link out of the project", hint="replace it by a folder"
+            f"{folder.parent} is a link out of the project", hint="replace it with a folder"
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".new-", dir=root / OWN_FOLDER.parent))
