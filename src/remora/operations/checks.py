@@ -77,7 +77,7 @@ def _other_lines(
     """Return the lines outside the node. Blank lines count only inside another node.
 
     If a fix deletes the last lines of a node, the blank line before them moves outside the node.
-    That is no reason to reject the fix.
+    The fix must not be rejected for that.
     """
     module = parse_module(path, source) if source is not None else None
     if source is None or not isinstance(module, Module):
