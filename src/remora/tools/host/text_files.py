@@ -24,7 +24,7 @@ def list_files(place: ToolTree, pattern: str) -> list[str]:
     """
     if len(pattern) > _PATTERN_LIMIT or pattern.count("**") > _DEEP_LIMIT:
         raise HostError(
-            f"pattern too long (maximum: {_PATTERN_LIMIT} characters, {_DEEP_LIMIT} times `**`)"
+            f"pattern too complex (maximum: {_PATTERN_LIMIT} characters, {_DEEP_LIMIT} times `**`)"
         )
     found = [path for path in place.files.glob(pattern, look=place.left) if _is_text(path)]
     if len(found) > LIST_LIMIT:
