@@ -1,1 +1,1 @@
-"""Agents: definitions, the turn loop, and the translation between tools, models and streams."""
+"""Agents: definitions, decisions, the turn loop, replay and forks."""

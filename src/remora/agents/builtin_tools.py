@@ -1,4 +1,4 @@
-"""Built-in tools of every agent: `recall` and `submit_result`."""
+"""Built-in tools that every agent has: `recall` and `submit_result`."""
 
 import json
 import zlib
@@ -16,7 +16,7 @@ from remora.trace.read.reader import decode_part
 RECALL = "recall"
 SUBMIT = "submit_result"
 NEEDS_MODEL = "rules alone cannot decide the next step, and there is no model to ask"
-"""The summary of a submission that is made because no candidate is complete."""
+"""Summary of a submission that is made because no candidate has all its arguments."""
 BUILTIN = frozenset({RECALL, SUBMIT})
 """Tools that write nothing."""
 MAX_LINES = 60
@@ -61,8 +61,8 @@ def raw_text(raw_output: Any) -> str:
 class RawOutputs:
     """Raw outputs of an agent's turns, for `recall`.
 
-    Long texts stay in the blob store and are read from there line by line. Other outputs are kept
-    as recorded, large ones compressed. The same events give the same outputs.
+    Long strings stay in the blob store and are read line by line. Other outputs are kept in memory
+    as recorded; large outputs are compressed. The same events give the same outputs.
     """
 
     def __init__(self, blobs: ObjectStore) -> None:
@@ -80,10 +80,10 @@ class RawOutputs:
         return tuple(self._recorded)
 
     def lines(self, turn: int, first: int, last: int) -> tuple[list[str], int]:
-        """Return lines `first` to `last` (from 1, inclusive) and the number of all lines.
+        """Return lines `first` to `last` (from 1, inclusive) and the total number of lines.
 
-        Lines are cut to LINE_LIMIT characters. Raises KeyError for a turn without an output;
-        NotFound, StreamDamaged or DiskError for a blob.
+        Lines are cut to LINE_LIMIT characters. Raises KeyError for a turn without an output, and
+        NotFound, StreamDamaged or DiskError if a blob cannot be read.
         """
         recorded = self._recorded[turn]
         if recorded.startswith(_PACKED):
@@ -127,7 +127,7 @@ def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:
 
 
 def _excerpt(outputs: RawOutputs, turn: int, first: int, last: int | None) -> tuple[list[str], int]:
-    """Return at least one line and at most MAX_LINES; past the end, the last line."""
+    """Return one to MAX_LINES lines. If `first` is past the end, return the last line."""
     most = first + MAX_LINES - 1
     last = most if last is None else max(first, min(last, most))
     shown, total = outputs.lines(turn, first, last)

@@ -1,4 +1,4 @@
-"""A project's own checks of a submission: `.pym` scripts."""
+"""Checks of a submission that a project defines as `.pym` scripts."""
 
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
@@ -17,10 +17,10 @@ Findings = Callable[[str], list[dict[str, Any]]]
 def check_inputs(
     script: Script, files: Files, target: Mapping[str, Any], before: Findings, after: Findings
 ) -> dict[str, Any]:
-    """Return the inputs that the script declares, as they are recorded.
+    """Return the inputs that the script declares, in their recorded form.
 
     Possible inputs are `files`, `target`, `findings_before` and `findings_after`. Files are
-    recorded by the SHA-256 of their contents.
+    recorded as SHA-256 hashes.
     """
     facts: Mapping[str, Callable[[], Any]] = {
         "files": lambda: [_hashes(path, *contents) for path, contents in sorted(files.items())],
@@ -33,10 +33,10 @@ def check_inputs(
 
 
 def run_check(script: Script, facts: Mapping[str, Any], content: Contents) -> str:
-    """Run the check script on recorded `facts`; return what is wrong, empty if nothing is.
+    """Run the check script on recorded `facts` and return the problem, or an empty string.
 
-    The script has no host functions. It passes only if it returns true: an error, a limit or any
-    other value fails it. Raises what `content` raises for a missing content.
+    The script has no host functions. The check passes only if the script returns true: an error, an
+    exceeded limit or any other value fails it. Raises whatever `content` raises for a missing file.
     """
     given = dict(facts)
     try:
@@ -73,8 +73,7 @@ def _texts(file: Mapping[str, Any], content: Contents) -> dict[str, str | None]:
 
 
 def _findings(files: Files, lint: Findings) -> Iterator[dict[str, Any]]:
-    """Yield findings of the changed Python files; those of unchanged files are the same as
-    before."""
+    """Yield the findings of changed Python files. Findings of other files have not changed."""
     for path in sorted(files):
         if path.endswith((".py", ".pyi")):
             yield from ({**finding, "path": path} for finding in lint(path))

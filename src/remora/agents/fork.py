@@ -1,4 +1,4 @@
-"""The `agent_start` of forks and retries."""
+"""`agent_start` events of forks and retries."""
 
 from collections.abc import Mapping
 from typing import Any

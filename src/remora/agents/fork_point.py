@@ -24,11 +24,11 @@ _DECISIONS = frozenset({ModelRequest.type, ToolCalled.type, AgentError.type})
 
 
 class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of an agent before a turn's decision: all that a fork needs.
+    """The state of an agent before a turn's decision, with everything that a fork needs.
 
-    `packet` is not trimmed. `changes` lead from the files of the agent's start to those before the turn's
-    call. `seq` and `hash` are those of the last line included. `turn` comes next; `decides` is true if
-    only the decision is missing.
+    `packet` is not trimmed. `changes` has the file changes from the agent's start up to this turn's
+    call. `seq` and `hash` identify the last stream line included. `turn` is the fork's first turn;
+    `decides` is true if that turn only needs its decision.
     """
 
     agent_id: str
@@ -42,10 +42,11 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:
-    """Return the fork point at `turn`: before its decision, or the end of the stream without one.
+    """Return the fork point at `turn`.
 
-    At turn 0 it is after the context scripts. Raises NotFound with the existing turns, StreamDamaged if
-    this is not an agent's stream, StreamError for unknown folding rules.
+    It is before the turn's decision, or at the end of the stream if the turn has no decision. At
+    turn 0, it is after the context scripts. Raises NotFound if there is no such turn, StreamDamaged
+    if this is not an agent's stream, and StreamError for unknown folding rules.
     """
     cutting = _ForkPointFold(turn)
     for event in events:

@@ -1,4 +1,4 @@
-"""Summarizers by the names of `agent.yaml`, including `.pym` scripts."""
+"""Summarizers that `agent.yaml` refers to by name, including `.pym` scripts."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -27,8 +27,8 @@ EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 class ScriptSummarizer(Summarizer):
     """A summarizer script from `raw` to `{"summary": str, "knowledge": {}}`.
 
-    `raw` is the raw output as recorded, with values that JSON lacks in their marked form, so a
-    replay gives the same. If the script fails, the default summarizer is used.
+    `raw` is the raw output as recorded, in which values that JSON does not support are encoded. A
+    replay therefore gives the same result. If the script fails, the default summarizer is used.
     """
 
     def __init__(self, script: Script, tool: str) -> None:
@@ -61,7 +61,7 @@ class ScriptSummarizer(Summarizer):
 def summarizer_record(
     summarizer: Summarizer | None, result: Mapping[str, Any]
 ) -> dict[str, str] | None:
-    """Return what a replay of the summarizer's script needs, if one was used."""
+    """Return the hashes for replaying the summarizer's script, or None if no script was used."""
     silent = not stated_summary(result) or not isinstance(result.get("knowledge_delta"), Mapping)
     if not silent or not isinstance(summarizer, ScriptSummarizer):
         return None

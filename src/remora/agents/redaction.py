@@ -9,7 +9,7 @@ from remora.trace.redact.redactor import Redactor
 
 
 class RedactedModel:
-    """Wraps a model and redacts its answers: agents act on what is recorded."""
+    """Wraps a model and redacts its answers, so that agents act only on recorded text."""
 
     def __init__(self, model: Model, redact: Redactor) -> None:
         self._model = model
@@ -42,7 +42,7 @@ class RedactedModel:
 
 
 def placeholder_in_args(args: Mapping[str, Any], base: bytes | None) -> str | None:
-    """Return why a call is refused: an argument has a placeholder that is not in the base."""
+    """Return the reason to refuse a call whose arguments have a placeholder not in the base."""
     return _refusal(new_placeholders(base, "\n".join(_texts(args))), "the arguments hold")
 
 
@@ -61,9 +61,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def placeholder_in_files(files: Iterable[tuple[bytes | None, bytes | None]]) -> str | None:
-    """Return why a change set is refused: a new content has a placeholder that its base has not.
+    """Return the reason to refuse a change set that adds a placeholder to a file.
 
-    `files` are contents before and after, None for a file that does not exist.
+    `files` has each file's content before and after, or None if the file does not exist.
     """
     found = {one for before, after in files for one in new_placeholders(before, after or b"")}
     return _refusal(found, "a changed file holds")

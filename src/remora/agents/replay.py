@@ -1,4 +1,4 @@
-"""Replay of a recorded agent's scripts from its stream and `objects/` alone."""
+"""Replay of a recorded agent's scripts, using only its stream and `objects/`."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -50,9 +50,10 @@ class _CannotReplay(Exception):
 def replay_scripts(
     events: Iterable[Event], blobs: ObjectStore, objects: ObjectStore
 ) -> Iterator[ScriptReplay]:
-    """Run each recorded script with its packet, inputs, clock, seed and answers, and compare.
+    """Run each recorded script again and compare the results.
 
-    The project, models and the Hub are not used. Raises StreamDamaged for invalid events.
+    Packets, inputs, clock, seed and host answers are those recorded; the project, models and the
+    Hub are not used. Raises StreamDamaged for invalid events.
     """
     working = _ReplayFold(blobs, objects)
     for event in events:
@@ -112,7 +113,11 @@ class _ReplayFold:
             same, detail = False, error.message
         except _CannotReplay as why:
             same, detail = None, str(why)
-        except (ValueError, TypeError, KeyError) as error:  # a foreign stream may contain anything
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+        ) as error:  # a stream from elsewhere may contain anything
             same, detail = None, f"its record is invalid: {one_line(str(error))}"
         if same is False and _PLACEHOLDER in bytes(event.data):
             same, detail = None, _REDACTED + detail
@@ -213,7 +218,7 @@ def _name_of(payload: ContextUpdate | ToolResulted) -> str:
 
 
 def _difference(names: Iterable[str], now: Iterable[Any], then: Iterable[Any]) -> str:
-    """Return which recorded value differs first; may be empty."""
+    """Describe the first value that differs from the record, or return an empty string."""
     for name, new, old in zip(names, now, then, strict=True):
         if canonical(new) != canonical(old):
             return f"its {name} differs from the record"

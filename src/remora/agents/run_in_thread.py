@@ -1,4 +1,4 @@
-"""Work in threads that is awaited even if the task is cancelled."""
+"""Runs work in a thread and waits for it even if the task is cancelled."""
 
 import asyncio
 from collections.abc import Callable

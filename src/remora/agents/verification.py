@@ -15,7 +15,7 @@ from remora.pym import Script, one_line
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """A check and its result; `detail` is empty if it passed. A replay runs `script`, if any."""
+    """A check and its result. `detail` is empty if it passed; `script` is recorded for replays."""
 
     name: str
     ok: bool
@@ -37,7 +37,7 @@ def verify(
 ) -> list[Check]:
     """Run the named checks in order.
 
-    If a changed file holds a placeholder that its base did not, only that is reported. Raises
+    If a changed file contains a placeholder that was not in its base, only that is reported. Raises
     `KeyError` for a name that is neither in `checks` nor in `scripts`.
     """
     refusal = placeholder_in_files(submission.files.values())

@@ -1,4 +1,4 @@
-"""Operations: each folder holds everything of one kind of work.
+"""Operations: each folder holds everything that belongs to one kind of work.
 
-Only `bootstrap` imports a concrete operation; everything else knows `operations.base`.
+Only `bootstrap` imports a concrete operation; all other modules use `operations.base`.
 """

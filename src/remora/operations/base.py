@@ -1,4 +1,4 @@
-"""What an operation is: its agent, which nodes need it, host functions, checks and totals."""
+"""Definition of operations: agent, needs, host functions, checks and totals."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from remora.workspaces.apply.transaction import FilePatch
 
 Amount = Callable[["Module", "Node"], int]
-"""Returns how much work a node needs; 0 is none."""
+"""Returns how much work a node needs; 0 means none."""
 Merge = Callable[[Path, "FilePatch"], "FilePatch"]
 """Takes the project's root and a patch whose file may have changed; returns the patch to apply."""
 Codes = Mapping[str, int]
@@ -25,8 +25,8 @@ Codes = Mapping[str, int]
 class Need(msgspec.Struct, frozen=True, kw_only=True):
     """One value of `needs` in `agent.yaml`.
 
-    `prepare` looks at the planned files of a tree once and returns the amount for each node.
-    With `counts_findings` the amounts are lint findings, and plans show their sum.
+    `prepare` reads a tree's planned files once and returns a function from node to amount.
+    With `counts_findings`, the amounts are numbers of lint findings, and plans show their sum.
     """
 
     prepare: Callable[[Path, Sequence["Module"]], Amount]
@@ -36,8 +36,8 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 class JobFindings(msgspec.Struct, frozen=True, kw_only=True):
     """Findings that a job's change set fixes and leaves, by code.
 
-    `counts` is False if the change set is not, and will not be, in the user's files. `worth` holds
-    other numbers that the operation's tools reported.
+    `counts` is False if the change set is neither in the user's files nor can still be applied.
+    `worth` holds other numbers that the operation's tools reported.
     """
 
     fixed: Codes
@@ -52,7 +52,7 @@ class JobFindings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Phrase(msgspec.Struct, frozen=True, kw_only=True):
-    """A total in words: `done` of `of` `what`, then `more`."""
+    """A total in words: "`done` of `of` `what`", optionally followed by `more`."""
 
     done: int
     of: int
@@ -61,28 +61,29 @@ class Phrase(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def brief(self) -> str:
-        """`41 of 44 findings fixed`."""
+        """Return the total alone, such as `41 of 44 findings fixed`."""
         return f"{self.done:,} of {self.of:,} {self.what}"
 
     @property
     def whole(self) -> str:
-        """`5 of 6 docstrings written: 4 added, 1 updated`."""
+        """Return the total with details: `5 of 6 docstrings written: 4 added, 1 updated`."""
         return f"{self.brief}: {self.more}" if self.more else self.brief
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """Totals over jobs: `measure` returns the numbers under `key` in JSON documents.
+    """Totals over jobs. `measure` returns the numbers shown under `key` in JSON documents.
 
-    It returns None if no job knows of such work. The plan counted `planned` findings.
+    `measure` gets the jobs' findings and the number of findings that the plan counted. It returns
+    None if no job did this kind of work.
     """
 
     key: str
     measure: Callable[[Sequence[JobFindings], int], dict[str, int] | None]
     phrase: Callable[[Mapping[str, int]], Phrase]
     worth_text: Callable[[Codes], str] = lambda _worth: ""
-    """Returns a description of a job's `worth`, to follow `test added, `."""
+    """Returns a description of a job's `worth`, shown after `test added, `."""
     counts_findings: bool = False
-    """The numbers are `fixed` lint findings `of` all that were met; reports show their sum."""
+    """True if the numbers are lint findings, `fixed` and `of`; reports show their sum."""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,12 +98,12 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of work: a folder with `agent.yaml` and scripts, and what they rely on.
+    """One kind of work: a folder with `agent.yaml` and scripts, and the code they use.
 
-    `analyze` runs `by_default` operations if none is named. `load` is called on first use, so that
-    commands that only read import no agent code. `settings` returns the model of the operation's
-    settings if it has others than `max_turns`. `checks_run_code` names checks that start the
-    project's interpreter.
+    `analyze` without `-o` runs the operations that are `by_default`. `load` is called on first use,
+    so that read-only commands do not import agent code. `settings` returns the schema of the
+    operation's settings; without it, the only setting is `max_turns`. `checks_run_code` contains
+    the names of checks that start the project's interpreter.
     """
 
     name: str
@@ -115,9 +116,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Operations:
-    """All operations of a process, and the names they share.
+    """All registered operations, and what they define by name.
 
-    Raises ValueError if two operations give one name to different things.
+    Raises ValueError if two operations define the same name.
     """
 
     def __init__(self, operations: Iterable[Operation]) -> None:
@@ -129,7 +130,7 @@ class Operations:
 
     @property
     def defaults(self) -> tuple[str, ...]:
-        """Names of the operations that run if none is named."""
+        """Names of the operations that run by default."""
         return tuple(each.name for each in self.all if each.by_default)
 
     @property
@@ -145,12 +146,12 @@ class Operations:
         return frozenset[str]().union(*(each.checks_run_code for each in self.all))
 
     def worth_text(self, worth: Codes) -> str:
-        """Return a description of the numbers that a job's tools reported; may be empty."""
+        """Return a description of the numbers that a job's tools reported, or an empty string."""
         return next(filter(None, (each.worth_text(worth) for each in self.totals)), "")
 
     @cached_property
     def settings(self) -> "Mapping[str, type[OperationConfig]]":
-        """Models of operations' settings by the operation's name."""
+        """Settings schemas by operation name."""
         from remora.config.schema import OperationConfig
 
         return {
@@ -159,20 +160,20 @@ class Operations:
 
     @cached_property
     def needs(self) -> Mapping[str, Need]:
-        """Needs by their names in `agent.yaml`, including `always`."""
+        """Needs by their name in `agent.yaml`, including `always`."""
         always = Need(prepare=lambda _tree, _modules: lambda _module, _node: 1)
         return _merged("need", [*(parts.needs for parts in self._parts), {"always": always}])
 
     @cached_property
     def checks(self) -> Mapping[str, "Check"]:
-        """Checks by their names in `agent.yaml`, including those of no operation."""
+        """Checks by their name in `agent.yaml`, including general checks."""
         from remora.operations.checks import CHECKS
 
         return _merged("check", [CHECKS, *(parts.checks for parts in self._parts)])
 
     @cached_property
     def host_functions(self) -> Mapping[str, "HostFunction"]:
-        """Host functions by name, sorted, including those of no operation."""
+        """Host functions sorted by name, including general ones."""
         from remora.tools.host_functions import GENERIC
 
         given = [{each.name: each for each in parts.host_functions} for parts in self._parts]
@@ -181,12 +182,12 @@ class Operations:
 
     @cached_property
     def merges(self) -> tuple[Merge, ...]:
-        """Functions that reconcile a change set with files that others changed."""
+        """Functions that merge a change set into files that have changed."""
         return tuple(parts.merge for parts in self._parts if parts.merge is not None)
 
     @cached_property
     def unmerges(self) -> tuple[Merge, ...]:
-        """What reconciles a reversed change set with files that others changed."""
+        """Functions that merge a reversed change set into files that have changed."""
         return tuple(parts.unmerge for parts in self._parts if parts.unmerge is not None)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Checks of a submission that belong to no operation."""
+"""General checks of a submission, which do not belong to an operation."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from remora.tools.host.ruff.new_findings import new_findings
 
 
 def parse_errors(files: Mapping[str, bytes | None]) -> str:
-    """Return why the first invalid Python file does not parse, or an empty text."""
+    """Return the error of the first Python file that does not parse, or an empty string."""
     for path, content in files.items():
         if path.endswith((".py", ".pyi")) and content is not None:
             error = parse_error(content)
@@ -52,9 +52,9 @@ def own_lines_only(submission: Submission) -> str:
 
 
 def known_keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
-    """Return the nodes of the file before the change.
+    """Return the keys of the nodes that the file had before the change.
 
-    A function that a fix creates inside its node, for example from a lambda, belongs to that node.
+    Any other function, for example one made from a lambda by a fix, belongs to its enclosing node.
     """
     module = parse_module(path, before) if before is not None else None
     return frozenset(n.key for n in module.nodes) if isinstance(module, Module) else frozenset()
@@ -63,7 +63,7 @@ def known_keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
 def node_lines(
     path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
 ) -> frozenset[int] | None:
-    """Return the node's own lines; None if the file has no such node."""
+    """Return the node's own lines, or None if the file has no such node."""
     module = parse_module(path, source) if source is not None else None
     if not isinstance(module, Module):
         return None
@@ -74,10 +74,10 @@ def node_lines(
 def _other_lines(
     path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
 ) -> list[bytes] | None:
-    """Return the lines that are not the node's; blank ones only if they are within another node.
+    """Return the lines outside the node. Blank lines count only inside another node.
 
-    If a node ends with lines that a fix deletes, the blank line before them becomes part of its
-    surroundings, which does not justify refusing the fix.
+    If a fix deletes the last lines of a node, the blank line before them moves outside the node.
+    The fix must not be rejected for that.
     """
     module = parse_module(path, source) if source is not None else None
     if source is None or not isinstance(module, Module):
@@ -95,7 +95,7 @@ def _other_lines(
 
 
 def _lines_of_others(module: Module, node: Node) -> set[int]:
-    """Return the lines of the nodes that do not surround `node`."""
+    """Return the lines of all nodes that do not enclose `node`."""
     return {
         line
         for other in module.nodes
@@ -109,4 +109,4 @@ CHECKS: Mapping[str, Check] = {
     "no_new_findings": no_new_findings,
     "own_lines_only": own_lines_only,
 }
-"""Checks by their names in `agent.yaml`."""
+"""Checks by their name in `agent.yaml`."""

@@ -7,14 +7,14 @@ from typing import Any, Protocol, TypeVar
 from remora.tools.tree import ToolTree
 
 Findings = Callable[[str], list[dict[str, Any]]]
-"""Returns the lint findings of one file (by path) of a tree."""
+"""Returns the lint findings of the file at a path."""
 Result = TypeVar("Result")
 
 
 class RunInTree(Protocol):
-    """Runs work on the changed tree, where project code may be started.
+    """Runs a function on the changed tree, where it may run project code.
 
-    Raises HostError if it may not.
+    Raises HostError if project code may not run.
     """
 
     def __call__(self, work: Callable[[ToolTree], Result], /) -> Result:
@@ -25,10 +25,10 @@ class RunInTree(Protocol):
 class Submission:
     """An agent's changes to one node.
 
-    `path`, `node_id`, `node_name` and `qualname` identify the node. `files` holds the changed files
-    before and after (None: no such file). `target` is the node's current location, as scripts get it.
-    Checks add to `observed` what project code executed; it is recorded. `results` shares costly results
-    between the checks of one submission.
+    `path`, `node_id`, `node_name` and `qualname` identify the node. `files` maps the path of each
+    changed file to its content before and after (None: no such file). `target` is the node's
+    current location, in the form that scripts get. Checks add the nodes that project code executed
+    to `observed`, which is recorded. `results` caches expensive results for the other checks.
     """
 
     path: str
@@ -45,4 +45,4 @@ class Submission:
 
 
 Check = Callable[[Submission], str]
-"""Returns the problem in one line, or an empty text."""
+"""Returns a one-line description of the problem, or an empty string."""

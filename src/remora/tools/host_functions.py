@@ -1,4 +1,4 @@
-"""Host functions: grants and checked calls."""
+"""Host functions: their declaration, and calls with checked arguments."""
 
 import functools
 import inspect
@@ -23,7 +23,7 @@ from remora.tools.tree import ToolTree
 class HostFunction:
     """A function that scripts declare and agents grant by name.
 
-    `function` takes the Place first, then the script's arguments, and raises HostError only.
+    `function` takes the ToolTree first, then the script's arguments, and only raises HostError.
     `seconds` limits one call. `runs_project_code` is True if it starts the project's interpreter.
     """
 
@@ -48,13 +48,14 @@ GENERIC = (
     HostFunction(function=ruff_check, seconds=60.0),
     HostFunction(function=write_new_file),
 )
-"""Host functions that belong to no operation."""
+"""Host functions that do not belong to an operation."""
 
 
 def bind(granted: Iterable[HostFunction], place: ToolTree) -> dict[str, Callable[..., Any]]:
     """Return the granted functions by name, bound to one tree.
 
-    Arguments are checked against the functions' annotations; HostError names the wrong one.
+    Arguments are checked against the functions' annotations. The HostError for an invalid argument
+    contains its name.
     """
     return {each.name: functools.partial(_call, each, place) for each in granted}
 

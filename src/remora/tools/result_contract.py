@@ -1,4 +1,4 @@
-"""Tool result contract: one record for all forms of a script's value."""
+"""Tool result contract: converts every accepted form of a script's value to one record."""
 
 from typing import Any, Literal, TypedDict
 
@@ -14,7 +14,7 @@ Outcome = Literal["success", "error", "partial"]
 
 
 class Excerpt(TypedDict):
-    """Lines of a text, shown unchanged; `lines` are the first and the last, from 1."""
+    """Lines of a text, shown unchanged. `lines` has the first and last line number, from 1."""
 
     ref: str
     path: str
@@ -33,8 +33,8 @@ class CandidateAction(TypedDict):
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """Tool result. If `summary` is None, the caller's summarizer supplies it.
 
-    Values and keys are the script's own: not all of them are JSON. `error` is one line, set if the
-    outcome is `error` and the tool gave a reason.
+    Values and keys are kept as the script returned them, so they may not be representable in JSON.
+    `error` is one line; it is set if the outcome is `error` and the tool gave a reason.
     """
 
     result: Any = None
@@ -52,7 +52,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 def as_result(value: Any) -> ToolResult:
     """Return the result for a script's value (`ScriptRun.value`).
 
-    A dict with `_summary` and any other value are accepted; a contract violation is an `error`.
+    Every value is accepted; a dict may have its summary in `_summary`. A dict that violates the
+    contract gives a result with the outcome `error`.
     """
     problem = contract_problem(value)
     if problem is not None:
@@ -75,7 +76,7 @@ def is_contract(value: Any) -> bool:
 
 
 def contract_problem(value: Any) -> str | None:
-    """Return in one line how a dict violates the contract; None if it does not."""
+    """Describe in one line how a dict violates the contract, or return None if it does not."""
     if not is_contract(value):
         return None
     unknown = [key for key in value if key not in ToolResult.__struct_fields__]

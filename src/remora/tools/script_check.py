@@ -1,4 +1,4 @@
-"""Check of a script file: errors, and externals that are unknown or not granted."""
+"""Check of a script file for errors, and for externals that are unknown or not granted."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -9,7 +9,7 @@ from remora.pym import Script, ScriptChecks
 
 
 class ScriptCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Result for one file; `errors` and `warnings` begin with `FILE.pym:LINE: `."""
+    """Result for one file. Each error and warning begins with `FILE.pym:LINE: `."""
 
     path: str
     ok: bool
@@ -26,7 +26,7 @@ def check_script(
 ) -> ScriptCheck:
     """Check one script. Raises NotFound if there is no such file.
 
-    `offered` are the known externals; without `grants` all of them count as granted.
+    `offered` has the names of the known externals. Without `grants`, all of them count as granted.
     """
     script, errors = checks.examine(path)
     known = {*offered}

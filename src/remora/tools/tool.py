@@ -19,7 +19,7 @@ _DEFAULT_LIMITS = Limits()
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """A script under the name that a model calls; `grants` are the host functions it may call."""
+    """A script that a model calls by `name`. `grants` are the host functions it may call."""
 
     name: str
     description: str
@@ -39,9 +39,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a tool run, converted and raw.
 
-    `isolation` is the weakest level of a subprocess, `none` without one. `error_kind` is null or one of
-    syntax, typing, runtime, limit, crashed, contract, denied. `replay_tool` repeats the run with its
-    `host_calls`, `clock` and `seed`.
+    `isolation` is the weakest isolation level of the run's subprocesses, or `none` if it started
+    none. `error_kind` is null or one of syntax, typing, runtime, limit, crashed, contract, denied.
+    `replay_tool` repeats the run with its `host_calls`, `clock` and `seed`.
     """
 
     result: ToolResult
@@ -55,9 +55,9 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
 
     def document(self) -> dict[str, Any]:
-        """Return the contract's dict with `host_calls`, `error_kind`, clock and seed.
+        """Return the result as a dict, with `host_calls`, `error_kind`, `clock` and `seed`.
 
-        Values are the script's own: not all of them are JSON.
+        Values are kept as the script returned them, so they may not be representable in JSON.
         """
         return {
             **msgspec.structs.asdict(self.result),
@@ -79,9 +79,10 @@ def run_tool(  # noqa: PLR0913 - what a run is, and what makes it repeatable
     extra_externals: Mapping[str, Callable[..., Any]] | None = None,
     python: ProjectPython | None = None,
 ) -> ToolRun:
-    """Run a tool on the files beneath `tree`; every outcome is a value, never an exception.
+    """Run a tool on the files under `tree`. Never raises: failures are part of the result.
 
-    `extra_externals` are granted functions of the caller. Without `python` no project code is run.
+    `extra_externals` are further functions that the script may call. Without `python`, no project
+    code is run.
     """
     place = ToolTree(tree, python)
     externals = {**bind(tool.grants, place), **(extra_externals or {})}
@@ -100,7 +101,8 @@ def replay_tool(
 ) -> ToolRun:
     """Repeat a recorded run with its recorded host answers.
 
-    The same input gives the same result. Raises ReplayMismatch for a different host call.
+    The same input gives the same result. Raises ReplayMismatch if the script makes a different host
+    call.
     """
     run = replay(tool.script, args, host_calls, limits=limits, clock=clock, seed=seed)
     if isinstance(run.error, ReplayMismatch):

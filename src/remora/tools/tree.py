@@ -18,9 +18,9 @@ _PRINTABLE, _DELETE = 0x20, 0x7F
 
 
 class ToolTree:
-    """A tree, the time limit of the current call, and the weakest isolation of a subprocess so far.
+    """A tree, the current call's time limit, and the weakest isolation of any subprocess so far.
 
-    Without `python` no project code is run. `seen` is the tree's path inside subprocesses.
+    Without `python`, no project code is run. `seen` is the tree's path inside subprocesses.
     """
 
     def __init__(self, tree: Path, python: ProjectPython | None = None) -> None:
@@ -33,7 +33,7 @@ class ToolTree:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limit one call to these seconds; long work checks `left`."""
+        """Limit the calls in the block to `seconds`; long-running work must call `left`."""
         self._seconds, self._ends = seconds, time.monotonic() + seconds
         try:
             yield
@@ -48,7 +48,7 @@ class ToolTree:
         return left
 
     def note_isolation(self, level: str) -> None:
-        """Record the isolation (`L0` weakest) of a subprocess."""
+        """Record a subprocess's isolation level (`L0` is the weakest)."""
         self.isolation = level if self.isolation == NO_SUBPROCESS else min(self.isolation, level)
 
     def read(self, path: str) -> bytes:

@@ -298,7 +298,7 @@ def test_what_is_raised_is_added_where_others_are_listed() -> None:
     ],
 )
 def test_a_literal_whose_lines_are_not_lines_is_left_alone(docstring: str) -> None:
-    with pytest.raises(HostError, match="not a plain literal"):
+    with pytest.raises(HostError, match="not a plain string literal"):
         written(f"def f(a):\n    {docstring}\n", texts=DocstringTexts())
 
 

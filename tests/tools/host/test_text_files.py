@@ -74,8 +74,8 @@ def test_a_line_that_is_not_as_expected_is_left_and_shown(
     assert refusal("edit_text", "a.py", 2, "c", "x") == (
         "a.py:2: the line is not as expected; found 'b'"
     )
-    assert "it has 2" in refusal("edit_text", "a.py", 3, "", "x")
-    assert "it has 2" in refusal("edit_text", "a.py", 0, "", "x")
+    assert "the file has 2 lines" in refusal("edit_text", "a.py", 3, "", "x")
+    assert "the file has 2 lines" in refusal("edit_text", "a.py", 0, "", "x")
     assert (tree / "a.py").read_text() == "a\nb\n"
 
 

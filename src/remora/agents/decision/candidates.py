@@ -33,10 +33,10 @@ def as_candidates(
 def valid_candidates(
     candidates: Sequence[Candidate], tools: Sequence[ToolSchema], *, complete: bool
 ) -> tuple[tuple[Candidate, ...], str]:
-    """Return the valid candidates, and what is wrong with the first invalid one.
+    """Return the valid candidates, and the problem of the first invalid one.
 
-    A valid candidate names a granted tool and arguments that it takes; with `complete`, all
-    required ones.
+    A candidate is valid if its tool is granted and takes its arguments. With `complete`, it must
+    also have all required arguments.
     """
     valid: list[Candidate] = []
     problem = ""
@@ -68,7 +68,7 @@ def is_complete(candidate: Candidate, tools: Sequence[ToolSchema]) -> bool:
 
 
 def declared_tools(shown: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[ToolSchema, ...]:
-    """Return the tools that the shown candidates name, or all tools without candidates."""
+    """Return the tools that the shown candidates use, or all tools if there are no candidates."""
     named = {candidate.tool for candidate in shown.candidate_actions}
     return tuple(tool for tool in tools if not named or tool.name in named)
 
@@ -76,7 +76,7 @@ def declared_tools(shown: DecisionPacket, tools: Sequence[ToolSchema]) -> tuple[
 def limit_tools(
     tools: Sequence[ToolSchema], candidates: Sequence[Candidate]
 ) -> tuple[ToolSchema, ...]:
-    """Return the tools that candidates name, with arguments limited to the candidates' values."""
+    """Return the tools that candidates use, with arguments limited to the candidates' values."""
     if not candidates:
         return tuple(tools)
     return tuple(

@@ -1,4 +1,4 @@
-"""Ask a model for the next call: fit the packet, record request and answer."""
+"""Asks a model for the next call: fits the packet, records request and answer."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -28,10 +28,10 @@ async def query_model(
     emit: Emit,
     history: Sequence[Event] = (),
 ) -> AgentError | None:
-    """Ask the model and record request and answer; return the error if nothing could be asked.
+    """Ask the model, and record request and answer.
 
-    `history` is what the `history/1` renderer shows. Raises `ModelError` if the model cannot be
-    asked at all.
+    Returns an error if even the smallest packet is too large to send. `history` has the events that
+    the `history/1` renderer shows. Raises `ModelError` if the request fails.
     """
 
     def measure(shown: DecisionPacket) -> int:  # in a thread: it may query the server
@@ -64,7 +64,7 @@ def request_tokens(
     way: tuple[str, str],
     history: Sequence[Event],
 ) -> int:
-    """Return the tokens of the request for a packet, by renderer and strategy."""
+    """Return the number of tokens in the request for a packet; `way` is (renderer, strategy)."""
     renderer, strategy = way
     rendered = render(renderer, shown, tools, strategy, history)
     if rendered.messages is None:

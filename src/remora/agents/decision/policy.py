@@ -1,4 +1,4 @@
-"""Decisions: by rule if there is no choice, else from the model's answer."""
+"""Decisions: by rule if there is only one choice, otherwise from the model's answer."""
 
 from collections.abc import Sequence
 
@@ -20,14 +20,14 @@ Decision = ToolCalled | AgentError
 
 
 def decide_by_rule(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled | None:
-    """Return the only candidate, if it is complete; None if a model has to choose."""
+    """Return the only candidate if it is complete, or None if a model has to choose."""
     return _candidate(packet, 0) if _single(packet, tools) else None
 
 
 def decide_without_model(packet: DecisionPacket, tools: Sequence[ToolSchema]) -> ToolCalled:
-    """Return the first complete candidate: scripts list the safest one first.
+    """Return the first complete candidate; scripts list the safest candidate first.
 
-    Without a complete candidate, submit what is done so far.
+    If no candidate is complete, return a call that submits the changes made so far.
     """
     for index, candidate in enumerate(packet.candidate_actions):
         if is_complete(candidate, tools):
@@ -71,13 +71,13 @@ def decide_by_answer(
 ) -> Decision:
     """Return the decision of a recorded answer to a recorded request.
 
-    `packet` is the one before trimming; `exact` is true if tokens were counted as the server counts
-    them. Error kinds are `bad_call` and `context_truncated`.
+    `packet` is the packet before trimming. `exact` is true if tokens were counted as the server
+    counts them. Error kinds are `bad_call` and `context_truncated`.
     """
     if is_truncated(request.prompt_tokens, exact=exact, usage=response.usage):
         message = (
             f"the server read {response.usage.prompt_tokens} of {request.prompt_tokens} prompt "
-            "tokens: its context is smaller than it says"
+            "tokens: its context is smaller than it reports"
         )
         return _error("context_truncated", message, request)
     candidates = trim(packet, request.trim).candidate_actions

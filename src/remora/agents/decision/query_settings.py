@@ -11,7 +11,7 @@ from remora.models.no_model import NoModel
 from remora.models.protocol import Model, Strategy
 
 ANSWER_TOKENS = 200
-"""Room for a written call; a ranked answer takes one token."""
+"""Maximum tokens of a written call. A ranked answer takes one token."""
 _HUB_SHARE = 5
 _CHARACTERS_PER_TOKEN = 3
 _CHOICES = {n for n, each in STRATEGIES.items() if each.asks_model} - RENDERER_STRATEGIES
@@ -21,7 +21,8 @@ _CHOICES = {n for n, each in STRATEGIES.items() if each.asks_model} - RENDERER_S
 class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
     """Query settings, fixed for the whole life of an agent.
 
-    `limit` is in tokens of the whole request; `margin` in nat between the two best candidates.
+    `limit` is the maximum size of the whole request in tokens. `margin` is the minimum difference
+    between the scores of the two best candidates, in nats.
     """
 
     renderer: str
@@ -37,20 +38,20 @@ class QuerySettings(msgspec.Struct, frozen=True, kw_only=True):
         return STRATEGIES[self.strategy]
 
     def hub_characters(self, *, exact: bool) -> int:
-        """Return how many characters of JSON the Hub's facts may take: a fifth of the limit.
+        """Return the maximum size of the Hub's facts in JSON characters: a fifth of the limit.
 
-        `exact`: tokens are counted, not bounded by bytes.
+        `exact` is true if tokens are counted, and false if bytes are the upper bound.
         """
         return self.limit // _HUB_SHARE * (_CHARACTERS_PER_TOKEN if exact else 1)
 
 
 def model_record(model: Model, settings: QuerySettings) -> dict[str, Any]:
-    """Return what `agent_start` records of a model and its query settings."""
+    """Return the record of a model and its query settings for `agent_start`."""
     return {**model.describe(), **msgspec.to_builtins(settings)}
 
 
 def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: bool) -> Strategy:
-    """Return the strategy for this model: the renderer's own, `decoding`, or for `auto` the best.
+    """Return the strategy that the renderer requires, or `decoding`; `auto` selects the best one.
 
     Raises `ModelError` or `ConfigError` if the model cannot answer as configured.
     """
@@ -59,8 +60,8 @@ def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: 
     own = RENDERERS[renderer].strategy
     if own and decoding != "auto":
         raise ConfigError(
-            f"model.decoding is {decoding}, but FunctionGemma writes its calls in its own way",
-            hint="leave model.decoding at auto",
+            f"model.decoding is {decoding}, but FunctionGemma has its own format for calls",
+            hint="set model.decoding to auto",
         )
     wanted = own or decoding
     known = _CHOICES if wanted == "auto" else {wanted}
@@ -77,5 +78,5 @@ def check_model_can(model: Model, strategy: Strategy) -> None:
     if not STRATEGIES[strategy].is_supported(model.capabilities):
         raise ModelError(
             f"{model.name} does not support the agent's strategy {strategy}",
-            hint="use the model that the run began with, or fork the agent with --model",
+            hint="use the run's original model, or fork the agent with --model",
         )

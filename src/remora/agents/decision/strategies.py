@@ -1,4 +1,4 @@
-"""Decision strategies: how a model is asked for a call, and how its answer is read."""
+"""Decision strategies: ways to ask a model for a call and to read its answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,10 @@ Tools = Sequence[ToolSchema]
 class DecisionStrategy:
     """A way to decide on a call; `STRATEGIES` has them by their recorded names.
 
-    `constrain` limits the decoding to the valid answers. `read` turns an answer into a call, given
-    candidates, tools and the margin in nat; it raises BadCall. `is_supported` checks the model,
-    `refusal` says what a model lacks. Prompts and clients know the strategy by its `AnswerForm`.
+    `constrain` limits the decoding to valid answers. `read` turns an answer into a call, given
+    candidates, tools and the margin in nats; it raises BadCall. `is_supported` checks the model's
+    capabilities, and `refusal` describes what an unsupported model is missing. Prompts and clients
+    use the strategy's `AnswerForm`.
     """
 
     constrain: Callable[[Decoding, DecisionPacket, Tools], Decoding]
@@ -40,11 +41,11 @@ class DecisionStrategy:
 
     @property
     def fills_arguments(self) -> bool:
-        """True if a model writes the arguments that a candidate lacks."""
+        """True if a model writes the arguments that are missing from a candidate."""
         return self.asks_model and not self.needs_complete_candidates
 
     def fits(self, able: Capabilities, *, has_candidates: bool) -> bool:
-        """True if the model supports it, and there are candidates if they are needed."""
+        """True if the model supports the strategy and any candidates it needs exist."""
         return self.is_supported(able) and (has_candidates or not self.needs_complete_candidates)
 
 
@@ -88,7 +89,7 @@ def _read_rank(
 def _read_written(
     parse: Callable[[ModelResponse, Tools], ToolCall],
 ) -> Callable[[ModelResponse, Sequence[Candidate], Tools, float], ToolCalled]:
-    """Return a reader of written calls, which must match a candidate if there are any."""
+    """Return a reader of written calls. If there are candidates, the call must match one."""
 
     def read(
         response: ModelResponse, candidates: Sequence[Candidate], tools: Tools, _margin: float

@@ -27,12 +27,12 @@ from remora.tools.host_functions import HostFunction
 from remora.tools.tool import Tool
 
 MAX_PROJECT_AGENTS = 100
-"""Maximum number of a project's own agents: each command reads all of their definitions."""
+"""Maximum number of agents that a project may define. Commands read all of their definitions."""
 
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent's definition, tools and scripts; scripts by their paths in the definition."""
+    """An agent's definition, tools and scripts. `scripts` is keyed by path in the definition."""
 
     definition: AgentDefinition
     folder: Path
@@ -78,7 +78,7 @@ def load_agent(
     builtin: bool = False,
     checks: ScriptChecks | None = None,
 ) -> Agent:
-    """Load the agent in `folder`; `checks` bounds the time for all scripts.
+    """Load the agent in `folder`; `checks` limits the total time for checking scripts.
 
     Raises ConfigError with the position of the error.
     """
@@ -140,10 +140,10 @@ def load_agents(
     *,
     checks: ScriptChecks | None = None,
 ) -> dict[str, Agent]:
-    """Load agents by operation: all of them, or those whose name or operation is in `names`.
+    """Load all agents, or those whose name or operation is in `names`; return them by operation.
 
     With `names`, errors in other agents are ignored. Raises ConfigError for an invalid definition
-    or a name that is taken, NotFound for an unknown name.
+    or a duplicate name, and NotFound for an unknown name.
     """
     found, wrong = read_definitions(root, operations)
     checks = checks or ScriptChecks()
@@ -151,7 +151,7 @@ def load_agents(
         raise wrong[0]
     claimed: set[str] = (
         set()
-    )  # names of built-in agents are always taken, of others if they are wanted
+    )  # names of built-in agents are always taken, names of other agents only if they are loaded
     taken: set[str] = set()
     agents: dict[str, Agent] = {}
     for folder, builtin, definition in found:
@@ -161,7 +161,7 @@ def load_agents(
             raise ConfigError(
                 f"{folder / 'agent.yaml'}: the name {definition.name} or the operation "
                 f"{definition.operation} is taken",
-                hint="choose another one; a project's agent may not replace a built-in one",
+                hint="choose another one; a project's agent cannot replace a built-in agent",
             )
         if wanted or builtin:
             claimed |= own_names
@@ -181,7 +181,7 @@ Found = list[tuple[Path, bool, AgentDefinition]]
 
 
 def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[ConfigError]]:
-    """Return the readable definitions and the errors of the others; loads no script."""
+    """Return the valid definitions, and the errors of invalid ones. Loads no scripts."""
     found: Found = []
     wrong: list[ConfigError] = []
     try:
@@ -205,7 +205,7 @@ def no_agent(name: str, known: Iterable[str]) -> NotFound:
 
 
 def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
-    """Return the agent of that name or operation. Raises NotFound."""
+    """Return the agent with this name or operation. Raises NotFound."""
     for agent in agents.values():
         if name in (agent.definition.name, agent.definition.operation):
             return agent
@@ -213,8 +213,7 @@ def agent_named(agents: Mapping[str, Agent], name: str) -> Agent:
 
 
 def definition_record(agent: Agent) -> dict[str, Any]:
-    """Return the definition as `agent_start` records it, each script with the hash of its
-    source."""
+    """Return the definition as recorded in `agent_start`, with the hash of each script's source."""
     record = agent.definition.model_dump(mode="json")
     record["scripts"] = {
         script.path.relative_to(agent.folder).as_posix(): script.sha256

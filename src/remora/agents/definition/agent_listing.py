@@ -1,4 +1,4 @@
-"""List of agents; loads no code of the built-in ones, which the tests validate."""
+"""Lists agents. Built-in definitions are not validated here; the tests do that."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ _ALWAYS = ("recall", "submit_result")
 def list_agents(
     root: Path, operations: Operations
 ) -> tuple[list[dict[str, Any]], list[ConfigError]]:
-    """Return a document for each agent, built-in ones first, and what is wrong with the others."""
+    """Return a document for each valid agent, built-in ones first, and the errors of the others."""
     if (root / _OWN).is_dir():
         from remora.agents.definition.agent import read_definitions
 

@@ -79,7 +79,7 @@ def _goal(value: str) -> str:
         parts = list(string.Formatter().parse(value))
     except ValueError as error:
         raise ValueError(f"a text with no fields but {fields}") from error
-    # names only: a format such as {path:>999999999} would fill the memory
+    # field names only: a format such as {path:>999999999} would exhaust memory
     if any(
         name is not None and (name not in GOAL_FIELDS or form or conversion)
         for _, name, form, conversion in parts
@@ -140,11 +140,11 @@ class ScriptReference(_YamlModel):
 
 class ToolDefinition(ScriptReference):
     name: ToolName
-    """Its name for the model."""
+    """Tool name shown to the model."""
     description: str = ""
-    """What it does, in one sentence for the model."""
+    """One-sentence description shown to the model."""
     summarizer: Annotated[str, AfterValidator(_summarizer)] | None = None
-    """Summarizer of results without a summary: tool, linter, default or a `.pym`."""
+    """Summarizer for results without a summary: tool, linter, default or a `.pym` script."""
 
 
 Reference = Annotated[ScriptReference, BeforeValidator(_as_reference)]
@@ -156,23 +156,23 @@ class AgentDefinition(_YamlModel):
     name: Name
     """The agent's name."""
     operation: Name
-    """Name for `analyze -o`: one word for what it does to a node."""
+    """Name for `analyze -o`: one word for what the agent does to a node."""
     goal: Annotated[str, AfterValidator(_goal)]
-    """The goal, as the model reads it; a template with `{node_name}`, `{path}` and the like."""
+    """Goal shown to the model: a template with fields such as `{node_name}` and `{path}`."""
     tools: Annotated[list[ToolDefinition], Field(max_length=_MOST_TOOLS)]
-    """Tools of the model, besides the built-in `recall` and `submit_result`."""
+    """Tools for the model, in addition to the built-in `recall` and `submit_result`."""
     description: str = ""
-    """A description for people."""
+    """Description shown to users."""
     node_types: list[Literal["function", "class", "module"]] = ["function", "class", "module"]
-    """Types of nodes that it works on."""
+    """Types of nodes that the agent works on."""
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Maximum number of turns; null: `runner.max_turns`."""
     model: ModelName | None = None
-    """The model's name; null: the configured one."""
+    """The model's name; null: the configured model."""
     needs: Annotated[str, AfterValidator(lambda value, info: _known(value, info.context.needs))] = (
         "always"
     )
-    """Which nodes need work: ruff, docstring, test, always, or a `.pym` (facts to bool)."""
+    """Selects the nodes that need work: ruff, docstring, test, always, or a `.pym` script."""
     context: Annotated[list[Reference], Field(max_length=_MOST_PARTS)] = []
     """Scripts that run once, before the first turn."""
     candidates: Reference | None = None
@@ -188,7 +188,7 @@ class AgentDefinition(_YamlModel):
 
 
 class ScriptUse(NamedTuple):
-    """A use of a script in a definition: its position, role and grants."""
+    """A reference to a script in a definition: position, role and grants."""
 
     where: KeyPath
     role: Role
@@ -197,7 +197,7 @@ class ScriptUse(NamedTuple):
 
 
 def read_definition(path: Path, operations: Operations) -> AgentDefinition:
-    """Return the definition in `path`. Raises ConfigError that points at `FILE:LINE:COLUMN`."""
+    """Read the definition in `path`. Raises ConfigError with the position `FILE:LINE:COLUMN`."""
     if not path.is_file():
         raise ConfigError(
             f"{path}: no such file",
@@ -249,7 +249,10 @@ def script_uses(definition: AgentDefinition) -> Iterator[ScriptUse]:
 
 
 def _check_place(path: Path) -> None:
-    """Refuse files outside the project: errors quote the file, and a clone must not leak others."""
+    """Reject links to files outside the project.
+
+    Errors quote the file, so a cloned repository could otherwise expose the user's other files.
+    """
     outer = path.parent
     if Path(*outer.parent.parts[-2:]) == OWN_FOLDER:
         outer = path.parents[3]  # the project's root
@@ -283,12 +286,12 @@ def _check_grants(
             near = get_close_matches(name, known, n=1, cutoff=0.0)
             raise ConfigError(
                 f"{place}: no host function {name}; the nearest known one is {', '.join(near)}",
-                hint=f"there is {', '.join(sorted(known))}",
+                hint=f"host functions: {', '.join(sorted(known))}",
             )
 
 
 def definition_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of `agent.yaml`."""
+    """Return the JSON Schema (2020-12) of `agent.yaml`."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **AgentDefinition.model_json_schema(),

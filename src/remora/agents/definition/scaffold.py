@@ -1,4 +1,4 @@
-"""Scaffold of a new agent: a working example, written completely or not at all."""
+"""Scaffolding of a new agent: a working example, created atomically."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ from remora.errors import ConfigError, DiskError, UsageError
 from remora.operations.base import Operations
 
 _TEMPLATE = Path(__file__).parent / "template"
-_PLAIN = ".txt"  # a Python file of another program
+_PLAIN = ".txt"  # suffix of a template that must not be treated as a test of Remora
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +37,8 @@ def create_agent(
 ) -> NewAgent:
     """Write an agent that removes commented-out code into `.remora/agents/NAME/`.
 
-    Raises UsageError for names that are invalid or taken, and if the folder exists; ConfigError if
-    it is outside the project; DiskError if it cannot be written.
+    Raises UsageError if a name is invalid or taken, or if the folder exists. Raises ConfigError if
+    the folder is outside the project, and DiskError if it cannot be written.
     """
     operation = operation or name
     _check_names(root, operations, name, operation)
@@ -78,10 +78,10 @@ def _check_names(root: Path, operations: Operations, name: str, operation: str) 
 
 
 def _write(folder: Path, words: dict[str, str], root: Path) -> tuple[str, ...]:
-    """Write to a temporary folder, then rename it: readers see a whole agent or none."""
+    """Write to a temporary folder, then rename it, so that readers never see a partial agent."""
     if not Path(realpath(folder)).is_relative_to(realpath(root)):
         raise ConfigError(
-            f"{folder.parent} is a link out of the project", hint="replace it by a folder"
+            f"{folder.parent} is a link out of the project", hint="replace it with a folder"
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".new-", dir=root / OWN_FOLDER.parent))

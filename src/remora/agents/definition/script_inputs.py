@@ -1,4 +1,4 @@
-"""Inputs that the harness fills, checked against those a script declares."""
+"""Inputs that the harness provides, compared with the inputs that a script declares."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -25,7 +25,7 @@ _HARNESS_SAMPLE: Mapping[str, Any] = {
     "options": {"unsafe_fixes": False, "open": False},
 }
 HARNESS_INPUTS = frozenset(_HARNESS_SAMPLE)
-"""Inputs that the harness fills and no model sees: the node's location, the packet, options."""
+"""Inputs that the harness provides and models never see: node location, packet and options."""
 _FINDINGS = [{"path": "a.py", "line": 1, "code": "F401", "message": "", "fix": None}]
 _SAMPLES: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
     {
@@ -42,7 +42,7 @@ _SAMPLES: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
         },
     }
 )
-"""A sample value of each input, by the script's role."""
+"""Sample values of the inputs for each script role."""
 
 
 def input_faults(script: Script, role: Role) -> Iterator[str]:

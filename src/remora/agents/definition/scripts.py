@@ -1,4 +1,4 @@
-"""Load the scripts of a definition and report all their faults at once."""
+"""Loads the scripts of a definition and reports all their faults at once."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

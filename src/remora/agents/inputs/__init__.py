@@ -1,1 +1,1 @@
-"""Inputs of a decision: hub facts, node versions, extensions."""
+"""Inputs to a decision: hub facts, node versions, extensions."""

@@ -18,7 +18,7 @@ _KEY = re.compile(r"node:[^\s\"',;]+:[^\s\"',;:]+")
 _WHOLE = re.compile(r"node:[^\n]+:[^\s:]+")
 _LINKS = ("callers", "callees", "related_tests")
 MAX_LINKS = 100
-"""Maximum links of one kind that an event records of a node; the rest is only counted."""
+"""Maximum number of a node's links of each kind that an event records; the rest are counted."""
 UNANSWERED = "no source of facts could answer in time"
 
 
@@ -33,7 +33,7 @@ class NodeFacts(Protocol):
 
 
 class NoHub:
-    """Source without facts, for runs without a Hub."""
+    """Source that has no facts, for runs without a Hub."""
 
     async def refresh_context(self, keys: list[str]) -> Mapping[str, Any]:
         del keys
@@ -41,7 +41,7 @@ class NoHub:
 
 
 class PulledFacts(NamedTuple):
-    """Result of a pull: the answers, why there are none, and the packet's delta."""
+    """Result of a pull: the answers, an error if no source answered, and the packet's delta."""
 
     value: dict[str, Any]
     error: str | None
@@ -58,10 +58,10 @@ class PullHook:
         self._room = room
 
     async def pull(self, packet: DecisionPacket) -> PulledFacts | None:
-        """Return facts for the next turn; None if the packet has them all.
+        """Return facts for the next turn, or None if the packet already has them all.
 
-        A packet shows facts only of the nodes queried now: others would grow stale unnoticed.
-        Raises HostError for an odd workspace.
+        The packet only shows facts about nodes queried in this pull: other facts would become stale
+        unnoticed. Raises HostError if the workspace cannot be read.
         """
         if isinstance(self._facts, NoHub):
             return None
@@ -94,8 +94,10 @@ class PullHook:
 
 
 def wanted_nodes(packet: DecisionPacket) -> list[str]:
-    """Return the target, then node keys in recent arguments and knowledge, newest first; at most
-    5."""
+    """Return at most `MAX_HUB_NODES` node keys.
+
+    The target comes first, then keys in recent arguments, then keys in knowledge, newest first.
+    """
     found = dict.fromkeys([packet.node_id])
     for action in reversed(packet.recent_actions):
         found |= dict.fromkeys(_keys_in(action.args, action.args.values()))
@@ -105,7 +107,7 @@ def wanted_nodes(packet: DecisionPacket) -> list[str]:
 
 
 def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
-    """Yield keys anywhere in a value; keys with spaces only if one of `alone` is such a key."""
+    """Yield node keys found in a value. A key with spaces must be a complete string in `alone`."""
     yield from _KEY.findall(canonical(value).decode())
     for text in alone:
         if isinstance(text, str) and text.count("node:") == 1 and _WHOLE.fullmatch(text):
@@ -117,8 +119,8 @@ def hub_delta(
 ) -> PacketDelta:
     """Return the delta after which the packet shows `facts` and no other Hub facts.
 
-    Two thirds of the room are the target's; the rest goes to the others in their order. With
-    `keep`, facts of other nodes stay, marked as not fresh.
+    Two thirds of the room are reserved for the target; the other nodes share the rest, in order.
+    With `keep`, facts already in the packet stay, marked as not fresh.
     """
     context: dict[str, Any] = {}
     if keep:
@@ -155,7 +157,7 @@ def _mark_stale(before: Any) -> Any:
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> Any:
-    """Return the changes from `before` to `now`; UNSET if there are none."""
+    """Return the changes from `before` to `now`, or UNSET if there are none."""
     changes = {key: None for key in before if key not in now}
     changes |= {key: value for key, value in now.items() if before.get(key) != value}
     return changes or msgspec.UNSET

@@ -7,13 +7,16 @@ from remora.memory.canonical import canonical, to_packet_value
 from remora.memory.packet import SUMMARY_LIMIT, clip
 
 SURE = frozenset({"exact", "observed"})
-"""Tiers of certain links; other links are shown with `?`."""
+"""Tiers of links that are certain. Other links are shown with `?`."""
 _TEXT = 120
 
 
 class _Links(NamedTuple):
-    """A list of links: its name in a node's facts and in a packet, the name of its total count, and
-    how many are shown at most."""
+    """A kind of link.
+
+    `of` is the list's name in a node's facts, `name` its name in a packet, `total` the name of the
+    total count, and `most` the maximum number of links shown.
+    """
 
     of: str
     name: str
@@ -33,11 +36,11 @@ _ORDER = (
 
 
 def facts_view(facts: Mapping[str, Any], room: int, known: str = "") -> dict[str, Any]:
-    """Return the facts that a packet shows of a node, within `room` characters of canonical JSON.
+    """Return the facts about a node for a packet, in at most `room` characters of canonical JSON.
 
-    Facts that are in `known`, text of the packet, are left out. First comes what limits trust in
-    the rest (always included), then flags and counts, then links, the surest first, in turn from
-    each list. Empty if nothing fits.
+    `known` is text already in the packet; facts in it are left out. Warnings about the other facts
+    are always included. Then come the node's own facts, then links, taken in turn from each list,
+    then results of the user's extractors. Only the warnings are returned if nothing else fits.
     """
     must = _warnings(facts)
     base = must | _own_facts(facts, known)
@@ -97,7 +100,7 @@ def _with_links(
         found = _link_names(facts, links)
         number = counts[links.name]
         if facts.get(links.of) is not None and (number or not found):
-            view[links.name] = found[:number]  # empty: there are known to be none
+            view[links.name] = found[:number]  # an empty list: it is known that there are none
         total = (facts.get("counts") or {}).get(links.of, len(found))
         if number < total:
             view[links.total] = total
@@ -109,7 +112,7 @@ def _with_links(
 
 
 def _link_names(facts: Mapping[str, Any], links: _Links) -> list[str]:
-    """Return the links as shown, those of the project first."""
+    """Return the links as shown in packets, links within the project first."""
     found = [_link(link) for link in facts.get(links.of) or ()]
     return sorted(found, key=lambda text: text.startswith("ext:"))
 
@@ -120,7 +123,7 @@ def _link(link: Mapping[str, Any]) -> str:
 
 
 def _with_extra(view: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:
-    """Add what users' own scripts found, as far as it fits."""
+    """Add results of the user's own scripts, as far as they fit."""
     extra: dict[str, Any] = {}
     for name, found in (facts.get("extra") or {}).items():
         more = extra | {name: to_packet_value(found)}

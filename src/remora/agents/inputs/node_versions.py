@@ -13,7 +13,7 @@ from remora.ids import split_node_key, unescape_path
 from remora.workspaces.copy.workspace import Workspace
 
 UserFile = Callable[[str], bytes | None]
-"""Return a user's file by its raw path, as it is now; None if there is none."""
+"""Returns the current content of the user's file at a raw path, or None if there is no file."""
 
 
 class NodeVersions:
@@ -31,8 +31,8 @@ class NodeVersions:
     def workspace_facts(self, key: str) -> dict[str, Any] | None:
         """Return facts from a node's file in the workspace.
 
-        None if the agent did not change that file, `{}` if the node no longer exists there. Raises
-        HostError.
+        Returns None if the agent did not change the file, and `{}` if the node no longer exists.
+        Raises HostError.
         """
         path = unescape_path(split_node_key(key)[0])
         now = self._workspace.read(path)
@@ -49,7 +49,7 @@ class NodeVersions:
     def changed_by_user(self) -> bool:
         """True if the user edited or removed the job's node since the job began.
 
-        Edits in nested nodes do not count, nor files that do not parse.
+        Ignores edits in nested nodes, and files that do not parse.
         """
         if self._user_file is None:
             return False
@@ -66,8 +66,10 @@ class NodeVersions:
         return before is not None and after is not None and before != after
 
     def _own(self, source: bytes) -> list[bytes] | None:
-        """Return the node's own lines, none if it does not exist; None if the file does not
-        parse."""
+        """Return the node's own lines, or None if the file does not parse.
+
+        The list is empty if the node does not exist.
+        """
         module = parse_module(self._job.path, source)
         if not isinstance(module, Module):
             return None

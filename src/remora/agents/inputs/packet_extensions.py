@@ -14,9 +14,9 @@ from remora.memory.delta import PacketDelta, error_text
 def checked_extensions(
     delta: PacketDelta, current: dict[str, Any], schema: dict[str, Any] | None
 ) -> PacketDelta:
-    """Return the delta; if the merged extensions break the schema, without them and with an error.
+    """Return the delta, with an error instead of its extensions if they violate the schema.
 
-    An agent without a schema has no extensions.
+    The schema applies to the merged extensions. Agents without a schema cannot have extensions.
     """
     if delta.extensions is UNSET:
         return delta

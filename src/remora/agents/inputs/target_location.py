@@ -13,8 +13,8 @@ def locate_target(
 ) -> dict[str, Any]:
     """Return the `target` input of scripts: `path, node, key, type, first, last, own`.
 
-    `own` lists the first and last line of each range that belongs to the node and to no nested one.
-    If the file does not parse or has lost the node, `last_known` is returned.
+    `own` has the first and last line of each range that belongs to the node but not to a nested
+    node. If the file does not parse or no longer contains the node, `last_known` is returned.
     """
     module = parse_module(job.path, source) if source is not None else None
     if isinstance(module, Module):
@@ -27,7 +27,7 @@ def locate_target(
 
 
 def last_known_target(job: Job, sources: Iterable[bytes | None]) -> dict[str, Any]:
-    """Return the node's last known location over successive `sources`; the newest may not parse."""
+    """Return the node's location in the latest of `sources` that parses and contains the node."""
     found = None
     for source in sources:
         found = locate_target(job, source, found)

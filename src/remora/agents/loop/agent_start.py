@@ -9,7 +9,7 @@ from remora.memory.events import AgentStart
 
 
 def first_context(job: Job, dependencies: AgentDependencies) -> ContextManager:
-    """Return the context with the initial packet and the registered summarizers."""
+    """Return a context with the initial packet and the agent's summarizers."""
     definition = dependencies.agent.definition
     context = ContextManager(
         {

@@ -1,4 +1,4 @@
-"""Changes of an agent's workspace, as events record them."""
+"""Changes in an agent's workspace, as recorded in events."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,9 +11,9 @@ from remora.workspaces.copy.workspace import Workspace
 
 
 class ChangeTracker:
-    """Tracks changes of the private copy and stores their contents in `objects`.
+    """Tracks file changes in the workspace and stores the files' contents in `objects`.
 
-    False while nothing differs from the base.
+    A tracker is false while no file differs from the base.
     """
 
     def __init__(self, workspace: Workspace, objects: ObjectStore) -> None:
@@ -25,9 +25,10 @@ class ChangeTracker:
         return bool(self._snapshot)
 
     def restore(self, recorded: Iterable[Change]) -> None:
-        """Restore the files of the last recorded change; drops effects of a call without a result.
+        """Restore the files to their last recorded state.
 
-        Raises NotFound or StreamDamaged for a content.
+        This undoes the effects of a call whose result was not recorded. Raises NotFound or
+        StreamDamaged if a file's content cannot be read.
         """
         files: dict[str, tuple[bytes | None, int]] = {}
         for spelled, change in {change.path: change for change in recorded}.items():
@@ -37,8 +38,10 @@ class ChangeTracker:
         self._snapshot = self._workspace.snapshot()
 
     def keep(self) -> tuple[Change, ...]:
-        """Return the changes since the last call; their contents are stored before any event names
-        them."""
+        """Store the contents of files changed since the last call, and return the changes.
+
+        Contents must be stored before an event refers to them.
+        """
         workspace, now = self._workspace, self._workspace.snapshot()
         found = changes_between(self._snapshot, now, workspace.base)
         for change in found:
@@ -52,13 +55,13 @@ class ChangeTracker:
         return _recorded(changes_between({}, self._snapshot, self._workspace.base))
 
     def contents(self) -> dict[str, tuple[bytes | None, bytes | None]]:
-        """Return contents before and after of each file that differs from the base."""
+        """Return each changed file's content in the base and now, by path."""
         workspace = self._workspace
         return {path: (workspace.base_bytes(path), workspace.read(path)) for path in self._snapshot}
 
 
 def _recorded(changes: Sequence[FileChange]) -> tuple[Change, ...]:
-    """Convert to recorded changes, with paths spelled as in node keys."""
+    """Convert to recorded changes, with paths escaped as in node keys."""
     return tuple(
         Change(path=escape_path(c.path), before=c.before, after=c.after, mode=c.mode)
         for c in changes

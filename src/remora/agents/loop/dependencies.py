@@ -23,12 +23,12 @@ from remora.workspaces.copy.workspace import Workspace
 class AgentDependencies:
     """Everything outside the loop.
 
-    `findings_before` lints the base, `findings_after` the workspace; `checks` are the built-in
-    ones, by name; `on_event` is called after each event is written. `recorded` are the events
-    already in the agent's stream, `ancestors` those of the streams it was forked from, up to the
-    fork. `rebased` names the files of the workspace's base that differ from the run's (`{path:
-    {sha256, mode}}`). `user_file` reads the user's current files; without it, user edits are not
-    detected. Without `python` no project code is run.
+    `findings_before` lints the base, `findings_after` the workspace. `checks` has the built-in
+    checks by name. `on_event` is called after each event is written. `recorded` has the events
+    already in the agent's stream; `ancestors` has the events of the streams it was forked from, up
+    to the fork. `rebased` has the files of the workspace's base that differ from the run's base
+    (`{path: {sha256, mode}}`). `user_file` reads the user's current files; without it, user edits
+    are not detected. Without `python`, no project code is run.
     """
 
     agent: Agent

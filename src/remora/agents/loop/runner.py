@@ -92,7 +92,7 @@ class AgentRunner:
         return self._state.messages
 
     async def run(self) -> AgentResult:
-        """Run all turns. A failing part ends the job, not the process."""
+        """Run all turns. An error ends the job, not the process."""
         await self._start()
         try:
             await run_in_thread(self._restore_files)
@@ -103,7 +103,7 @@ class AgentRunner:
             ending = self._record_error("tool_error", error)
         except OSError as error:
             ending = self._record_error("tool_error", DiskError(str(error)))
-        except Exception as error:  # noqa: BLE001 - a bug of ours costs this job, not the run
+        except Exception as error:  # noqa: BLE001 - a bug in Remora fails this job, not the run
             _log.exception("%s", self.job.node_id)
             ending = self._record_error(
                 "tool_error",
@@ -136,7 +136,7 @@ class AgentRunner:
             self._schemas = self._state.start.tools
 
     def _keep_scripts(self) -> None:
-        """Store all scripts: a replay finds them by the hashes in the stream."""
+        """Store all scripts, so that a replay finds them by the hashes in the stream."""
         for script in self.dependencies.agent.scripts.values():
             self.dependencies.objects.put(script.raw)
 
@@ -236,7 +236,7 @@ class AgentRunner:
         return decide_by_answer(request, response, packet, self._schemas, settings, exact=exact)
 
     def _record_decision(self, decision: Decision, turn: int) -> None:
-        """Record the turn's call, or the error, which the next packet shows."""
+        """Record the turn's call, or an error, which is shown in the next packet."""
         delta = None
         if isinstance(decision, AgentError):
             delta = PacketDelta(set_error=error_text(decision.message))
@@ -272,7 +272,7 @@ class AgentRunner:
         self._emit(tool_result(call, execution, changes, summarized), turn, self._permitted(delta))
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
-        """Record the results of the checks; without changes nothing is checked."""
+        """Run the checks, if there are changes, and record their results."""
         submission = self._submission()
         checks = await run_in_thread(self._checks, submission) if self._changes else []
         submitted = SubmitResult(

@@ -1,6 +1,7 @@
 """Agent state, folded from its event stream.
 
-The loop adds each event that it writes, a resume each recorded one, so both reach the same state.
+The loop adds each event after writing it, and a resume adds each recorded event, so both reach the
+same state.
 """
 
 from collections.abc import Callable
@@ -38,8 +39,10 @@ NOTHING_OFFERED = "the candidates script offers no action"
 
 
 class TurnState(msgspec.Struct, kw_only=True):
-    """Recorded state of a turn. `has_facts`, `has_candidates`: hub facts or candidates are in the
-    packet."""
+    """Recorded state of a turn.
+
+    `has_facts` and `has_candidates` are true if the turn's hub facts or candidates are recorded.
+    """
 
     number: int = 0
     has_facts: bool = False
@@ -60,7 +63,7 @@ class TurnState(msgspec.Struct, kw_only=True):
 class AgentState:
     """Fold of an agent's events.
 
-    `ending` is set by the first event that requires one; `changes` are all recorded file changes,
+    `ending` is set by an event that ends the agent. `changes` has all recorded file changes, and
     `outputs` the raw outputs so far, for `recall`.
     """
 

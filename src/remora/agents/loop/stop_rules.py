@@ -27,8 +27,8 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 class TurnCounts:
     """Counts over an agent's life, from its events.
 
-    Only `asked` decisions had a choice. Sizes and choices are read as recorded;
-    texts may be in blobs.
+    `asked` counts decisions in which there was a choice. Only recorded sizes and choices are read,
+    because texts may be in blobs.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class StopRules:
         return self._bad_calls >= MAX_BAD_CALLS
 
     def after(self, before: DecisionPacket, now: DecisionPacket, *, changed: bool) -> Ending | None:
-        """Return the ending that a turn requires, if any. `changed`: it changed a file."""
+        """Return the ending after a turn, if any. `changed` is true if the turn changed a file."""
         newest = now.recent_actions[-1] if now.recent_actions else None
         if newest is not None and newest.count >= MAX_IDENTICAL_CALLS:
             why = f": {now.last_error}" if now.last_error else ""
@@ -105,7 +105,7 @@ def error_ending(error: AgentError, rules: StopRules) -> Ending | None:
 
 
 def submission_ending(submitted: SubmitResult, now: DecisionPacket, *, changed: bool) -> Ending:
-    """Return the ending of a submission. `changed`: the agent has changed a file."""
+    """Return the ending of a submission. `changed` is true if the agent has changed a file."""
     if not changed:
         return "no_change", "no_change", now.last_error  # a failed tool may be why nothing changed
     failed = next((check for check in submitted.checks if not check.get("ok")), None)
@@ -133,7 +133,7 @@ class _Sent(msgspec.Struct):
 
 
 def sent_tokens(event: Event) -> int:
-    """Return the tokens of a request, even if its text was moved to a blob."""
+    """Return a request's number of tokens, even if its text was moved to a blob."""
     return decode_part(event, _Sent).prompt_tokens
 
 

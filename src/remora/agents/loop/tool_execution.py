@@ -47,7 +47,7 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def execute_call(call: ToolCall, agent: Agent, inputs: ScriptInputs) -> ToolExecution:
-    """Execute a checked call; never raises for what a tool does."""
+    """Execute a validated call. Errors in a tool are part of the result and never raised."""
     if call.tool == SUBMIT:
         return _builtin({"result": None, "summary": "Submitted", "outcome": "success"})
     if call.tool == RECALL:
@@ -64,7 +64,7 @@ def refused_result(why: str) -> ToolExecution:
 
 
 def run_script_tool(tool: Tool, args: Mapping[str, Any], inputs: ScriptInputs) -> ToolExecution:
-    """Run a tool, context or candidates script; the harness fills its own inputs."""
+    """Run a tool, context or candidates script, with the inputs that the harness provides."""
     wanted = {spec.name for spec in tool.script.inputs}
     given = {name: value for name, value in inputs.inputs().items() if name in wanted}
     run = run_tool(

@@ -1,1 +1,1 @@
-"""Docstrings: expected content, style, and the edit that writes or updates one."""
+"""Docstrings: expected content, style, and the edit that adds or updates a docstring."""

@@ -16,7 +16,7 @@ from remora.operations.submission import Submission
 
 
 def docstrings_only(submission: Submission) -> str:
-    """Syntax trees and comments are the same, except for the docstring of this node."""
+    """Syntax tree and comments are unchanged, except for this node's docstring."""
     key = submission.node_id
     for path, (before, after) in submission.files.items():
         if path != submission.path or before is None or after is None:
@@ -42,7 +42,10 @@ TreeAndComments = tuple[str, tuple[str, ...]]
 
 @lru_cache(maxsize=16)  # used when a docstring is written and when it is verified
 def tree_without_docstring(path: str, content: bytes, key: str) -> TreeAndComments | None:
-    """Return a hash of the tree, and the comments in order; None if there is no such node or tree."""
+    """Return a hash of the syntax tree without the node's docstring, and all comments in order.
+
+    Returns None if the file does not parse or has no such node.
+    """
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         return None
@@ -59,7 +62,7 @@ def tree_without_docstring(path: str, content: bytes, key: str) -> TreeAndCommen
 
 
 def _hash_without_docstring(source: Source, holder: ast.AST) -> str:
-    """Hash the tree without that docstring. Changes the tree."""
+    """Remove the holder's docstring from the tree, and return the tree's hash."""
     body = holder.body  # type: ignore[attr-defined]
     if docstring_text(body) is not None:
         del body[0]

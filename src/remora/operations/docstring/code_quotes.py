@@ -24,9 +24,9 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def code_text(node: ast.AST | None, names: Collection[str] | None = None) -> str:
-    """Return an expression's source in backticks; empty if it is unsuitable.
+    """Return an expression's source in backticks, or an empty string if it is unsuitable.
 
-    With `names`, it may contain only these, builtins and capitalized names.
+    With `names`, the expression may use only these names, builtins and capitalized names.
     """
     if node is None or (names is not None and not _is_known(node, names)):
         return ""

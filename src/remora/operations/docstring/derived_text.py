@@ -1,6 +1,6 @@
-"""First lines and descriptions that state facts of the code.
+"""Docstring summaries and descriptions derived from facts in the code.
 
-No first line is made from the words of a name, which would add nothing.
+Summaries are never made from the words of a name: they would add nothing.
 """
 
 import ast
@@ -29,7 +29,7 @@ _FOLDS = {
 def suggested_summaries(
     node: DefinitionNode | ast.Module, source: Source, evidence: RelatedTexts
 ) -> list[str]:
-    """Return first lines that state a fact, each once, the best first; perhaps none."""
+    """Return distinct summaries that each state a fact, best first. May be empty."""
     found = [comment_above(node, source)]
     if isinstance(node, ast.ClassDef):
         found += _of_class(node, evidence)
@@ -48,7 +48,7 @@ def inherits_docstring(node: DefinitionNode | ast.Module, evidence: RelatedTexts
 def describe_parts(
     node: DefinitionNode | ast.Module, source: Source, made_of: Describable, evidence: RelatedTexts
 ) -> DocstringTexts:
-    """Return a text for every part that has one."""
+    """Return a description of each part for which the code or related files provide one."""
     if isinstance(node, ast.Module):
         return DocstringTexts()
     function = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
@@ -77,7 +77,7 @@ def as_sentence(text: str) -> str:
 
 
 def join_words(names: Sequence[str], last: str = "and") -> str:
-    """`a, b and c`."""
+    """Join names as in `a, b and c`."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {last} {names[-1]}"
@@ -96,7 +96,7 @@ def _of_function(node: FunctionNode) -> Iterator[str]:
 
 
 def _assignment(statement: ast.Assign | ast.AugAssign, known: Collection[str]) -> str:
-    """`` set `self.state` to `CLOSED` ``, of the only statement of a function."""
+    """Describe a function's only statement, as in `` set `self.state` to `CLOSED` ``."""
     target = statement.target if isinstance(statement, ast.AugAssign) else statement.targets[0]
     holder = target.value if isinstance(target, ast.Subscript) else target
     value, place = code_text(statement.value, known), code_text(target, known)
@@ -152,9 +152,9 @@ def _parameter(parameter: Parameter, node: FunctionNode | None, evidence: Relate
 
 
 def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
-    """Return the description of this parameter name in other docstrings.
+    """Return the description that other docstrings give to a parameter of the same name.
 
-    All of its class or most of the surrounding ones must agree.
+    All docstrings of the class must agree, or else most docstrings in the folder.
     """
     files = (evidence.own, *evidence.near)
     found = [each for file in files for each in file.parameters if each.name == parameter.name]
@@ -184,7 +184,7 @@ def _strings(operator: ast.cmpop, value: ast.expr) -> Iterator[str]:
 
 
 def _fallback(parameter: Parameter, node: FunctionNode) -> str:
-    """Return the replacement of None: `if x is None: x = …`, `x = x or …`."""
+    """Return the value that replaces None, as in `if x is None: x = …` or `x = x or …`."""
     if parameter.default != "None":
         return ""
     known = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
@@ -247,7 +247,7 @@ def _noted(attribute: Parameter, node: DefinitionNode, source: Source) -> str:
 
 
 def _outcome(node: FunctionNode, made_of: Describable) -> str:
-    """Return a description of the returned value without a full stop; may be empty."""
+    """Return a description of the returned value without a final period. May be empty."""
     if made_of.outcome != "returns":
         return ""
     known = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
@@ -266,7 +266,7 @@ def _outcome(node: FunctionNode, made_of: Describable) -> str:
 
 
 def _computed(value: ast.expr, node: FunctionNode, known: Collection[str]) -> str:
-    """Return in words what one expression computes, such as `the sum of …` or `True if …`."""
+    """Describe what an expression computes, as in `the sum of …` or `True if …`."""
     if isinstance(value, ast.Compare | ast.BoolOp | ast.UnaryOp):
         condition = code_text(value, known)
         return f"True if {condition}" if condition and _is_bool(node) else ""
@@ -280,10 +280,10 @@ def _computed(value: ast.expr, node: FunctionNode, known: Collection[str]) -> st
 
 
 def _quoted_code(value: ast.expr, node: FunctionNode, known: Collection[str]) -> str:
-    """Return the expression itself if it is the whole body of a typed function."""
+    """Return the quoted expression if it is the whole body of a function with a return type."""
     alone = len([each for each in node.body if not isinstance(each, ast.Expr)]) == 1
     informative = isinstance(value, ast.Call | ast.Subscript | ast.BinOp | ast.IfExp)
-    typed = node.returns is not None  # without a type NumPy's style would show it as one
+    typed = node.returns is not None  # without a type, NumPy style would show it as the type
     return code_text(value, known) if alone and informative and typed else ""
 
 
@@ -296,7 +296,7 @@ def _operand(value: ast.expr, known: Collection[str]) -> str:
 def _comprehended(
     value: ast.ListComp | ast.GeneratorExp | ast.SetComp, known: Collection[str]
 ) -> str:
-    """`` `line.price` for each `line` of `lines` ``."""
+    """Describe a comprehension, as in `` `line.price` for each `line` of `lines` ``."""
     if len(value.generators) != 1 or not isinstance(value.generators[0].target, ast.Name):
         return ""
     loop = value.generators[0]

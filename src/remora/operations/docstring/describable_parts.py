@@ -27,7 +27,7 @@ def describable_parts(node: DefinitionNode | ast.Module) -> Describable:
 
 
 def source_of(node: ast.expr | None) -> str | None:
-    """Return an expression on one line; a string annotation without its quotes."""
+    """Return an expression's source on one line. String annotations lose their quotes."""
     if node is None:
         return None
     if isinstance(node, ast.Constant) and isinstance(node.value, str):

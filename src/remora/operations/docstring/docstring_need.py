@@ -35,7 +35,7 @@ def is_test(path: str) -> bool:
 
 
 def _is_public(node: Node, by_key: Mapping[NodeKey, Node]) -> bool:
-    """True for public nodes outside functions that no other node's docstring covers."""
+    """True for public nodes outside functions, unless another node's docstring covers them."""
     if any(_UNDOCUMENTED_DECORATORS.match(decorator) for decorator in node.decorators):
         return False
     parts = [_REPEAT.sub("", part) for part in node.qualname.split(".")]

@@ -1,4 +1,4 @@
-"""Update of an outdated docstring; every other word stays."""
+"""Update of an outdated docstring; text that is still correct is kept."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def updated_lines(
 
 
 def _whole(read: ParsedDocstring, section: Section) -> _Edit:
-    """Return the section with the blank lines before it, or after it if there are none before."""
+    """Delete a section and the blank lines before it (or after it, if there are none before)."""
     first, last = section.first, section.last
     while first > 1 and not read.lines[first - 1].strip():
         first -= 1
@@ -70,7 +70,7 @@ def _whole(read: ParsedDocstring, section: Section) -> _Edit:
 def _thinned(
     read: ParsedDocstring, section: Section, removed: frozenset[str], *, keep: bool
 ) -> Iterator[_Edit]:
-    """Return the edits that delete removed parts, or the section if nothing remains of it."""
+    """Yield the edits that delete removed parts, or the whole section if it would be empty."""
     hit = [item for item in section.items if removed.intersection(item.names)]
     if hit and not keep and all(removed.issuperset(item.names) for item in section.items):
         yield _whole(read, section)
@@ -84,7 +84,7 @@ def _thinned(
 
 
 def _end(section: Section, item: Item) -> int:
-    """Return the line of the next item, or the line after the item's last."""
+    """Return the first line of the next item, or the line after this item if it is the last."""
     following = [other.first for other in section.items if other.first > item.first]
     return min(following, default=item.last + 1)
 
@@ -140,7 +140,7 @@ def _like(
     entry: tuple[Parameter, str],
     manner: DocstringFormat,
 ) -> list[str]:
-    """Return a new item in the section's style, margin, marked types and blank lines."""
+    """Return a new item with the section's style: indentation, type notation and blank lines."""
     style: Style = read.style or manner.style
     sample = read.lines[section.items[0].first]
     margin = sample[: indent_of(sample)]
@@ -157,8 +157,11 @@ def _like(
 
 
 def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
-    """Return the lines after the edits, applied bottom up. At one position, deletions come first and
-    the text that is to be last is inserted first."""
+    """Apply the edits bottom-up and return the lines.
+
+    At the same position, deletions come first. Insertions are applied in reverse order, so that
+    they end up in the given order.
+    """
 
     def order(pair: tuple[int, _Edit]) -> tuple[int, bool, int]:
         number, (first, end, _) = pair
@@ -170,14 +173,14 @@ def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
 
 
 def _tidy(lines: list[str], had: int) -> list[str]:
-    """Return the lines with no more blank lines before the closing quotes than before."""
+    """Remove blank lines before the closing quotes until at most `had` are left."""
     while len(lines) > 2 and _blank_at_end(lines) > had:
         del lines[-2]
     return lines
 
 
 def _blank_at_end(lines: Sequence[str]) -> int:
-    """Return the number of blank lines before closing quotes on their own line."""
+    """Return the number of blank lines before closing quotes, if those are on a separate line."""
     if len(lines) < 2 or lines[-1].strip():
         return 0
     filled = (at for at, line in enumerate(reversed(lines[:-1])) if line.strip())

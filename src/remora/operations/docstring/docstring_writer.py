@@ -30,7 +30,7 @@ from remora.operations.docstring.parts import Describable, DocstringFormat, Docs
 
 
 class DocumentedNode(NamedTuple):
-    """A node in its file; `text` is None if it has no docstring."""
+    """A node in its file. `text` is its docstring, or None."""
 
     path: str
     qualname: str
@@ -42,7 +42,7 @@ class DocumentedNode(NamedTuple):
 
     @property
     def differences(self) -> DocstringDrift:
-        """Differences between docstring and code; none for a module."""
+        """Differences between docstring and code. A module never has any."""
         if self.text is None or isinstance(self.node, ast.Module):
             return DocstringDrift()
         return find_drift(self.node, self.text)
@@ -50,7 +50,7 @@ class DocumentedNode(NamedTuple):
 
 @lru_cache(maxsize=8)  # each turn needs the same file; its tree is not modified
 def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
-    """Return the node of a file. Raises HostError."""
+    """Find a node by qualname. Raises HostError if the file does not parse or has no such node."""
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         raise HostError(f"{path}: {source.detail}")
@@ -74,7 +74,7 @@ def find_documented(path: str, content: bytes, qualname: str) -> DocumentedNode:
 def write(found: DocumentedNode, texts: DocstringTexts, manner: DocstringFormat) -> bytes:
     """Return the file's bytes with a new or updated docstring.
 
-    Raises HostError unless the docstring is then correct and the rest of the file unchanged.
+    Raises HostError unless the result has a correct docstring and is otherwise unchanged.
     """
     made_of = describable_parts(found.node)
     if found.text is None:
@@ -108,10 +108,10 @@ def _updated(
     source = text.replace("\r\n", "\n").replace("\r", "\n")
     literal = read_literal(source, found.text or "")
     if literal is None:
-        raise HostError("the docstring is not a plain literal whose lines could be changed")
+        raise HostError("the docstring is not a plain string literal and cannot be edited by line")
     missing = undescribed_parts(found, texts)
     if missing:
-        raise HostError(f"no text is known for {', '.join(missing)}")
+        raise HostError(f"missing description of {', '.join(missing)}")
     known_texts = DocstringTexts(
         parameters={name: escape_text(each, literal) for name, each in texts.parameters.items()},
         raises={name: escape_text(each, literal) for name, each in texts.raises.items()},
@@ -122,9 +122,11 @@ def _updated(
 
 
 def undescribed_parts(found: DocumentedNode, texts: DocstringTexts) -> list[str]:
-    """Return parts that an outdated docstring must get and that have no description:
-    `parameters.NAME`, `raises.NAME`. A name with its type is enough in NumPy's style, as is the
-    name of an exception but in Google's."""
+    """Return the parts that an outdated docstring needs but that have no description.
+
+    Parts are returned as `parameters.NAME` and `raises.NAME`. In NumPy style, a parameter's name
+    and type are enough. Only Google style requires descriptions of exceptions.
+    """
     style = parse_docstring(found.text or "").style
     named = {each.name: each for each in describable_parts(found.node).parameters}
     known = {*texts.parameters, *texts.renames.values()}
@@ -146,4 +148,4 @@ def _check(found: DocumentedNode, content: bytes) -> None:
         raise HostError("the docstring would still document parts that the code does not have")
     before = tree_without_docstring(found.path, found.source.raw, found.key)
     if before is None or before != tree_without_docstring(found.path, content, found.key):
-        raise HostError("more than the docstring would change")
+        raise HostError("the edit would change more than the docstring")

@@ -1,4 +1,4 @@
-"""Host functions of the docstring agent: plan a docstring and write it."""
+"""Host functions of the docstring agent, which plan and write a docstring."""
 
 import functools
 import re
@@ -53,13 +53,18 @@ def docstring_plan(
     style: str | None = None,
     callers: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Return what the docstring of a node (by qualname) lacks and what the code suggests.
+    """Return what is missing from a node's docstring and what the code suggests.
 
-    `state` is `missing`, `inherited`, `outdated` or `current`; `parts` are lines of what to describe
-    or to correct. `suggested_summaries` are first lines, the best first; `texts` the known
-    descriptions of `parameters`, `attributes`, `outcome` and `raises`; `open` the parts without one;
-    `renames` pairs of a removed parameter and a likely new name; `room` the maximum length of the
-    summary. `callers` are paths of files that call the node.
+    `node` is a qualname, and `callers` are paths of files that call the node. The result has:
+
+    - `state`: `missing`, `inherited`, `outdated` or `current`
+    - `style`: the docstring style to use
+    - `parts`: lines about the parts to describe or correct
+    - `summaries`: suggested summaries, best first
+    - `texts`: known descriptions of `parameters`, `attributes`, `outcome` and `raises`
+    - `open`: parts without a description
+    - `renames`: pairs of a removed parameter and its likely new name
+    - `room`: maximum length of the summary
     """
     found = find_documented(path, place.read(path), node)
     made_of = describable_parts(found.node)
@@ -100,9 +105,10 @@ def write_docstring(
 ) -> dict[str, Any]:
     """Write a missing docstring from `texts`, or update an outdated one.
 
-    `texts`: `summary`, `outcome`, and `parameters`, `attributes`, `raises`, `renames` by name.
-    Sections that would violate the project's lint rules are left out. Raises HostError and writes
-    nothing if a text is not one line or the file would have more findings.
+    `texts` has `summary` and `outcome`, and mappings by name: `parameters`, `attributes`, `raises`
+    and `renames`. If the sections of a new docstring would violate the project's lint rules, only
+    the summary is written. Raises HostError and writes nothing if a text is not one line or the
+    file would have new findings.
     """
     found = find_documented(path, place.read(path), node)
     manner = _format_for(place, path, style)
@@ -189,7 +195,7 @@ def _describable_lines(made_of: Describable) -> Iterator[str]:
 
 
 def _missing_texts(made_of: Describable, texts: DocstringTexts) -> Iterator[str]:
-    """Yield parts without a text: `parameters.NAME`, `outcome`, `raises.NAME`."""
+    """Yield the parts without a description: `parameters.NAME`, `outcome`, `raises.NAME`."""
     for each in made_of.parameters:
         if each.name not in texts.parameters:
             yield f"parameters.{each.name}"

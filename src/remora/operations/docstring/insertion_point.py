@@ -1,4 +1,4 @@
-"""Position of a docstring in a file's bytes; every other byte stays."""
+"""Position of a docstring in a file's bytes; all other bytes are kept."""
 
 import ast
 import codecs
@@ -18,9 +18,9 @@ _OPEN = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
 class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes `start` to `end` of the file's text that the docstring's lines replace.
+    """Byte range of the file that the docstring's lines replace, from `start` to `end`.
 
-    `indent` is the indentation of statements; `before` and `after` surround the lines.
+    `indent` is the indentation of the body. `before` and `after` are written around the lines.
     """
 
     start: int
@@ -31,7 +31,7 @@ class InsertionPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileBytes:
-    """A file's bytes without byte order mark, its lines and its line ending."""
+    """A file's bytes without the byte order mark, and its lines and line ending."""
 
     def __init__(self, source: Source) -> None:
         self.mark = codecs.BOM_UTF8 if source.raw.startswith(codecs.BOM_UTF8) else b""
@@ -91,7 +91,7 @@ def new_docstring_point(
 
 
 def _one_line_body_point(node: DefinitionNode, body: FileBytes) -> InsertionPoint:
-    """Return the position for a body on the header's line, which moves to its own line."""
+    """Return the position if the body is on the header's line; the body moves to a new line."""
     first = node.body[0]
     at = body.offset(first.lineno, first.col_offset)
     colon = body.raw[:at].rstrip()

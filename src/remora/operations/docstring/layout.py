@@ -31,7 +31,7 @@ STEP = "    "
 def docstring_lines(
     texts: DocstringTexts, made_of: Describable, manner: DocstringFormat, indent: str
 ) -> list[str]:
-    """Return the lines between the quotes, the first without indentation."""
+    """Return the lines between the quotes. The first line is not indented."""
     sections = list(_sections(texts, made_of))
     body: list[str] = []
     for kind, entries in sections:
@@ -42,11 +42,11 @@ def docstring_lines(
 
 
 Entry = tuple[Parameter, str]
-"""A part and its description; an outcome has no name."""
+"""A part and its description. The outcome's part has an empty name."""
 
 
 def _sections(texts: DocstringTexts, made_of: Describable) -> Iterator[tuple[Kind, list[Entry]]]:
-    """Yield the sections. A section with an undescribed entry is left out: it would be outdated."""
+    """Yield the sections. A section in which a description is missing is left out."""
     for kind, listed, known in (
         ("parameters", made_of.parameters, texts.parameters),
         ("attributes", made_of.attributes, texts.attributes),

@@ -20,7 +20,7 @@ class DocstringLiteral(msgspec.Struct, frozen=True):
 
 
 def read_literal(source: str, value: str) -> DocstringLiteral | None:
-    """Return the literal; None if its source lines do not match the lines of its value."""
+    """Return the literal, or None if its source lines do not match the lines of its value."""
     tokens = []
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(f"({source})").readline))
@@ -48,9 +48,10 @@ def _lines_match(found: DocstringLiteral, value: str) -> bool:
 
 
 def new_literal(lines: Sequence[str], quotes: str, indent: str, *, below: bool) -> list[str]:
-    """Return source lines of a new docstring, the first without indentation.
+    """Return the source lines of a new docstring. The first line is not indented.
 
-    It is raw if a text has a backslash. With `below`, multi-line text begins under the quotes.
+    The literal is raw if a line has a backslash. With `below`, multi-line text starts on the line
+    below the opening quotes.
     """
     prefix = "r" if any("\\" in line for line in lines) else ""
     if len(lines) == 1:

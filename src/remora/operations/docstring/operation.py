@@ -1,4 +1,4 @@
-"""The docstring operation: write a missing docstring, or update an outdated one."""
+"""The docstring operation: add missing docstrings and update outdated ones."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

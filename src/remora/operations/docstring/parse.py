@@ -22,7 +22,7 @@ _NAMED = ("parameters", "raises", "attributes")
 
 
 def parse_docstring(text: str) -> ParsedDocstring:
-    """Parse a docstring; its style is the one with most sections."""
+    """Parse a docstring in every style; the style in which it has most sections is chosen."""
     lines = text.split("\n")
     found: dict[Style, list[Section]] = {
         "google": list(_google(lines)),
@@ -120,7 +120,7 @@ def _deeper(lines: Sequence[str], number: int, margin: int, *, blank: bool = Tru
 
 
 def _filled(lines: Sequence[str], first: int, last: int) -> int:
-    """Return the last non-blank line from `first` to `last`."""
+    """Return the index of the last non-blank line from `first` to `last`."""
     while last > first and not lines[last].strip():
         last -= 1
     return last

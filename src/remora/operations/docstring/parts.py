@@ -1,4 +1,4 @@
-"""Records of a docstring's parts: what to describe, and the parsed text."""
+"""Parts of a docstring: what to describe, the descriptions, and the parsed text."""
 
 from typing import Literal
 
@@ -19,17 +19,17 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class Raise(msgspec.Struct, frozen=True):
-    """An exception that a body raises, by its written name; `reason` is one line, or empty."""
+    """An exception raised by a body, with its name as written. `reason` is one line, or empty."""
 
     name: str
     reason: str = ""
 
 
 class Describable(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts that the docstring of a node may describe, in source order.
+    """Parts that a node's docstring may describe, in source order.
 
-    Parameters exclude `self`, `cls` and private ones. `annotation` belongs to `outcome`.
-    `attributes` are the annotated ones of a class.
+    `parameters` excludes `self`, `cls` and private parameters. `annotation` is the return type.
+    `attributes` has the annotated attributes of a class.
     """
 
     parameters: tuple[Parameter, ...] = ()
@@ -49,7 +49,7 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """Lines `first` to `last`, title included; `margin` is its items' indentation."""
+    """Lines `first` to `last` (from 0), including the title. `margin` is the items' indentation."""
 
     kind: Kind
     first: int
@@ -70,7 +70,7 @@ class ParsedDocstring(msgspec.Struct, frozen=True):
 class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
     """Docstring conventions of a file: style, line width, quotes and code marks.
 
-    With `below`, multi-line text begins on the line under the quotes.
+    With `below`, multi-line text starts on the line below the opening quotes.
     """
 
     style: Style = "google"
@@ -81,8 +81,10 @@ class DocstringFormat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DocstringTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Texts of a docstring. An empty text leaves its part out; `renames` maps old parameter names to
-    new ones."""
+    """Texts of a docstring. A part with an empty text is left out.
+
+    `renames` maps old parameter names to new ones.
+    """
 
     summary: str = ""
     parameters: dict[str, str] = {}

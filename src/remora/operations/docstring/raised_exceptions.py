@@ -15,10 +15,10 @@ _EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 class _Context(NamedTuple):
-    """Surroundings of a statement.
+    """Context of a statement.
 
-    `caught` are exception names that an enclosing `try` handles; `reason` is the condition under
-    which the statement runs, in terms of `names`, which callers know.
+    `caught` has the names of exceptions that an enclosing `try` handles. `reason` is the condition
+    under which the statement runs; it may use only `names`, which are meaningful to callers.
     """
 
     caught: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class _Context(NamedTuple):
 def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[Raise, ...]:
     """Return each exception once, in source order, with its reasons joined by `or`.
 
-    `names` are the parameters: callers know no other names of a body.
+    `names` are the parameters: no other names in a body are meaningful to callers.
     """
     reasons: dict[str, list[str]] = {}
     for name, reason in _raises_in_body(body, _Context(names=frozenset(names))):
@@ -40,7 +40,7 @@ def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[R
 
 
 def _join_reasons(reasons: Sequence[str]) -> str:
-    """`if A or if B`; empty if one of them is unknown or there are more than two."""
+    """Join as `if A or if B`; empty if a reason is unknown or there are more than two."""
     if not all(reasons) or len(reasons) > 2:
         return ""
     if len(reasons) > 1 and not all(reason.startswith("if ") for reason in reasons):
@@ -49,7 +49,7 @@ def _join_reasons(reasons: Sequence[str]) -> str:
 
 
 def _raises_in_body(body: Sequence[Any], where: _Context) -> Iterator[tuple[str, str]]:
-    passed: list[ast.If] = []  # earlier `if` statements that always leave
+    passed: list[ast.If] = []  # earlier `if` statements whose body always exits
     for statement in body:
         alone = isinstance(statement, ast.Raise) and passed
         yield from _raises_in_statement(
@@ -76,7 +76,7 @@ def _raises_in_statement(statement: Any, where: _Context) -> Iterator[tuple[str,
         )
     elif not isinstance(statement, DEFINITIONS):
         for name in ("body", "orelse", "finalbody", "cases"):
-            # a loop or a case has a condition of its own
+            # a loop or a case has its own condition, which is not described
             yield from _raises_in_body(
                 getattr(statement, name, None) or [], where._replace(reason="")
             )
@@ -128,7 +128,7 @@ def _suppressed_names(statement: ast.With | ast.AsyncWith) -> tuple[str, ...]:
 
 
 def _if_body_raises(body: Sequence[ast.stmt], kind: ast.expr | None, where: _Context) -> str:
-    """`if `int(text)` raises `ValueError``, if the block is one statement."""
+    """Describe a one-statement `try` block, as in ``if `int(text)` raises `ValueError` ``."""
     value = getattr(body[0], "value", None) if len(body) == 1 else None
     tried = code_text(value, where.names) if isinstance(value, ast.Call | ast.Subscript) else ""
     error = code_text(kind) if kind is not None else ""
@@ -148,7 +148,10 @@ def _if_false(test: ast.expr, where: _Context) -> str:
 
 
 def _reached_after(passed: Sequence[ast.If], where: _Context) -> str:
-    """Return the condition for passing an `if` that always leaves; empty if there are others."""
+    """Return the condition for getting past the only earlier `if` whose body always exits.
+
+    Empty if there are several such statements.
+    """
     if where.reason or len(passed) != 1 or passed[0].orelse:
         return ""
     return _if_false(passed[0].test, where)

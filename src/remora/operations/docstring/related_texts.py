@@ -1,4 +1,4 @@
-"""Texts about a node in other docstrings, call sites and comments."""
+"""Texts related to a node: other docstrings, constants at call sites, and comments."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ _LEGAL = re.compile(r"copyright|licen[sc]e|all rights reserved|spdx", re.IGNOREC
 
 
 class ParameterText(msgspec.Struct, frozen=True):
-    """A parameter's description in a docstring; `owner` is the enclosing class."""
+    """A parameter's description in a docstring. `owner` is the enclosing class, if any."""
 
     name: str
     text: str
@@ -33,8 +33,12 @@ class ParameterText(msgspec.Struct, frozen=True):
 
 
 class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameter descriptions, method summaries by class, functions that raise each exception, base
-    classes, and constants passed by calls, all of one file."""
+    """Texts found in one file.
+
+    `parameters` has parameter descriptions. The others are mappings: `methods` from class and
+    method to summary, `raisers` from exception to the functions that raise it, `subclasses` from
+    base class to subclasses, `constants` from function and parameter to the constants passed.
+    """
 
     parameters: tuple[ParameterText, ...] = ()
     methods: Mapping[tuple[str, str], str] = {}
@@ -49,7 +53,7 @@ class FileTexts(msgspec.Struct, frozen=True, kw_only=True):
 class RelatedTexts(msgspec.Struct, frozen=True, kw_only=True):
     """Texts of the node's file (`own`), of files in the same folder (`near`) and of its callers.
 
-    `owner` is the class around the node.
+    `owner` is the class that contains the node, if any.
     """
 
     own: FileTexts = FileTexts()
@@ -90,7 +94,7 @@ def _frozen(lists: Mapping[_Key, list[str]]) -> dict[_Key, tuple[str, ...]]:
 
 
 def _definitions(body: Sequence[ast.stmt], owner: str) -> Iterator[tuple[DefinitionNode, str]]:
-    """Yield top-level definitions and those in classes, with the class of each."""
+    """Yield top-level and class-level definitions, each with its enclosing class or `""`."""
     for node in body:
         if isinstance(node, DEFINITIONS):
             yield node, owner
@@ -127,7 +131,10 @@ def _is_quotable_constant(value: object) -> bool:
 
 
 def majority_text(texts: Sequence[str], *, least: int) -> str:
-    """Return the most common text if at least `least` and 60 % of all agree; else an empty text."""
+    """Return the most common text if it occurs at least `least` times and in 60% of all texts.
+
+    Otherwise returns an empty string.
+    """
     best = Counter(texts).most_common(1)
     if best and best[0][1] >= least and 5 * best[0][1] >= 3 * len(texts):
         return best[0][0]
@@ -135,7 +142,7 @@ def majority_text(texts: Sequence[str], *, least: int) -> str:
 
 
 def comment_above(node: DefinitionNode | ast.Module, source: Source) -> str:
-    """Return the first sentence of the comment directly above a definition or at the top of a module."""
+    """Return the first sentence of the comment above a definition or at the top of a module."""
     lines = source.utf8.decode("utf-8", "replace").split("\n")
     if isinstance(node, ast.Module):
         first = node.body[0].lineno - 1 if node.body else len(lines)
@@ -154,7 +161,7 @@ def _contiguous(lines: Sequence[str]) -> list[str]:
 
 
 def _sentence(lines: Sequence[str]) -> str:
-    """Return the first sentence if all lines are one prose comment."""
+    """Return the first sentence of a comment, or an empty string if it is not prose."""
     stripped = [line.strip() for line in lines if line.strip()]
     if not stripped or not all(line.startswith("#") for line in stripped):
         return ""

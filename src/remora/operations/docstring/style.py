@@ -16,7 +16,7 @@ _DOUBLE, _SINGLE = re.compile(r"``[^`]+``"), re.compile(r"(?<![`:])`[^`]+`(?!`)"
 
 
 class StyleCounts:
-    """Counts of docstring features, which add up over files."""
+    """Counts of docstring features, which can be summed over files."""
 
     def __init__(self) -> None:
         self.styles: Counter[Style] = Counter()
@@ -45,7 +45,11 @@ class StyleCounts:
 def docstring_format(
     seen: Iterable[StyleCounts], *, style: Style | None, width: int
 ) -> DocstringFormat:
-    """Return the format: of the given `style`, else of the first of `seen` that shows one."""
+    """Return the docstring format.
+
+    Apart from `style` and `width`, each property is taken from the first of `seen` that has it.
+    Without `style`, so is the style.
+    """
     habits = list(seen)
     chosen = style or _most([each.styles for each in habits]) or "google"
     return DocstringFormat(

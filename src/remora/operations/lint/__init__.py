@@ -1,1 +1,1 @@
-"""Lint: remove findings of ruff."""
+"""Lint: remove ruff findings."""

@@ -11,7 +11,7 @@ _SILENCING = re.compile(rb"#[ \t]*(?:noqa|(?:ruff|flake8|isort)[ \t]*:)", re.IGN
 
 
 def fewer_findings(submission: Submission) -> str:
-    """The node has fewer findings than before, and no more comments that silence a linter."""
+    """The node has fewer findings than before, and no added comment silences a linter."""
     path, key = submission.path, submission.node_id
     contents = submission.files.get(path)
     if contents is None:

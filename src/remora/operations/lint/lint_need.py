@@ -1,4 +1,4 @@
-"""Lint findings by node: one ruff run over all planned files."""
+"""Lint findings by node, from one ruff run over all planned files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +10,14 @@ from remora.tools.host.ruff.ruff_process import lint_findings
 
 
 def findings_by_node(tree: Path, modules: Sequence[Module]) -> Amount:
-    """Return the number of findings that each node owns. Raises ConfigError for ruff settings."""
+    """Return a function that counts the findings on a node's own lines.
+
+    Raises ConfigError if ruff fails with the project's settings.
+    """
     lines: dict[str, list[int]] = {}
     try:
         found = lint_findings(tree, [module.path for module in modules]) if modules else []
-    except HostError as error:  # with the project's own ruff settings
+    except HostError as error:  # most likely caused by the project's ruff settings
         hint = "correct the project's ruff settings"
         raise ConfigError(error.message, hint=hint) from error
     for finding in found:

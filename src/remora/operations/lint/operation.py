@@ -1,4 +1,4 @@
-"""The lint operation: remove findings of ruff from one node."""
+"""The lint operation: remove ruff findings from one node."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

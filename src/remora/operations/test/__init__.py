@@ -1,1 +1,1 @@
-"""Test: write a missing test and prove that it detects faults."""
+"""Test: write missing tests and prove that they detect faults."""

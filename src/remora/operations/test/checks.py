@@ -1,4 +1,4 @@
-"""Checks that a change set adds one test, which passes and notices faults."""
+"""Checks that a change set adds one test, and that the test passes and detects faults."""
 
 import re
 
@@ -15,7 +15,7 @@ _MAX_TESTS = 2
 
 
 def test_only_adds(submission: Submission) -> str:
-    """One test file has a new test, perhaps a second for exceptions, and their imports."""
+    """One test file gets a new test, optionally a second one for exceptions, and their imports."""
     found = _new_tests(submission)
     if isinstance(found, str):
         return found
@@ -51,7 +51,7 @@ def _new_tests(submission: Submission) -> list[str] | str:
 
 
 def _proof(submission: Submission) -> Proof | str:
-    """Return the proof of the new tests, made once per submission."""
+    """Return the proof for the new tests, or an error. Runs them only once per submission."""
     ids = _new_tests(submission)
     if isinstance(ids, str):
         return ids

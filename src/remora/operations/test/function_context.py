@@ -1,4 +1,4 @@
-"""The function under test, and project files that call or test it."""
+"""The function under test, and the project files that call it or contain tests."""
 
 import ast
 
@@ -18,7 +18,7 @@ _NAMED_IN = (
 
 
 def target_at(place: ToolTree, path: str, node: str) -> TargetFunction | str:
-    """Return the function under test, or why no test can be written. Raises HostError."""
+    """Return the function under test, or the reason why it cannot be tested. Raises HostError."""
     return find_target(path, place.read(path), node, place.files.exists)
 
 
@@ -51,7 +51,7 @@ def callers_of(place: ToolTree, subject: TargetFunction) -> list[ast.Module]:
 
 
 def names_hypothesis(place: ToolTree, tests: dict[str, str]) -> bool:
-    """True if the project's tests or requirements name Hypothesis."""
+    """True if the project's tests or requirements mention Hypothesis."""
     if any("import hypothesis" in text or "from hypothesis" in text for text in tests.values()):
         return True
     for pattern in _NAMED_IN:

@@ -12,7 +12,7 @@ from remora.hub.query.snapshots import MemorySnapshot
 
 
 class NodesWithTests:
-    """Lookup of tested nodes; the tree's Python files are read on first use."""
+    """Lookup of nodes that have tests. Reads the tree's Python files on first use."""
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
@@ -35,13 +35,13 @@ class NodesWithTests:
 
 
 def _python_files(tree: Path) -> Iterator[str]:
-    """Yield paths relative to the tree, without recursion: folders may be nested deeply."""
+    """Yield paths relative to the tree. Iterative, because folders may be nested deeply."""
     waiting = [""]
     while waiting:
         above = waiting.pop()
         try:
             entries = [*os.scandir(tree / above)]
-        except OSError:  # its files cannot be read either
+        except OSError:  # files in an unreadable folder cannot be read either
             continue
         for entry in entries:
             path = f"{above}/{entry.name}" if above else entry.name

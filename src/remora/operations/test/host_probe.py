@@ -30,15 +30,18 @@ _MIN_KILLED_SHARE = 0.25
 
 
 def test_plan(place: ToolTree, path: str, node: str) -> dict[str, Any]:
-    """Return the assertions that a test of a function (by qualname) could make.
+    """Return the assertions that a test of a function could make; `node` is its qualname.
 
-    The function is called with values from examples, from the project's calls, by type and by use,
-    twice in different circumstances, and once with each mutant. `cases` are the calls that
-    together kill most mutants: `call`, and `value` or `raises`; `killed` of `mutants`, `lines` of
-    `all_lines`, and the same in `of_values` for cases that do not raise, in `of_property` for
-    the property (without lines). `holds` is a property tested with Hypothesis, if installed in the
-    project's environment; it kills `holds_killed` mutants. `prefer_holds`: no fewer than the cases.
-    `state` is `open`, or `unfit` with a `reason`.
+    The function is called with arguments from examples, from calls in the project, and chosen by
+    type and by use: twice in different circumstances, and once with each mutant.
+
+    `state` is `open`, or `unfit` with a `reason`. `cases` has the calls that together kill the most
+    mutants, each with `call`, and `value` or `raises`. They kill `killed` of `mutants` and execute
+    `lines` of `all_lines`. `of_values` has the same numbers for cases that do not raise, and
+    `of_property` for the property (without lines). `holds` is a property that holds in a Hypothesis
+    test, if Hypothesis is installed in the project's environment; it kills `holds_killed` mutants.
+    `prefer_holds` is true if the project uses Hypothesis and the property kills no fewer mutants
+    than the cases.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
@@ -102,13 +105,15 @@ def _killed_mutants(cases: list[Case], killed: Mapping[str, frozenset[int]]) -> 
 
 
 def _is_intended_use(subject: TargetFunction, case: Case) -> bool:
-    """False if an argument contradicts the annotations, or the result is the text `None`."""
+    """False if an argument contradicts the annotations, or the result is the string `"None"`."""
     return bool(case.raises) or not (contradicts(subject, case.call) or case.value == _NONE_SPELLED)
 
 
 class _Ranking(NamedTuple):
-    """The best cases and property, the mutants they kill, and why the cases are not worth a
-    test."""
+    """The best cases and property, and the mutants they kill.
+
+    `why` is the reason why the cases are not worth a test, or empty.
+    """
 
     chosen: list[Case]
     by_call: Mapping[str, frozenset[int]]
@@ -156,15 +161,16 @@ def _line_counts(subject: TargetFunction, chosen: list[Case]) -> dict[str, int]:
 
 
 def observe_calls(place: ToolTree, path: str, node: str, calls: list[str]) -> list[dict[str, Any]]:
-    """Return results of calls as source text over names of the module: `value` or `raises`.
+    """Run calls, given as expressions in the module's namespace, and return their results.
 
-    Neither is set if the result differs between two runs or cannot be asserted.
+    Each result has `value` or `raises`. It has neither if the result differs between two runs or
+    cannot be asserted.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
         raise HostError(f"{node}: {subject}")
     if len(calls) > _MOST_CALLS:
-        raise HostError(f"at most {_MOST_CALLS} calls at once")
+        raise HostError(f"too many calls: {len(calls)} (maximum {_MOST_CALLS})")
     cases = {case.call: case for case in cases_of(place, subject, calls)}
     return [
         {"call": c, "value": cases[c].value, "raises": cases[c].raises}

@@ -31,13 +31,13 @@ def write_test(
     cases: list[dict[str, Any]],
     holds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Write a test of a function for the cases, or for a property that `holds`.
+    """Write a test of a function, either for `cases` or for the property `holds`.
 
-    The project's conventions decide on the file. Similar cases become one
-    parametrized test, exceptions a second test.
+    The test file is chosen according to the project's conventions. Similar cases become one
+    parametrized test; cases with exceptions become a second test.
 
     Raises HostError and writes nothing if the file would have new findings or names conflict.
-    Returns `path`, `name` and `id` of the first test.
+    Returns the `path`, `name` and `id` of the first test.
     """
     subject = target_at(place, path, node)
     if isinstance(subject, str):
@@ -87,7 +87,7 @@ def _property(
         raise HostError("holds: not a known property of the function")
     draft = property_draft(subject, wanted, home, width)
     if draft is None:
-        raise HostError("the property does not fit a line, or its types are unknown")
+        raise HostError("the property does not fit on one line, or its types are unknown")
     return draft
 
 
@@ -95,7 +95,7 @@ def _written(
     place: ToolTree, home: InsertLocation, drafts: list[Draft], known: dict[str, str], width: int
 ) -> dict[str, Any]:
     if not drafts:
-        raise HostError("no case fits a line")
+        raise HostError("no case fits on one line")
     text = _text_of(place, home)
     written = with_tests(text.body, home, drafts, known, width)
     if isinstance(written, str):
@@ -114,8 +114,10 @@ def _text_of(place: ToolTree, home: InsertLocation) -> Text:
 
 
 def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
-    """Return the file with imports sorted as the project's lint rules require. Raises HostError for
-    other new findings."""
+    """Return the file with imports sorted according to the project's lint rules.
+
+    Raises HostError if the change adds any other findings.
+    """
     found = check_text(place, home.path, place.read(home.path)) if home.exists else []
     extra = new_findings(found, check_text(place, home.path, content))
     if extra and all(str(each["code"]).startswith("I0") for each in extra):
@@ -127,11 +129,12 @@ def _liked(place: ToolTree, home: InsertLocation, content: bytes) -> bytes:
 
 
 def run_tests(place: ToolTree, ids: list[str], path: str = "", node: str = "") -> dict[str, Any]:
-    """Run tests by pytest ids, isolated and without effect on the tree: `passed`, a `problem`, and for each
-    test `outcome`, `message` and whole `seconds`.
+    """Run tests by pytest ids, in isolation and without changing the tree.
 
-    With `path` and `node`, the tests also run twice and with every mutant of that function: `killed` of
-    `mutants`, and which `survived`.
+    Returns `passed`, `problem`, and each test's `outcome`, `message` and `seconds` (an integer).
+    With `path` and `node`, the tests run twice, and once with every mutant of that function. The
+    result then also has the numbers `killed` and `mutants`, the mutants that `survived`, and the
+    number of executed `lines`.
     """
     _check_ids(place, ids)
     if node:
@@ -163,7 +166,7 @@ def coverage_of(place: ToolTree, ids: list[str], path: str) -> list[int]:
 
 def _check_ids(place: ToolTree, ids: list[str]) -> None:
     if not 0 < len(ids) <= MOST_IDS:
-        raise HostError(f"between 1 and {MOST_IDS} ids at once")
+        raise HostError(f"expected between 1 and {MOST_IDS} test ids, found {len(ids)}")
     for each in ids:
         path = each.partition("::")[0]
         if path.startswith("-") or not place.files.exists(path):
@@ -171,7 +174,7 @@ def _check_ids(place: ToolTree, ids: list[str]) -> None:
 
 
 def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return results with whole seconds, so that repeated runs are equal."""
+    """Return results with durations in whole seconds, so that repeated runs give equal results."""
     return {
         name: {
             "outcome": str(test.get("outcome")),
@@ -183,7 +186,7 @@ def _whole_seconds(tests: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]
 
 
 def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str]:
-    """Return the modules that a test imports the module's own names from, by name."""
+    """Map the names defined in the target's module to the module that a test imports them from."""
     return {
         one.name: home.imports_from
         for one in subject.source.tree.body
@@ -192,6 +195,6 @@ def _own_imports(subject: TargetFunction, home: InsertLocation) -> dict[str, str
 
 
 def _raised(cases: list[Case]) -> dict[str, str]:
-    """Return the origins of raised exceptions that are not built in, by name."""
+    """Map the names of raised exceptions that are not built in to their modules."""
     raised = {case.raises: case.origin for case in cases if case.raises}
     return {name: origin for name, origin in raised.items() if origin not in ("builtins", "")}

@@ -1,4 +1,4 @@
-"""Merge of change sets that add tests to one file, and their removal from it."""
+"""Merging of change sets that add tests to the same file, and removal of these tests."""
 
 from pathlib import Path
 
@@ -17,9 +17,9 @@ from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
 
 def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
-    """Return a patch of the user's current test file that keeps the tests of both sides.
+    """Return a patch that adds the new tests to the user's current test file.
 
-    Any patch that does more than add tests is returned as it is.
+    A patch that does more than add tests is returned unchanged.
     """
     try:
         ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)
@@ -38,10 +38,10 @@ def keep_both_tests(root: Path, patch: FilePatch) -> FilePatch:
 
 
 def remove_own_tests(root: Path, patch: FilePatch) -> FilePatch:
-    """Return a patch that removes only these tests from the user's current test file.
+    """Return a patch that removes only the added tests from the user's current test file.
 
-    `patch` is reversed: its base has the tests. One that did more than add tests, or whose file is
-    as it was written, is returned as it is.
+    `patch` is reversed: the tests are in its base. It is returned unchanged if it did more than add
+    tests, or if the file has not been edited since.
     """
     try:
         ours = RootedFiles(root).read_bytes(patch.path, limit=FILE_LIMIT)

@@ -43,7 +43,7 @@ _Change = Callable[[ast.AST], ast.AST]
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """`text` is the whole file without comments and layout; `what` describes the fault."""
+    """A mutant. `text` is the whole file, without comments and formatting; `what` is the fault."""
 
     what: str
     line: int
@@ -51,9 +51,10 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mutants(source: bytes, qualname: str, most: int = MAX_MUTANTS) -> list[Mutant]:
-    """Return mutants in source order, chosen from all kinds of faults in turn.
+    """Return at most `most` mutants in source order, chosen from each kind of fault in turn.
 
-    Empty if there is no such function. Every mutant parses and has a different syntax tree.
+    Returns an empty list if there is no such function. Every mutant parses, and no two mutants have
+    the same syntax tree.
     """
     read = read_source("", source)
     if isinstance(read, Unreadable):
@@ -97,7 +98,7 @@ class _Replace(ast.NodeTransformer):
 def _plant_fault(
     tree: ast.Module, function: FunctionNode, number: int, change: _Change
 ) -> tuple[str, str] | None:
-    """Return dump and text of the mutated file; None if it is invalid."""
+    """Return the syntax tree dump and the text of the mutated file, or None if it is invalid."""
     whole = copy.deepcopy(tree)
     place = next(
         one
@@ -120,8 +121,10 @@ def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:
 
 
 def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
-    """Return the function and the nodes of its body in source order, except docstring and nested
-    definitions."""
+    """Return the function and the nodes of its body, in source order.
+
+    Skips the docstring, and what is inside nested definitions, f-strings and `raise` statements.
+    """
     found: list[ast.AST] = [function]
     waiting: list[ast.AST] = list(reversed(_without_docstring(function)))
     while waiting:
@@ -228,7 +231,7 @@ def _is_none(value: ast.expr) -> bool:
 
 
 def _is_text(node: ast.BinOp) -> bool:
-    """True if it formats or joins constant text, where another operator is a type error."""
+    """True for operations on constant text, where another operator would be a type error."""
     return any(
         isinstance(side, ast.JoinedStr)
         or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))

@@ -1,4 +1,4 @@
-"""The test operation: write a missing test and prove that it detects faults."""
+"""The test operation: write missing tests and prove that they detect faults."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ def _phrase(measure: Mapping[str, int]) -> Phrase:
 
 
 def _worth(measure: Mapping[str, int]) -> str:
-    """Return the killed mutants and executed lines in words; empty if unknown."""
+    """Describe the killed mutants and executed lines, or return an empty string if unknown."""
     if not measure["mutants"]:
         return ""
     faults = f"{measure['mutants']:,} planted {plural('fault', measure['mutants'])}"

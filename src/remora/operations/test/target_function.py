@@ -14,12 +14,15 @@ _STATIC = frozenset({"staticmethod", "classmethod"})
 _ENVIRONMENT_NAMES = frozenset(
     {"platform", "argv", "environ", "getenv", "version_info", "getcwd", "stdin", "executable"}
 )
-"""Names in functions that depend on their environment."""
+"""Names whose use makes a function depend on its environment."""
 
 
 class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
-    """A function or method. `module` is imported from `import_root`; a test imports `name`; `owner` is
-    the class to instantiate."""
+    """A function or method under test.
+
+    `module` is imported from the folder `import_root`, and tests import `name` from it. `owner` is
+    the class to instantiate, if any.
+    """
 
     path: str
     qualname: str
@@ -43,7 +46,7 @@ class TargetFunction(msgspec.Struct, frozen=True, kw_only=True):
 def find_target(
     path: str, content: bytes, qualname: str, exists: Callable[[str], bool]
 ) -> TargetFunction | str:
-    """Return the target, or why no test can be written for it."""
+    """Return the target, or the reason why no test can be written for it."""
     source = read_source(path, content)
     if isinstance(source, Unreadable):
         return source.detail

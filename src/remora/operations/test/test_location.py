@@ -16,10 +16,11 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """A test file that `exists` or will be created. `imports_from` is the target's module as imported.
+    """Test file for a new test, which `exists` or will be created.
 
-    `quote` and `typed` (`-> None`) follow the surrounding tests. `table` says how parametrized tests
-    name their columns: in one `text` or by `names`.
+    `imports_from` is the target's module as written in imports. `quote` and `typed` (`-> None`)
+    follow the surrounding tests. `table` is the form in which parametrized tests list their
+    columns: one string (`text`) or several (`names`).
     """
 
     path: str
@@ -33,7 +34,7 @@ class InsertLocation(msgspec.Struct, frozen=True, kw_only=True):
 def locate_test(
     subject: TargetFunction, tests: Mapping[str, str], exists: Callable[[str], bool]
 ) -> InsertLocation:
-    """Return the location of a new test. `tests` are the texts of test files by path."""
+    """Return the location of a new test. `tests` maps each test file's path to its source."""
     stem = _module_stem(subject)
     names = (f"test_{stem}.py", f"{stem}_test.py")
     named = [path for path in sorted(tests) if path.rpartition("/")[2] in names]
@@ -63,8 +64,10 @@ def _module_stem(subject: TargetFunction) -> str:
 def _new_path(
     subject: TargetFunction, stem: str, tests: Mapping[str, str], exists: Callable[[str], bool]
 ) -> str:
-    """Return a path in the folder of most other tests, or in the folder that mirrors the
-    module's."""
+    """Return a path for a new file, in the folder with the most tests.
+
+    If that folder has a subfolder with tests that mirrors the module's folder, it is used instead.
+    """
     folders = Counter(path.rpartition("/")[0] for path in tests)
     near = [folder for folder in folders if subject.path.startswith(_parent_prefix(folder))]
     pool = {folder: folders[folder] for folder in near or folders}
@@ -108,7 +111,7 @@ def _quote_style(around: Mapping[str, str]) -> str:
 
 
 def _table_style(tests: Mapping[str, str]) -> Literal["", "text", "names"]:
-    """Return the style of most parametrized tests; empty if there are none."""
+    """Return the style of most parametrized tests, or an empty string if there are none."""
     found = [match[1] for text in tests.values() for match in _PARAMETRIZED.finditer(text)]
     as_text = sum(each.endswith(",") for each in found)
     as_names = sum(each in "([" for each in found)
@@ -128,6 +131,6 @@ def _tests_are_typed(around: Mapping[str, str]) -> bool:
 
 
 def test_name(qualname: str) -> str:
-    """`test_load` for `load`, `test_shop_cart_add` for `ShopCart.add`."""
+    """Return a test name: `test_load` for `load`, `test_shop_cart_add` for `ShopCart.add`."""
     words = [_CAMEL.sub("_", part).lower() for part in qualname.split(".")]
     return f"test_{'_'.join(word.strip('_') for word in words)}"

@@ -1,4 +1,4 @@
-"""Functions that a test can be written for, judged by their definition alone."""
+"""Functions that a test can be written for, judged only by their definition."""
 
 import ast
 
@@ -20,8 +20,10 @@ _UNFIT = (
 
 
 def needs_test(module: Module, node: Node) -> bool:
-    """True for public functions and methods that a test can call by name: no properties, coroutines
-    or tests."""
+    """True for public functions and methods that a test can call by name.
+
+    Excludes properties, coroutines, fixtures and the like, and files such as tests and examples.
+    """
     parts = node.qualname.split(".")
     return (
         node.node_type == "function"
@@ -54,7 +56,7 @@ def _is_excluded_file(path: str) -> bool:
 
 
 def is_empty(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """True if it is not implemented yet."""
+    """True if the function is not implemented yet."""
     return all(
         isinstance(one, ast.Pass)
         or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))

@@ -16,13 +16,14 @@ _EVERYWHERE = ("**/*.py", "**/*.pyi")
 
 
 def find_references(place: ToolTree, name: str, pattern: str | None = None) -> list[dict[str, Any]]:
-    """Find uses of a name in the Python files (all, or those that match a glob), by path and line.
+    """Find uses of a name, sorted by path and line.
 
-    A use has `path, line, text` (of the line) and `kind`: `definition parameter import call read
-    write keyword declaration string`, or `text` in a file that does not parse. The search is
-    syntactic: it includes other things of the same name.
+    Searches all Python files, or only those that match `pattern`. A use has `path`, `line`, `text`
+    (the source line) and `kind`: definition, parameter, import, call, read, write, keyword,
+    declaration or string, or text if the file does not parse. The search is syntactic, so it also
+    finds unrelated objects that have the same name.
     """
-    wanted = normalize("NFKC", name)  # as Python reads it
+    wanted = normalize("NFKC", name)  # as Python normalizes identifiers
     if not wanted.isidentifier():
         raise HostError(f"{name!r} is not a name; use e.g. parse instead of json.parse")
     found: list[dict[str, Any]] = []
@@ -31,7 +32,7 @@ def find_references(place: ToolTree, name: str, pattern: str | None = None) -> l
         used = find_name_references(wanted, place.files.read_bytes(path))
         found += [{"path": path, **msgspec.structs.asdict(each)} for each in used]
         if len(found) > REFERENCE_LIMIT:
-            raise HostError(f"{name}: more than {REFERENCE_LIMIT} places; narrow the pattern")
+            raise HostError(f"{name}: more than {REFERENCE_LIMIT} uses; narrow the pattern")
     return found
 
 

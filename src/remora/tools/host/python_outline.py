@@ -8,9 +8,10 @@ from remora.tools.tree import ToolTree
 
 
 def parse_python(place: ToolTree, path: str) -> dict[str, Any]:
-    """Return whether a file is Python (`ok`, else `error` and its `line`), and its nodes.
+    """Parse a Python file and return its nodes.
 
-    A node: `key, qualname, node_type, signature, docstring, line_start, line_end`.
+    If the file does not parse, `ok` is false and `error` and `line` describe the problem. Each node
+    has `key, qualname, node_type, signature, docstring, line_start, line_end`.
     """
     module = parse_module(path, place.read(path))
     if not isinstance(module, Module):

@@ -13,7 +13,7 @@ _CONVENTIONS = ("google", "numpy")
 
 
 def convention_of(place: ToolTree, path: str) -> str | None:
-    """Return the style that ruff's pydocstyle rules use."""
+    """Return the docstring convention configured for ruff's pydocstyle rules, if any."""
     for _, ruff in _settings(place, path):
         lint = _table(ruff, "lint")
         named = {**_table(ruff, "pydocstyle"), **_table(lint, "pydocstyle")}.get("convention")
@@ -23,7 +23,10 @@ def convention_of(place: ToolTree, path: str) -> str | None:
 
 
 def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
-    """Return the maximum line length: ruff's, else black's; with `prose`, of a docstring."""
+    """Return the maximum line length that ruff or Black is configured with.
+
+    The smallest configured limit counts. With `prose`, ruff's limit for docstrings is included.
+    """
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}
         lengths = [ruff.get("line-length"), black.get("line-length")]
@@ -35,7 +38,7 @@ def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
 
 
 def _settings(place: ToolTree, path: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return the settings of Black and ruff, the nearest folder's first."""
+    """Yield the settings of Black and ruff, starting with the nearest folder."""
     parts = path.split("/")[:-1]
     for count in range(len(parts), -1, -1):
         folder = "".join(f"{part}/" for part in parts[:count])
@@ -56,4 +59,4 @@ def _read(place: ToolTree, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(place.read(path).decode("utf-8-sig"))
     except (HostError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        return {}  # ruff reports it
+        return {}  # ruff reports the error

@@ -18,15 +18,19 @@ def read_text(place: ToolTree, path: str) -> str:
 
 
 def list_files(place: ToolTree, pattern: str) -> list[str]:
-    """Return paths of the regular files that match a glob such as `src/**/*.py`, sorted.
+    """Return the sorted paths of the regular files that match a glob such as `src/**/*.py`.
 
-    Files whose name is not UTF-8 are left out: scripts cannot name them.
+    Files whose name is not UTF-8 are left out: scripts have no way to refer to them.
     """
     if len(pattern) > _PATTERN_LIMIT or pattern.count("**") > _DEEP_LIMIT:
-        raise HostError(f"a pattern has {_PATTERN_LIMIT} characters and {_DEEP_LIMIT} `**` at most")
+        raise HostError(
+            f"pattern too complex (maximum: {_PATTERN_LIMIT} characters, {_DEEP_LIMIT} times `**`)"
+        )
     found = [path for path in place.files.glob(pattern, look=place.left) if _is_text(path)]
     if len(found) > LIST_LIMIT:
-        raise HostError(f"{pattern}: {len(found)} files match; narrow it to {LIST_LIMIT}")
+        raise HostError(
+            f"{pattern}: {len(found)} files match (maximum {LIST_LIMIT}); narrow the pattern"
+        )
     return found
 
 
@@ -45,11 +49,11 @@ def write_new_file(place: ToolTree, path: str, text: str) -> dict[str, Any]:
 def edit_text(
     place: ToolTree, path: str, line: int, expect: str, replace: str | None
 ) -> dict[str, Any]:
-    """Replace one line (from 1), whose text must be `expect`, with `replace`.
+    """Replace line number `line` (from 1), whose text must be `expect`, with `replace`.
 
-    Both are without the line ending. `replace` may have several lines (a final line ending does not
-    count); null deletes the line. The file keeps its kind of line ending, and a missing one at its end.
-    Returns how many `lines` the file has now.
+    `expect` and `replace` exclude the line ending. `replace` may have several lines (a final line
+    ending does not count); null deletes the line. The file keeps its line endings; if its last line
+    has none, none is added. Returns the number of `lines` that replace the line.
     """
     text = decode(path, place.read(path))
     lines = lines_of(text.body)
@@ -68,7 +72,7 @@ def edit_text(
 
 def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: str) -> Line:
     if not 1 <= line <= len(lines):
-        raise HostError(f"{path}: there is no line {line}; it has {len(lines)}")
+        raise HostError(f"{path}: there is no line {line}; the file has {len(lines)} lines")
     found = lines[line - 1]
     current = body[found.start : found.stop]
     if current != expect:
@@ -79,8 +83,11 @@ def _expected_line(path: str, body: str, lines: list[Line], line: int, expect: s
 
 
 def _line_with_ending(lines: list[Line], line: int) -> tuple[int, int]:
-    """Return the range to delete for a line: with its ending, or with the previous one if the last line
-    has none, so that the file ends as before."""
+    """Return the range to delete for a line, including its line ending.
+
+    If the last line has no ending, the previous line's ending is deleted, so that the file still
+    ends without one.
+    """
     found = lines[line - 1]
     if found.stop == found.next and line > 1:
         return lines[line - 2].stop, found.stop

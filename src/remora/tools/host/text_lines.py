@@ -47,7 +47,7 @@ def decode(path: str, content: bytes) -> Text:
 
 
 def lines_of(body: str) -> list[Line]:
-    """Return the lines of a text; nothing follows a final line ending."""
+    """Return the lines of a text. A final line ending does not start another line."""
     found: list[Line] = []
     start = 0
     for ending in _ENDING.finditer(body):
@@ -59,8 +59,7 @@ def lines_of(body: str) -> list[Line]:
 
 
 def newline_of(body: str) -> str:
-    r"""Return the text's first line ending, `\
-    ` without one."""
+    r"""Return the text's first line ending, or `\n` if there is none."""
     ending = _ENDING.search(body)
     return ending[0] if ending else "\n"
 
@@ -72,7 +71,7 @@ def with_newline(text: str, newline: str) -> str:
 def offset(body: str, lines: list[Line], line: int, column: int) -> int:
     """Return the offset of a line and column (both from 1, code points).
 
-    The line after the last is the text's end. Raises HostError for a position outside the text.
+    The line after the last one is the end of the text. Raises HostError for a position outside it.
     """
     at = lines[line - 1].start + column - 1 if 1 <= line <= len(lines) else len(body)
     if line < 1 or line > len(lines) + 1 or column < 1 or at > len(body):

@@ -126,9 +126,9 @@ def test_a_missing_fix_or_not_safe_says_so(tree: Path, refusal: Callable[..., st
     (tree / "a.py").write_text(content)
 
     assert refusal("apply_ruff_fix", "a.py", "F401", 2) == (
-        "a.py:2: there is no finding F401; there is none"
+        "a.py:2: no finding F401; findings on this line: none"
     )
-    assert "there is E711 in column 17" in refusal("apply_ruff_fix", "a.py", "F401", 3)
+    assert "this line: E711 in column 17" in refusal("apply_ruff_fix", "a.py", "F401", 3)
     assert "unsafe, not safe" in refusal("apply_ruff_fix", "a.py", "E711", 3)
     assert "has no fix" in refusal("apply_ruff_fix", "a.py", "F631", 5)
     assert "Python files only" in refusal("apply_ruff_fix", "ruff.toml", "F401", 1)

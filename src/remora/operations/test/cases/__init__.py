@@ -1,1 +1,1 @@
-"""Cases, properties and source text of tests; nothing is run."""
+"""Cases, properties and source text of tests. Nothing in this package runs project code."""

@@ -1,4 +1,4 @@
-"""Candidate calls of a function as source text, the most informative first."""
+"""Candidate calls of a function as source text, most informative first."""
 
 import ast
 import re
@@ -20,10 +20,11 @@ _EXAMPLE = re.compile(r"^\s*>>>\s*(.+)$", re.MULTILINE)
 
 
 def candidate_calls(subject: TargetFunction, others: Iterable[ast.Module]) -> list[str]:
-    """Return docstring examples, constant calls in `others` (project files), then values by type and
-    use; calls that contradict annotations come last.
+    """Return up to `MAX_CALLS` calls of the function, as expressions in its module's namespace.
 
-    They are expressions over names of the module; at most `MAX_CALLS`.
+    First come docstring examples, then calls with constants in the module and in `others` (project
+    files), then calls with values chosen by type and use. Calls that contradict annotations come
+    last.
     """
     trees = [subject.source.tree, *others]
     receivers = list(_receivers(subject, trees))
@@ -42,7 +43,7 @@ def candidate_calls(subject: TargetFunction, others: Iterable[ast.Module]) -> li
 
 
 def literal_calls(function: FunctionNode, trees: Iterable[ast.Module]) -> list[str]:
-    """Return calls with literals only: from the function's docstring, then from `trees`."""
+    """Return calls whose arguments are all literals, from the docstring, then from `trees`."""
     given = [*_docstring_examples(function), *_constant_arguments(function.name, trees)]
     return [f"{function.name}({words})" for words in given]
 
@@ -79,7 +80,7 @@ def _docstring_examples(function: FunctionNode) -> Iterator[str]:
 
 
 def _constant_arguments(name: str, trees: Iterable[ast.Module]) -> list[str]:
-    """Return the arguments of calls by that name with constants only."""
+    """Return the argument lists of calls to `name` whose arguments are all constants."""
     found: dict[str, None] = {}
     for tree in trees:
         for node in ast.walk(tree):
@@ -109,7 +110,10 @@ def _is_constant(node: ast.Call) -> bool:
 
 
 def _calls_from_types(subject: TargetFunction) -> Iterator[str]:
-    """Yield arguments from types, defaults and use: the best values first, then one change at a time."""
+    """Yield argument lists from types, defaults and use.
+
+    The first list has the best value of each parameter; later ones change one value at a time.
+    """
     classes, args = _classes(subject), subject.parameters
     positional = [*args.posonlyargs, *args.args][subject.implied :]
     first_default = len(positional) - len(args.defaults)

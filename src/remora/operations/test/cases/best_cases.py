@@ -1,4 +1,4 @@
-"""Choice of the most informative calls, and their assertions."""
+"""Selection of the most informative calls, and their assertions."""
 
 import ast
 import io
@@ -24,7 +24,8 @@ _EMPTY_VALUES = frozenset({"None", "''", "b''", "[]", "()", "{}", "set()"})
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """A call and its result: `value` as source text, or the exception that it `raises`.
 
-    `origin` is the exception's module. With `listed` the call returns an iterator of the items.
+    `origin` is the exception's module. With `listed`, the call returns an iterator, and `value` is
+    the list of its items.
     """
 
     call: str
@@ -43,8 +44,8 @@ def case_of(
 ) -> Case | None:
     """Return the case if the result is the same in all circumstances and can be asserted.
 
-    `is_raised(path, line)` is True if the project has a `raise` there; `private` is a path of this
-    machine that must not be in the result.
+    `is_raised(path, line)` is True if the project has a `raise` statement on that line. `private`
+    is a local path that must not appear in the result.
     """
     first = seen[0]
     if first is None or any(_comparable(each) != _comparable(first) for each in seen):
@@ -69,7 +70,7 @@ def _number(result: Mapping[str, Any]) -> int:
 
 
 def _comparable(result: Mapping[str, Any] | None) -> Any:
-    """Return the part of a result that must be the same twice; sets are compared as sets."""
+    """Return the part of a result that must be equal in repeated runs. Sets compare as sets."""
     if result is None or result.get("how") not in ("value", "raised"):
         return object()
     if result["how"] == "value":
@@ -78,7 +79,10 @@ def _comparable(result: Mapping[str, Any] | None) -> Any:
 
 
 def canonical_literal(text: str) -> str | None:
-    """Return a literal in canonical form; None if it is not a literal or not equal to itself."""
+    """Return a literal in canonical form.
+
+    Returns None if the text is not a literal or its value, such as NaN, does not equal itself.
+    """
     try:
         value = ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -111,11 +115,12 @@ def best_cases(
     killed: Mapping[str, frozenset[int]],
     preferred: frozenset[str] = frozenset(),
 ) -> list[Case]:
-    """Return the cases that together kill most mutants (`killed`, by call), then run most lines.
+    """Return the cases that together kill the most mutants and then execute the most lines.
 
-    Calls found in the project (`preferred`) come first, calls with texts like '.' last; of equal cases, one
-    whose result differs from its input. At least two if another has a different result. Empty if no
-    mutant is killed or all results are trivial.
+    `killed` maps each call to the mutants it kills. Calls found in the project (`preferred`) take
+    precedence; calls with strings like '.' are chosen last. Among equal cases, those whose result
+    differs from the input win. A single case is joined by one with a different result, if any.
+    Returns an empty list if no mutant is killed or all results are trivial.
     """
     chosen: list[Case] = []
     covered: set[int] = set()
@@ -151,7 +156,7 @@ def _contrasting_case(cases: Sequence[Case], one: Case) -> list[Case]:
 
 
 def _has_symbol_text(call: str) -> bool:
-    """True if a text in the call has neither letter nor digit."""
+    """True if a string in the call has neither letters nor digits."""
     tree = parse_text(call)
     return isinstance(tree, ast.Module) and any(
         isinstance(part, ast.Constant)
@@ -172,7 +177,7 @@ def _is_informative(case: Case) -> bool:
 
 
 def case_statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
-    """Return the body of a test without indentation; cases that exceed the width are left out."""
+    """Return the unindented body of a test. Cases that do not fit the line width are left out."""
     found: list[str] = []
     for case in cases:
         call = with_quotes(f"list({case.call})" if case.listed else case.call, quote)
@@ -186,7 +191,7 @@ def case_statements(cases: Sequence[Case], quote: str, width: int) -> list[str]:
 
 
 def is_valid_case(case: Case) -> bool:
-    """True if it is a call with a literal result or the name of an exception."""
+    """True if the case is one call with a literal result or an exception name."""
     tree = parse_text(case.call)
     body = tree.body if isinstance(tree, ast.Module) else []
     one = body[0] if len(body) == 1 else None
@@ -202,7 +207,7 @@ def _compared(value: str) -> str:
 
 
 def expected_literal(value: str) -> str:
-    """Return the expected value; `pytest.approx` for a number with many digits."""
+    """Return the expected value, in `pytest.approx` if it is a float with many decimal places."""
     number = ast.literal_eval(value)
     if (
         isinstance(number, float)
@@ -221,7 +226,7 @@ def names_in(lines: Sequence[str]) -> set[str]:
 
 
 def with_quotes(text: str, quote: str) -> str:
-    """Return the expression with these quotes around its texts if nothing needs escaping."""
+    """Return the expression with `quote` around its strings, except where escapes are needed."""
     if quote == "'":
         return text
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""Hypothesis strategies of parameters, as source text."""
+"""Hypothesis strategies for parameters, as source text."""
 
 import ast
 
@@ -19,7 +19,7 @@ _OF_KIND: dict[str, tuple[str, ...]] = {
     "list": ("st.lists(st.integers())", "st.lists(st.integers(0, 1000))", f"st.lists({_WORD})"),
     "dict": ("st.dictionaries(st.text(), st.integers())",),
 }
-"""Strategies, the widest first."""
+"""Strategies by kind, widest first."""
 DOMAIN_COUNT = 3
 _ANY = ("st.text()", "st.binary()", "st.integers()")
 _OF_ITEMS = {"list": "lists", "set": "sets"}
@@ -28,9 +28,10 @@ _OF_ITEMS = {"list": "lists", "set": "sets"}
 def strategy_for(
     subject: TargetFunction, arg: ast.arg, seen: str | None, number: int
 ) -> str | None:
-    """Return a strategy by annotated type, else by the kind that calls pass (`seen`), else by use.
+    """Return a strategy for a parameter's annotated type, or None if the type is unknown.
 
-    None for an unknown type. Domain 0 is the widest.
+    Without an annotation, the strategy follows the kind of argument that calls pass (`seen`), or
+    else the parameter's use. `number` is the domain; domain 0 is the widest.
     """
     if arg.annotation is not None:
         return _of_type(arg.annotation, number)
@@ -40,7 +41,7 @@ def strategy_for(
 
 
 def given_kinds(calls: list[str]) -> list[str | None]:
-    """Return the kind of literal that calls pass, by position."""
+    """Return the kinds of the positional literals passed by the call that has the most of them."""
     found: list[str | None] = []
     for call in calls:
         body = ast.parse(call, mode="eval").body
@@ -68,7 +69,7 @@ def _of_type(annotation: ast.expr, number: int) -> str | None:
 
 
 def _first(left: ast.expr, right: ast.expr, number: int) -> str | None:
-    """Return the strategy of a union; None if both sides are unknown."""
+    """Return the strategy for a union, or None if both types are unknown."""
     sides = [s for s in (_of_type(left, number), _of_type(right, number)) if s is not None]
     return " | ".join(sides) if sides else None
 

@@ -15,8 +15,11 @@ _RESERVED_NAMES = frozenset({"expected", "request", "pytest", *dir(builtins)})
 
 
 class Table(NamedTuple):
-    """`columns` are parameters, `types` theirs and the expected value's; each row ends with the
-    expected value; `claim` is the assertion of all rows."""
+    """A parametrized test's table.
+
+    `columns` are parameters; `types` has their types and the expected value's type. Each row ends
+    with the expected value. `claim` is the assertion that all rows share.
+    """
 
     columns: list[str]
     types: list[str]
@@ -25,7 +28,7 @@ class Table(NamedTuple):
 
 
 class _ParsedCall(NamedTuple):
-    """Arguments by parameter, and which are positional."""
+    """A call's arguments by parameter, and which of them are positional."""
 
     given: dict[str, str]
     by_place: frozenset[str]
@@ -35,7 +38,7 @@ class _ParsedCall(NamedTuple):
 def table_of(
     subject: TargetFunction, cases: Sequence[Case], home: InsertLocation, width: int
 ) -> Table | None:
-    """Return the table; None if the calls are not similar enough."""
+    """Return the table, or None if the calls are not similar enough."""
     calls = [_parse_call(subject, case) for case in cases]
     made = [call for call in calls if call is not None]
     defaults = _defaults(subject)
@@ -88,7 +91,7 @@ def _parse_call(subject: TargetFunction, case: Case) -> _ParsedCall | None:
 def _call_arguments(
     columns: Sequence[str], calls: Sequence[_ParsedCall], positional: set[str]
 ) -> list[str]:
-    """Return arguments, positional until a call passes one by name."""
+    """Return the arguments: positional up to the first one that some call passes by name."""
     words: list[str] = []
     by_place = True
     for name in columns:
@@ -120,7 +123,7 @@ def _defaults(subject: TargetFunction) -> dict[str, str]:
 
 
 def _type(texts: list[str]) -> str:
-    """Return the plain type of all texts; empty if there is none."""
+    """Return the built-in type that all literals share, or an empty string."""
     found = {type(_value(text)).__name__ for text in texts}
     if found == {"int", "float"}:
         return "float"

@@ -1,4 +1,4 @@
-"""Guessed properties of a function, from names and types; a run confirms or refutes them."""
+"""Properties of a function guessed from names and types, which a run confirms or refutes."""
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,8 +22,11 @@ _PLAIN = frozenset({"int", "str", "bytes", "float", "list", "dict", "tuple", "se
 
 
 class Property(msgspec.Struct, frozen=True, kw_only=True):
-    """`ending` is the suffix of the test's name; `given` has a strategy per parameter; `claims` are the
-    assertions."""
+    """A property that a function may have.
+
+    `ending` is the suffix of the test's name, `given` maps parameters to strategies, and `claims`
+    are the asserted expressions.
+    """
 
     ending: str
     given: dict[str, str]
@@ -31,9 +34,9 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list[list[Property]]:
-    """Return groups of one property each, with ever narrower domains, the widest first.
+    """Return one group per property, with its variants from the widest to the narrowest domain.
 
-    Only round trips have narrower domains: other properties would hold by accident.
+    Only round trips have narrower domains. In those, other properties could hold by accident.
     """
     if "." in subject.qualname:
         return []
@@ -50,9 +53,10 @@ def properties_of(subject: TargetFunction, others: Iterable[ast.Module]) -> list
 def best_property(
     candidates: Sequence[Property], killed: Sequence[frozenset[int]]
 ) -> tuple[Property, frozenset[int]] | None:
-    """Return the property that kills most mutants, and the mutants killed.
+    """Return the property that kills the most mutants, and the mutants it kills.
 
-    Properties of the same domain that kill others are merged in. A type check alone is not enough.
+    Properties with the same domain that kill further mutants are merged into it. Returns None if
+    only type checks kill mutants.
     """
     pairs = [pair for pair in zip(candidates, killed, strict=True) if pair[1]]
     alone = [pair for pair in pairs if pair[0].ending != _TYPE]
@@ -67,7 +71,7 @@ def best_property(
 
 
 def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
-    """True if it is made of properties in `groups`; nothing else is written."""
+    """True if the property consists of properties in `groups`. Others must not be written."""
     known = [one for group in groups for one in group if one.given == holds.given]
     claims = {claim for one in known for claim in one.claims}
     endings = {one.ending for one in known}
@@ -119,7 +123,10 @@ def _single_function_properties(
 def _argument_domains(
     subject: TargetFunction, function: FunctionNode, trees: list[ast.Module], number: int
 ) -> dict[str, str] | None:
-    """Return a strategy for each required parameter; None if one is unknown or there is none."""
+    """Return a strategy for each required parameter, or for the first if none is required.
+
+    Returns None if a strategy is unknown or there are no parameters.
+    """
     args = function.args
     if args.vararg is not None or None in args.kw_defaults:
         return None
@@ -137,7 +144,7 @@ def _argument_domains(
 
 
 def _may_be_idempotent(function: FunctionNode, first: str) -> bool:
-    """True if the result may be passed to the function again."""
+    """True if the annotations allow passing the result to the function again."""
     arg = next((one for one in function.args.args if one.arg == first), None)
     taken = ast.unparse(arg.annotation) if arg is not None and arg.annotation else ""
     returned = ast.unparse(function.returns) if function.returns else ""

@@ -1,4 +1,4 @@
-"""Sample arguments as source text, from type, default and use of a parameter."""
+"""Sample arguments as source text, from a parameter's type, default and use."""
 
 import ast
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ _KINDS_BY_CALL = {
     "int": "range abs chr hex round",
 }
 _GIVEN_TO = {name: kinds for kinds, names in _KINDS_BY_CALL.items() for name in names.split()}
-"""Kinds of a function's argument, by function."""
+"""Kinds of a parameter that is passed to a function, by the function's name."""
 _UNKNOWN = ("'abc'", "3", "[3, 1, 2]", "''", "0", "{'a': 1}", "b'abc'", "None")
 MAX_VALUES = 9
 _DEEPEST = 2
@@ -48,7 +48,7 @@ _DEEPEST = 2
 def values_of(
     arg: ast.arg, default: ast.expr | None, function: FunctionNode, classes: dict[str, ast.ClassDef]
 ) -> list[str]:
-    """Return sample values, the best first; at most `MAX_VALUES`."""
+    """Return at most `MAX_VALUES` sample values, best first."""
     used = ParameterUse(arg.arg, function)
     found = list(used.compared)
     if arg.annotation is not None:
@@ -65,7 +65,7 @@ def values_of(
 def values_of_type(
     annotation: ast.expr, classes: dict[str, ast.ClassDef], depth: int = 0
 ) -> Iterator[str]:
-    """Yield values of an annotated type; none for an unknown type."""
+    """Yield values of an annotated type. Yields nothing if the type is unknown."""
     match annotation:
         case ast.Constant(value=str(text)):
             try:
@@ -108,7 +108,7 @@ def constructor_call(
 def _for_init(
     init: ast.FunctionDef, classes: dict[str, ast.ClassDef], depth: int
 ) -> list[str] | None:
-    """Return one value per required parameter; None if one has none."""
+    """Return a value for each required parameter, or None if one has no known value."""
     required = init.args.args[1 : len(init.args.args) - len(init.args.defaults)]
     if depth >= _DEEPEST or None in init.args.kw_defaults:
         return None
@@ -119,7 +119,7 @@ def _for_init(
 def _for_fields(
     owner: ast.ClassDef, classes: dict[str, ast.ClassDef], depth: int
 ) -> list[str] | None:
-    """Return one value per required field; None if one has none."""
+    """Return a value for each required field, or None if one has no known value."""
     words: list[str] = []
     for each in owner.body:
         if isinstance(each, ast.AnnAssign) and each.value is None:
@@ -162,7 +162,7 @@ def _of_generic(
 
 
 class ParameterUse:
-    """Use of a parameter in its function: possible kinds and compared constants."""
+    """A parameter's use in its function: possible kinds, and the constants it is compared with."""
 
     def __init__(self, name: str, function: FunctionNode) -> None:
         self._name = name

@@ -15,7 +15,7 @@ _TYPES = {
     "st.booleans": "bool",
 }  # fmt: skip
 _ENOUGH = 3
-"""Minimum number of similar cases for a parametrized test if the project has none."""
+"""Minimum number of similar cases for a parametrized test in a project that has no such tests."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ def case_drafts(
     *,
     tables: bool = True,
 ) -> list[Draft]:
-    """Return one test with all cases, or one table of calls and a test of the exceptions."""
+    """Return one test with all cases, or a parametrized test and a test of the exceptions."""
     wanted = test_name(subject.qualname)
     values = [case for case in cases if not case.raises]
     raising = [case for case in cases if case.raises]
@@ -69,7 +69,7 @@ def _tabular(table: Table, name: str, home: InsertLocation) -> Draft:
 def property_draft(
     subject: TargetFunction, holds: Property, home: InsertLocation, width: int
 ) -> Draft | None:
-    """Return a property test; None if a line is too long or a required type is unknown."""
+    """Return a property test, or None if a line is too long or a required type is unknown."""
     words = [f"{name}={text}" for name, text in holds.given.items()]
     words = [with_quotes(word, home.quote) for word in words]
     decorators = ["@settings(derandomize=True, deadline=None)", *_wrapped("@given", words, width)]

@@ -1,4 +1,4 @@
-"""Check of call arguments against annotations."""
+"""Comparison of call arguments with annotations."""
 
 import ast
 
@@ -14,14 +14,14 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _PROTOCOL_NAMES = frozenset(
     {"Iterable", "Sequence", "Collection", "Iterator", "SupportsInt", "AbstractSet"}
 )
-"""Names that cover more types than the one in ALIASES."""
+"""Names that allow more types than their entry in ALIASES."""
 _DEEPEST = 4
 
 
 def contradicts(subject: TargetFunction, call: str) -> bool:
-    """True if a literal contradicts its parameter's annotation.
+    """True if a literal argument contradicts its parameter's annotation.
 
-    Without an annotation, None contradicts if the function never mentions None.
+    For a parameter without an annotation, None is a contradiction if the function never uses None.
     """
     tree = parse_text(call)
     one = tree.body[0] if isinstance(tree, ast.Module) and tree.body else None

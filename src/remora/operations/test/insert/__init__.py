@@ -1,1 +1,1 @@
-"""Insertion of a new test into a test file: imports, position, names."""
+"""Insertion of new tests into a test file, and removal: imports, position, names."""

@@ -54,7 +54,7 @@ def with_tests(
 
 
 def _needed_names(drafts: Sequence[Draft], known: Mapping[str, str]) -> list[str]:
-    """Return names to import: the project's own, then pytest, then others."""
+    """Return the names to import: those of the project, then pytest, then Hypothesis."""
     lines = [line for draft in drafts for line in draft.body]
     heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
     read = names_in(lines).union(*(names_in([head]) for head in heads))
@@ -78,7 +78,7 @@ def _text_of(draft: Draft, name: str, home: InsertLocation) -> str:
 
 
 def added_tests(path: str, before: bytes | None, after: bytes | None) -> list[str] | str:
-    """Return the names of added test functions, or an error for other changes."""
+    """Return the names of added test functions, or an error if there are other changes."""
     old, new = (parse_text(_decoded(each)) for each in (before or b"", after or b""))
     if not isinstance(old, ast.Module) or not isinstance(new, ast.Module):
         return f"{path} does not parse"
@@ -138,7 +138,7 @@ def merge_added_tests(
 ) -> bytes | None:
     """Return `ours` with the tests that another change adds, and their imports.
 
-    None if the change does more than add tests, or a name is taken.
+    Returns None if the change does more than add tests, or if a name is taken.
     """
     names = added_tests(path, before, after)
     if isinstance(names, str) or b"\r" in ours:

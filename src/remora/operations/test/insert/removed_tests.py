@@ -1,4 +1,4 @@
-"""Removal of tests that a change added, from a file that others changed since."""
+"""Removal of tests that a change added, from a file that may have been edited afterwards."""
 
 import ast
 from codecs import BOM_UTF8
@@ -13,10 +13,10 @@ from remora.operations.test.insert.test_imports import Imported, imported_names
 def remove_added_tests(
     path: str, before: bytes | None, after: bytes | None, ours: bytes
 ) -> bytes | None:
-    """Return `ours` without the tests that a change added, and the imports only they needed.
+    """Return `ours` without the tests that a change added and the imports that only they needed.
 
-    Empty if nothing but imports is left. None if the change did more than add tests, or one of them
-    was edited since.
+    Returns empty bytes if only imports are left in a file that the change created. Returns None if
+    the change did more than add tests, or if one of the tests was edited afterwards.
     """
     names = added_tests(path, before, after)
     if isinstance(names, str) or b"\r" in ours or ours.startswith(BOM_UTF8):
@@ -78,7 +78,7 @@ def _cut(lines: list[str], tests: list[ast.FunctionDef]) -> None:
 
 
 def _drop(lines: list[str], statement: ast.stmt, needless: set[Imported]) -> None:
-    """Remove needless names of an import; a statement with a comment or several lines stays."""
+    """Remove needless names from an import. A statement with a comment is left unchanged."""
     assert isinstance(statement, _IMPORTS)
     first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
     alone = imported_names(ast.Module(body=[statement], type_ignores=[]))

@@ -1,4 +1,4 @@
-"""Imports of a test file, and sorted insertion of one more."""
+"""Imports of a test file, and insertion of another import in sorted position."""
 
 import ast
 import sys
@@ -13,7 +13,7 @@ _STANDARD = sys.stdlib_module_names
 
 
 class Imported(NamedTuple):
-    """One name: `from module import name as bound`; a module as a whole has no `name`."""
+    """An imported name, as in `from module import name as bound`. Empty `name`: a whole module."""
 
     module: str
     name: str
@@ -47,9 +47,10 @@ def top_level_names(tree: ast.Module) -> set[str]:
 
 
 def with_import(text: str, wanted: Imported, width: int) -> str:
-    """Return the text with one more import: in the line of the same module, else after the imports.
+    """Return the text with another import.
 
-    A plain `import` goes before `from` imports.
+    The import is added to an existing import of the same module or inserted among the imports.
+    Plain `import` statements are inserted before `from` imports.
     """
     tree = parse_text(text)
     assert isinstance(tree, ast.Module)
@@ -78,7 +79,7 @@ def with_import(text: str, wanted: Imported, width: int) -> str:
 def _extend_import(
     lines: list[str], found: Sequence[ast.stmt], wanted: Imported, width: int
 ) -> bool:
-    """Add the name to an existing import line of its module; True if that worked."""
+    """Add the name to an existing import of its module. Returns False if that is not possible."""
     for one in found:
         line = lines[one.lineno - 1]
         if (
@@ -101,7 +102,7 @@ def _extend_import(
 
 
 def _insert_third_party(lines: list[str], found: Sequence[ast.stmt], new: str) -> None:
-    """Insert after other third-party imports, else above the last block, the project's."""
+    """Insert after other third-party imports, or else before the last block of imports."""
     others = [one for one in found if _is_third_party(one)]
     if others:
         at = others[-1].end_lineno or 0
@@ -157,6 +158,6 @@ def _import_section(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def _isort_key(name: str) -> tuple[int, str]:
-    """Return the sort key of import sorters: constants, classes, the rest."""
+    """Return a sort key for names as in isort: constants, then classes, then other names."""
     rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
     return rank, name

@@ -1,1 +1,1 @@
-"""Isolated runs of project code: its tests, and single calls of its functions."""
+"""Isolated runs of project code: tests, and single function calls."""

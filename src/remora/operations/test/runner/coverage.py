@@ -11,19 +11,27 @@ from remora.errors import HostError
 from remora.tools.tree import ToolTree
 
 MAX_NODES = 400
-"""Maximum nodes of a test, and maximum calls; above it nothing is reported."""
+"""Maximum number of nodes per test, and of calls. Beyond it, nothing is reported."""
 
 
 class _TracedTest(msgspec.Struct, frozen=True):
-    """One test. A code is file, first line and name; a call is the caller's index, line, callee's index."""
+    """One traced test.
+
+    `codes` has the file, first line and name of each function. `calls` has the caller's index, the
+    line of the call and the callee's index.
+    """
 
     codes: list[tuple[str, int, str]]
     calls: list[tuple[int, int, int]]
 
 
 class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """`files`: SHA-256 by path of each that was entered. `tests`: by id, the keys of the functions
-    that it ran, its own first. `calls`: caller, callee, and the line of the call."""
+    """Nodes that tests executed.
+
+    `files` maps the path of each file with an executed function to its SHA-256. `tests` maps each
+    test id to the keys of the functions that it ran, starting with the test. `calls` has the keys
+    of caller and callee and the line of each call.
+    """
 
     files: dict[str, str] = {}
     tests: dict[str, list[str]] = {}
@@ -31,7 +39,10 @@ class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def observed_run(place: ToolTree, traced: Mapping[str, Any]) -> ObservedRun:
-    """Return the nodes that tests executed. `traced` is by pytest id; invalid entries are ignored."""
+    """Return the nodes that tests executed.
+
+    `traced` maps pytest ids to what the child process reported. Invalid entries are ignored.
+    """
     files = _Files(place)
     tests: dict[str, list[str]] = {}
     calls: dict[tuple[str, str, int], None] = {}
@@ -84,7 +95,7 @@ class _Files:
         self._modules: dict[str, Module | None] = {}
 
     def node(self, path: str, line: int, name: str) -> Node | None:
-        """Return the definition at that line; of a lambda or comprehension, the enclosing one."""
+        """Return the definition at a line. For lambdas and comprehensions, the enclosing one."""
         module = self._module(path)
         if module is None:
             return None

@@ -1,4 +1,4 @@
-"""Proof that tests pass in different circumstances and kill mutants of their function."""
+"""Proof that tests pass in different circumstances and kill mutants of a function."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,8 +24,8 @@ _IMPORT_MODE = "--import-mode=importlib"
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """Result of a proof.
 
-    `problem` is why the tests do not pass, else empty. `killed` and `survived` are mutants, `lines`
-    the executed lines of the function, `seen` all executed nodes.
+    `problem` is the reason why the tests do not pass, or empty. `killed` and `survived` describe
+    mutants. `lines` has the executed lines of the function, and `seen` all executed nodes.
     """
 
     problem: str = ""
@@ -43,9 +43,10 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 def prove(
     place: ToolTree, path: str, qualname: str, ids: Sequence[str], *, enough: int = MAX_MUTANTS
 ) -> Proof:
-    """Run tests (pytest's ids) twice, then with mutants of the function, until `enough` are killed.
+    """Run tests, given by pytest ids, twice, then with mutants until `enough` of them are killed.
 
-    Raises HostError if the project's code may not run."""
+    Raises HostError if the project's code may not run.
+    """
     subject = find_target(path, place.read(path), qualname, place.files.exists)
     if isinstance(subject, str):
         raise HostError(f"{qualname}: {subject}")
@@ -85,7 +86,7 @@ def prove(
 def run_tests_once(
     place: ToolTree, path: str, paths: Sequence[str], ids: Sequence[str], under: int = 0
 ) -> dict[str, Any]:
-    """Run the tests once; lines are those of the file `path`."""
+    """Run the tests once. The result's `lines` are the executed lines of the file `path`."""
     results = run_in_child(
         place, paths, [test_order(place, path, ids, _TESTS_S)], CIRCUMSTANCES[under]
     )
@@ -140,7 +141,7 @@ def _lines(subject: TargetFunction, result: dict[str, Any]) -> tuple[int, ...]:
 
 
 def _by_importlib(place: ToolTree) -> bool:
-    """True if the project configures importlib mode, which decides what is imported."""
+    """True if the project configures pytest's importlib mode, which changes how tests import."""
     for name in _CONFIG_FILES:
         if place.files.exists(name) and _IMPORT_MODE.encode() in place.read(name):
             return True

@@ -30,13 +30,13 @@ sys.path[0] = sys.argv.pop()
 from remora_test_child.request_loop import main
 main()
 """
-"""Package of our modules, so that no project module shadows them."""
+"""Program of the child process. The package's name avoids conflicts with project modules."""
 SHIFT = 400 * 24 * 3600 + 3723
-"""More than a year and no whole hours, so that days, months and minutes differ."""
+"""Clock shift in seconds: over a year and not a whole hour, so that dates and minutes differ."""
 _CACHES = shutil.ignore_patterns("__pycache__")
 _RESULT_LIMIT = 1 << 20
 _ALL_RESULTS = 1 << 24
-"""Maximum bytes of one process; a normal one writes some hundred per call."""
+"""Maximum total size of a process's results in bytes. Normally, a call takes a few hundred."""
 _GRACE = 10.0
 
 
@@ -64,7 +64,7 @@ class _TestResult(msgspec.Struct, omit_defaults=True):
 
 
 class _TracedTest(msgspec.Struct):
-    """Code that one test entered, as `coverage.py` reads it."""
+    """Code that one test entered, in the form that `coverage.py` reads."""
 
     codes: list[tuple[str, int, str]] = []
     calls: list[tuple[int, int, int]] = []
@@ -96,12 +96,15 @@ class Results:
         self._files = files
 
     def of(self, order: int, call: int | None = None) -> dict[str, Any] | None:
-        """Return the result; None if the work was killed or exited."""
+        """Return the result, or None if the process exited or was killed."""
         name = str(order) if call is None else f"{order}-{call}"
         return self._files.get(name)
 
     def of_property(self, order: int, name: str) -> str | None:
-        """Return `held` or another status; None without a result. `name` has the group's and member's number."""
+        """Return `held` or another status, or None if there is no result.
+
+        `name` consists of the numbers of the group and of its member: `GROUP-MEMBER`.
+        """
         found = self._files.get(f"{order}-p{name}")
         return str(found.get("how")) if isinstance(found, dict) else None
 
@@ -117,8 +120,8 @@ def run_in_child(
 ) -> Results:
     """Run orders in one child process. Without orders, only check that pytest is installed.
 
-    `paths` are folders of the tree that modules are imported from. Raises HostError if the project's
-    code may not run or its interpreter does not start.
+    `paths` are the tree's import folders. Raises HostError if the project's code may not run or its
+    interpreter does not start.
     """
     python = require_permission(place.python)
     needed = sum(order["seconds"] for order in orders) + _GRACE
@@ -162,7 +165,7 @@ def run_in_child(
     if "pytest" in results:
         raise HostError(
             f"{python.python} has no pytest: install it there (`{python.python} -m pip install "
-            "pytest`), or name another interpreter as `python` in remora.yaml"
+            "pytest`), or set `python` in remora.yaml to another interpreter"
         )
     if not results:
         last_line = finished.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -185,9 +188,9 @@ def require_permission(python: ProjectPython | None) -> ProjectPython:
 
 
 def _readable_paths(python: ProjectPython) -> list[Path]:
-    """Return the paths that the interpreter needs, without the sources that the tree is a copy of.
+    """Return the paths that the interpreter needs, excluding the project's original files.
 
-    An editable installation must not import them.
+    The tree is a copy of the project. An editable installation must not import the original.
     """
     found = interpreter_paths(python.python, trusted=python.trusted or python.activated)
     prefixes = {python.python.parent.parent.resolve(), python.python.resolve().parent.parent}
@@ -200,7 +203,7 @@ def _readable_paths(python: ProjectPython) -> list[Path]:
 
 
 def _read(out: Path, orders: Sequence[Order]) -> dict[str, dict[str, Any]]:
-    """Return the valid results: regular files of bounded size, each and together."""
+    """Return the valid results. Result files must be regular files within the size limits."""
     files = RootedFiles(out)
     found: dict[str, dict[str, Any]] = {}
     left = _ALL_RESULTS

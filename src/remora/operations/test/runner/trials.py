@@ -1,4 +1,4 @@
-"""Trial calls of a function, in different circumstances and with planted faults."""
+"""Trial calls of a function in different circumstances and with mutants."""
 
 import ast
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ _ALL_CALLS_S = 25.0
 _MUTANT_CALLS_S = 6.0
 _MAX_LATE_CALLS = 3
 _EXAMPLES = 300
-"""Hypothesis examples for which a property must hold."""
+"""Number of Hypothesis examples for which a property must hold."""
 _MUTANT_EXAMPLES = 60
-"""Hypothesis examples per mutant."""
+"""Number of Hypothesis examples per mutant."""
 
 
 class TrialResults(NamedTuple):
@@ -64,7 +64,10 @@ def try_calls(
 
 
 def cases_of(place: ToolTree, subject: TargetFunction, calls: Sequence[str]) -> list[Case]:
-    """Return the cases for those calls that can be asserted, in order. Raises as `try_calls`."""
+    """Return, in order, the cases for the calls whose results can be asserted.
+
+    Raises whatever `try_calls` raises.
+    """
     return try_calls(place, subject, calls, []).cases
 
 
@@ -147,7 +150,7 @@ def _properties(
 def _differs(case: Case, results: Results, fault: int, number: int) -> bool:
     result = results.of(fault, number)
     if result is None:
-        return False  # not reached
+        return False  # the call did not run
     made = case_of(case.call, [result], lambda *_: True, "\0")
     return made is None or (made.value, made.raises) != (case.value, case.raises)
 

@@ -30,7 +30,10 @@ def is_configured(place: ToolTree, path: str) -> bool:
 
 
 def has_config_below(place: ToolTree, folder: str) -> bool:
-    """True if a subfolder of `folder` has a configuration of its own. Raises as `is_configured`."""
+    """True if a subfolder of `folder` has its own configuration.
+
+    Raises whatever `is_configured` raises.
+    """
     pattern = f"{folder}/**/*.toml" if folder else "**/*.toml"
     inside = {path.rpartition("/")[0] for path in place.files.glob(pattern, look=place.left)}
     found = [_has_config(place, each) for each in sorted(inside)]  # check every one
@@ -38,9 +41,9 @@ def has_config_below(place: ToolTree, folder: str) -> bool:
 
 
 def target_version(place: ToolTree) -> list[str]:
-    """Return the option for the project's oldest supported Python, if it is declared.
+    """Return ruff's option for the project's oldest supported Python, if it is declared.
 
-    Without a configuration of its own, ruff would also look for it above the root.
+    In a project without a ruff configuration, ruff would also search for it above the root.
     """
     if not place.files.exists("pyproject.toml"):
         return []
@@ -54,7 +57,7 @@ def target_version(place: ToolTree) -> list[str]:
 
 
 def _has_config(place: ToolTree, folder: str) -> bool:
-    """True if this folder has a configuration; checks it and all files it extends."""
+    """True if this folder has a configuration. Checks it and all files it extends."""
     for name in SETTINGS:
         path = f"{folder}/{name}" if folder else name
         if not os.path.lexists(place.tree / path):
@@ -67,7 +70,7 @@ def _has_config(place: ToolTree, folder: str) -> bool:
 
 
 def _section(path: str, document: dict[str, Any]) -> dict[str, Any] | None:
-    if path.rpartition("/")[2] != "pyproject.toml":  # ruff also goes by the whole name
+    if path.rpartition("/")[2] != "pyproject.toml":  # ruff compares the full file name, too
         return document
     tool = document.get("tool")
     ruff = tool.get("ruff") if isinstance(tool, dict) else None
@@ -96,4 +99,4 @@ def _read(place: ToolTree, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise HostError(f"{path}: not TOML: {error}") from None
+        raise HostError(f"{path}: invalid TOML: {error}") from None

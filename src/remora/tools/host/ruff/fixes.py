@@ -1,4 +1,4 @@
-"""Host functions that apply ruff's fixes: one finding, or several without overlaps."""
+"""Host functions that apply ruff's fixes: one fix, or several that do not overlap."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,12 +24,13 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
     unsafe: bool = False,
     node: str | None = None,
 ) -> dict[str, Any]:
-    """Apply the fix of the finding `code` at `line` (the first one, without `column`).
+    """Apply the fix of the finding `code` at `line`.
 
-    Returns the number of findings fixed by `apply_edits` (1), the location, and the fix's message.
-    Raises HostError and writes nothing if there is no such finding, it has no fix, or the fix is
-    unsafe and `unsafe` is not set; with `node` (a qualname) also if the fix would add a finding
-    that no safe fix on the node's lines removes.
+    Without `column`, the first such finding on the line is fixed. Returns the number of applied
+    fixes (1), the line, the code and the fix's message. Raises HostError and writes nothing if
+    there is no such finding, it has no fix, or the fix is unsafe and `unsafe` is not set. With
+    `node` (a qualname), also raises HostError if the fix would add a finding that no safe fix on
+    the node's lines removes.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
@@ -46,12 +47,13 @@ def apply_ruff_fix(  # noqa: PLR0913 - the names that scripts use
 def apply_safe_fixes(
     place: ToolTree, path: str, findings: list[list[Any]], node: str | None = None
 ) -> dict[str, Any]:
-    """Apply the safe fixes of several findings, `[code, line, column or null]`, at once.
+    """Apply the safe fixes of several findings at once.
 
-    Fixes that overlap an earlier one's edits, or after which the file would not parse, are left out and
-    listed in `skipped` as `[code, line, column, why]`; with `node` (a qualname) also those that would
-    add a finding that no safe fix on the node's lines removes. Raises HostError and writes nothing for
-    an unknown finding or one without a safe fix.
+    Each finding is `[code, line, column or null]`. A fix is skipped if it overlaps an earlier fix
+    or would leave a file that does not parse. With `node` (a qualname), a fix is also skipped if it
+    would add a finding that no safe fix on the node's lines removes. `skipped` lists these as
+    `[code, line, column, why]`. Raises HostError and writes nothing if a finding does not exist or
+    has no safe fix.
     """
     text = _source(place, path)
     present = ruff_check(place, [path], None, True)
@@ -76,7 +78,7 @@ _Skipped = list[tuple[Finding, str]]
 
 
 def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Skipped]:
-    """Return the fixes that overlap no earlier one, and the rest."""
+    """Return the fixes that do not overlap an earlier fix, and the skipped rest."""
     taken: list[_FixEdits] = []
     left: _Skipped = []
     for finding, edits in wanted:
@@ -88,9 +90,10 @@ def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Sk
 
 
 def _still_parsing(text: Text, wanted: list[_FixEdits]) -> tuple[str, list[_FixEdits], _Skipped]:
-    """Return the text after as many fixes, in order, as leave it valid Python.
+    """Apply the fixes in order, skipping each one that would make the file invalid Python.
 
-    Each fix alone does; two may not (each removes one of a block's last two statements).
+    A single fix never does, but two together may: for example if each removes one of the last two
+    statements of a block.
     """
     together = _with_fixes(text, wanted)
     if parse_error(text.bytes()) or not parse_error(text._replace(body=together).bytes()):
@@ -112,7 +115,7 @@ def _without_lasting_findings(
     present: list[Finding],
     wanted: tuple[Text, list[_FixEdits]],
 ) -> tuple[str, list[_FixEdits], _Skipped]:
-    """Return the text after as many fixes, in order, as add no lasting finding."""
+    """Apply the fixes in order, skipping each one that would add a lasting finding."""
     text, all_of_them = wanted
 
     def harm(chosen: Sequence[_FixEdits]) -> str | None:
@@ -160,7 +163,7 @@ def _find_finding(findings: list[Finding], path: str, spot: _FindingKey) -> Find
         f"{finding['code']} in column {finding['column']}" for finding in here
     )
     where = f"{path}:{line}" if column is None else f"{path}:{line}:{column}"
-    raise HostError(f"{where}: there is no finding {code}; there is {present_codes or 'none'}")
+    raise HostError(f"{where}: no finding {code}; findings on this line: {present_codes or 'none'}")
 
 
 def _allowed_fix(finding: Finding, *, unsafe: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Findings that a change adds, and those that no safe fix removes."""
+"""Findings that a change adds, and which of them no safe fix removes."""
 
 import re
 from collections import Counter
@@ -15,9 +15,9 @@ _NUMBER = re.compile(r"\d+")
 
 
 def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
-    """Return findings of `after` that `before` does not have.
+    """Return the findings in `after` that are not in `before`.
 
-    Lines move, so findings are compared by code and message without numbers.
+    Because line numbers shift, findings are compared by code and by message without numbers.
     """
     known = Counter(map(_comparison_key, before))
     extra: list[Finding] = []
@@ -32,10 +32,10 @@ def new_findings(before: list[Finding], after: list[Finding]) -> list[Finding]:
 def lasting_new_finding(
     place: ToolTree, path: str, node: str, before: list[Finding], content: bytes
 ) -> str | None:
-    """Return a finding that `content` would add and no safe fix on the node's own lines removes.
+    """Describe a finding that `content` would add and no safe fix on the node's lines removes.
 
-    The next fix sorts an import that a fix leaves unsorted; one left unused in another node's lines
-    stays. None if there is no such finding.
+    Returns None if there is no such finding. For example, an import left unsorted is sorted by the
+    next fix, but an import left unused on another node's lines stays.
     """
     extra = new_findings(before, check_text(place, path, content))
     if not extra:

@@ -1,4 +1,4 @@
-"""Host function that returns the findings of one node and the kind of their fixes."""
+"""Host function that returns the findings of one node and what kind of fix each has."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,12 +18,14 @@ _SHOWN = 8
 
 
 def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
-    """Return findings on a node's own lines; `node` is its qualname (`__module__` for the file's).
+    """Return the findings on a node's own lines.
 
-    Each has the fields of `ruff_check` without edits, `text` (one line) and `fix_kind`: `safe`;
-    `overlap` (safe, but overlapping another safe fix of the node: only one of them can be applied);
-    `unsafe`; `none` (no fix, or one that changes lines outside the node). Also returns `counts` by
-    code, the first `texts` and a `summary`. If the file does not parse, all findings are the module's.
+    `node` is a qualname, or `__module__` for the module. Each finding has the fields that
+    `ruff_check` returns, without edits, plus `text` (one line) and `fix_kind`: `safe`; `overlap`
+    (safe, but it overlaps another safe fix of the node, so only one of them can be applied);
+    `unsafe`; or `none` (no fix, or a fix that changes lines outside the node). Also returns
+    `counts` by code, the first `texts` and a `summary`. If the file does not parse, all findings
+    belong to the module.
     """
     content = place.read(path)
     own = _own_lines(path, content, node)
@@ -40,7 +42,7 @@ def node_findings(place: ToolTree, path: str, node: str) -> dict[str, Any]:
 
 
 def _own_lines(path: str, content: bytes, node: str) -> frozenset[int] | None:
-    """Return the lines of the node without nested nodes; None for all lines of the file."""
+    """Return the node's lines, excluding nested nodes, or None for all lines of the file."""
     module = parse_module(path, content)
     if not isinstance(module, Module):
         return None if node == MODULE else frozenset()
@@ -66,7 +68,7 @@ def _kinds(body: str, found: Sequence[Finding], own: frozenset[int] | None) -> l
 
 
 def _fix_kind(finding: Finding, own: frozenset[int] | None) -> str:
-    """Return the kind of a finding's fix, without regard to other fixes."""
+    """Return the kind of a finding's fix, ignoring overlaps with other fixes."""
     fix = finding["fix"]
     if fix is None or fix["applicability"] not in ("safe", "unsafe"):
         return "none"
@@ -83,7 +85,7 @@ def _within(edit: dict[str, Any], own: frozenset[int]) -> bool:
     if edit["end_column"] == 1 and last > first:
         last -= 1  # it ends before that line's first character
     elif edit["column"] == 1 and (first, 1) == (last, edit["end_column"]):
-        return first in own or first - 1 in own  # whole lines inserted between two
+        return first in own or first - 1 in own  # whole lines inserted between two lines
     return all(line in own for line in range(first, last + 1))
 
 
@@ -99,7 +101,7 @@ def _described(finding: Finding, kind: str) -> dict[str, Any]:
 
 
 def _first_texts(texts: list[str]) -> list[str]:
-    """Return the first texts: a packet has no room for all of a file."""
+    """Return the first few texts: a packet has no room for all findings of a file."""
     more = len(texts) - _SHOWN
     return texts if more <= 0 else [*texts[:_SHOWN], f"and {more} more"]
 

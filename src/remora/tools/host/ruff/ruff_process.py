@@ -1,4 +1,4 @@
-"""Ruff on files of the tree, with the project's own configuration."""
+"""Run ruff on files of the tree, with the project's configuration."""
 
 import functools
 import os
@@ -28,13 +28,13 @@ _NO_CODE = "invalid-syntax"
 def ruff_check(
     place: ToolTree, paths: list[str], select: list[str] | None = None, unsafe: bool = False
 ) -> list[Finding]:
-    """Return ruff's findings in files and folders of the tree, by path, line, column and code.
+    """Return ruff's findings in files and folders, sorted by path, line, column and code.
 
-    A finding: `code, message, path, line, column, end_line, end_column, fix`; lines and columns
-    from 1, columns in characters; a syntax error has the code `invalid-syntax`. `fix` is null or
-    `applicability` (`safe`, `unsafe`, `display`), `message`, `edits` of
-    `line, column, end_line, end_column, content`; unsafe fixes only with `unsafe`. `select`
-    replaces the configured rules. Files that the configuration excludes have none.
+    A finding has `code, message, path, line, column, end_line, end_column, fix`. Lines and columns
+    count from 1, columns in characters. A syntax error has the code `invalid-syntax`. `fix` is null
+    or has `applicability` (`safe`, `unsafe`, `display`), `message` and `edits`, each with
+    `line, column, end_line, end_column, content`. Unsafe fixes are included only with `unsafe`.
+    `select` replaces the configured rules. Files that the configuration excludes have no findings.
     """
     rules = _rules(select)
     found: list[Finding] = []
@@ -48,7 +48,7 @@ def ruff_check(
 
 
 def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
-    """Return ruff's findings if the file at `path` (it need not exist) had this `content`."""
+    """Return ruff's findings for `content` as if it were the file at `path` (may not exist)."""
     isolated = not is_configured(place, path)
     options = [*_CHECK, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
     finished = _ruff(place, [*options, "--stdin-filename", path, "-"], content)
@@ -56,7 +56,7 @@ def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
 
 
 def with_sorted_imports(place: ToolTree, path: str, content: bytes) -> bytes:
-    """Return the content with imports sorted as the project's rules require, if any do."""
+    """Return the content with imports sorted according to the project's rules."""
     isolated = not is_configured(place, path)
     options = ["check", "--no-cache", "--quiet", "--exit-zero", "--fix-only", "--select", "I"]
     options += [*_source_of_rules(place, isolated=isolated), "--force-exclude"]
@@ -77,12 +77,12 @@ def _rules(select: list[str] | None) -> list[str]:
 
 
 def _source_of_rules(place: ToolTree, *, isolated: bool) -> list[str]:
-    # without a configuration of its own, ruff would use one above the root
+    # if the project has no configuration, ruff would use one above the root
     return ["--isolated", *target_version(place)] if isolated else []
 
 
 def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
-    """Return the paths with a configuration in the tree, and those without (True)."""
+    """Group the paths: True for paths without a configuration in the tree, False for the others."""
     groups: dict[bool, list[str]] = {False: [], True: []}
     configured: dict[str, bool] = {}
     for path in paths:
@@ -96,7 +96,7 @@ def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
 
 
 def _expanded(place: ToolTree, path: str) -> Sequence[str]:
-    """Return a file as it is, a folder as its Python files if configurations differ below it."""
+    """Return a file as it is, and a folder as its Python files if only subfolders have settings."""
     if path.rstrip("/") in ("", "."):
         return _folder_arguments(place, "")
     if place.files.exists(path):
@@ -129,7 +129,7 @@ def _ruff(place: ToolTree, words: list[str], stdin: bytes = b"") -> ProcessResul
     if finished.timed_out:
         raise HostError(f"ruff did not finish within {SECONDS} seconds")
     if finished.truncated:
-        raise HostError("ruff found too much to read; check fewer files at once")
+        raise HostError("ruff's output is too large; check fewer files at once")
     if finished.returncode != 0:
         lines = finished.stderr.decode("utf-8", "replace").replace(f"{place.seen}/", "").split("\n")
         message = "; ".join(line.strip() for line in lines if line.strip())
@@ -147,7 +147,7 @@ def _findings(place: ToolTree, finished: ProcessResult, *, unsafe: bool) -> list
     try:
         raw = msgspec.json.decode(finished.stdout or b"[]")
     except msgspec.DecodeError:
-        raise HostError("ruff's output is not JSON") from None
+        raise HostError("ruff's output is not valid JSON") from None
     return [_finding(item, place.seen, unsafe=unsafe) for item in raw]
 
 
@@ -187,10 +187,10 @@ def lint_findings(tree: Path, paths: list[str]) -> list[dict[str, Any]]:
 
 
 def imports_sorted(tree: Path, path: str, content: bytes) -> bytes:
-    """Return the content with imports sorted as the project's rules require. Raises HostError."""
+    """Return the content with imports sorted by the project's rules. Raises HostError."""
     return with_sorted_imports(ToolTree(tree), path, content)
 
 
 def lint_text(tree: Path, path: str, content: bytes) -> list[dict[str, Any]]:
-    """Return ruff's findings if the file at `path` had this `content`. Raises HostError."""
+    """Return ruff's findings for `content` as if it were the file at `path`. Raises HostError."""
     return check_text(ToolTree(tree), path, content)

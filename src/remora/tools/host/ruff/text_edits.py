@@ -1,4 +1,4 @@
-"""Fixes as text edits (pure)."""
+"""Text edits of ruff's fixes."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from remora.tools.host.text_lines import Line, lines_of, offset
 
 
 class Edit(NamedTuple):
-    """Replacement of the characters from `start` to `stop` by `content`."""
+    """Replacement of the characters from `start` to `stop` with `content`."""
 
     start: int
     stop: int
@@ -15,7 +15,7 @@ class Edit(NamedTuple):
 
 
 def edits_of(body: str, fix: dict[str, Any], lines: list[Line] | None = None) -> tuple[Edit, ...]:
-    """Return the edits of one fix in order. Raises HostError for a position outside the text."""
+    """Return a fix's edits in order. Raises HostError for a position outside the text."""
     lines = lines_of(body) if lines is None else lines
     return tuple(
         sorted(
@@ -46,7 +46,7 @@ def _edits_touch(a: Edit, b: Edit) -> bool:
 
 
 def apply_edits(body: str, edits: Sequence[Edit]) -> str:
-    """Return the text after edits that do not overlap; a repeated edit counts once."""
+    """Apply edits that do not overlap and return the text. A repeated edit is applied once."""
     for edit in sorted(set(edits), reverse=True):
         body = body[: edit.start] + edit.content + body[edit.stop :]
     return body

@@ -1,4 +1,4 @@
-"""Blocks the network and shifts clocks: tests and calls must not depend on them."""
+"""Blocks the network and shifts clocks: tests and calls must depend on neither."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def cut_off() -> None:
-    """Block connections, even if nothing else does."""
+    """Block network connections, even if the sandbox does not."""
 
     def refuse(*_: object) -> None:
         raise OSError("network access is blocked")

@@ -1,4 +1,4 @@
-"""Work in a forked process, and its result files."""
+"""Runs work in a forked process, and reads and writes result files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ monotonic, sleep = time.monotonic, time.sleep  # before the clocks are shifted
 
 
 def in_child(work: Callable[[], None], seconds: float) -> bool:
-    """Run work in a child; True if it ended in time. Its process group is killed afterwards."""
+    """Run work in a child process and return True if it ended in time.
+
+    The child's process group is killed afterwards.
+    """
     child = os.fork()
     if child == 0:
         try:

@@ -1,4 +1,4 @@
-"""Calls of a module's functions, each in a child, and their results."""
+"""Calls of a module's functions, each in a child process, and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_ITEMS = 100
 
 
 def run_calls(asked: Order, name: str, order: Order) -> None:
-    """Import the module once, then each call in a child, and each property."""
+    """Import the module once, then run each call and property in a child process."""
     module, error = imported(order["module"], order["path"])
     if error:
         write(asked["out"], name, {"problem": error})

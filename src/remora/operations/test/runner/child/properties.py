@@ -1,4 +1,4 @@
-"""Property tests from source text, each run by Hypothesis in a child."""
+"""Property tests from source text, each run by Hypothesis in a child process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tracer import Effects
 
 
 def prepare() -> bool:
-    """Import Hypothesis once, for all children; False if it is not installed."""
+    """Import Hypothesis once for all children. Returns False if it is not installed."""
     try:
         import hypothesis
         from hypothesis import strategies
@@ -28,7 +28,10 @@ def prepare() -> bool:
 
 
 def run_properties(asked: Order, name: str, order: Order, module: Any) -> None:
-    """Try each group up to the first property that holds or times out; stop after a few timeouts."""
+    """Try each group up to the first property that holds or times out.
+
+    Stops after `patience` timeouts.
+    """
     late = 0
     for number, group in enumerate(order["properties"]):
         if late >= order["patience"]:
@@ -48,7 +51,7 @@ def run_properties(asked: Order, name: str, order: Order, module: Any) -> None:
 
 
 def tried(asked: Order, module: Any, test: str, text: str, examples: int) -> Order:
-    """Return the result of a property that `text` defines as the function `test`."""
+    """Run a property test, which `text` defines as the function `test`, and return its result."""
     import hypothesis
     from hypothesis import strategies
 

@@ -1,4 +1,4 @@
-"""Tracing of the project's code: executed lines, side effects, origins of modules."""
+"""Tracing of project code: executed lines, side effects, and origins of modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LATER = 0x20 | 0x80 | 0x200
 
 
 class Lines:
-    """Traces executed lines of one file, and calls between code below `root`."""
+    """Traces executed lines of one file, and calls between functions under `root`."""
 
     def __init__(self, path: str, root: str) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class Lines:
         sys.settrace(None)
 
     def own(self, code: CodeType) -> str:
-        """Return its file relative to the root; empty if it is from elsewhere."""
+        """Return the code's file relative to the root, or an empty string if it is elsewhere."""
         name = code.co_filename
         if name not in self.known:
             real = os.path.realpath(name)
@@ -39,7 +39,7 @@ class Lines:
         return self.known[name]
 
     def begin(self, frame: FrameType, *_: object) -> Any:
-        """Record a call, and trace frames of the file."""
+        """Trace function: record a call, and trace lines if the code is in the traced file."""
         code, caller = frame.f_code, frame.f_back
         file = self.own(code)
         if not file:
@@ -55,7 +55,7 @@ class Lines:
         return self.step
 
     def results(self) -> Order:
-        """Return the entered code objects, and the calls by their indexes."""
+        """Return the entered code objects, and calls between them as indexes with line numbers."""
         numbers = {code: number for number, code in enumerate(self.entered)}
         calls = [
             [numbers[caller], line, numbers[callee]]
@@ -67,8 +67,11 @@ class Lines:
 
 
 def called_by(code: CodeType, caller: CodeType) -> bool:
-    """True if the previous frame is the caller; the consumer of a generator is not, unless its code
-    names it."""
+    """True if the previous frame is the caller.
+
+    For generators and coroutines, it may only be the consumer. It counts as the caller if its code
+    contains the function's name.
+    """
     if not code.co_flags & _LATER or code.co_name.startswith("<"):
         return True
     names = caller.co_names + caller.co_varnames + caller.co_freevars + caller.co_cellvars
@@ -76,8 +79,10 @@ def called_by(code: CodeType, caller: CodeType) -> bool:
 
 
 class Effects:
-    """Records side effects outside the process: files written or read elsewhere, processes,
-    connections."""
+    """Records side effects outside the process.
+
+    These are file writes, reads outside the project and Python, subprocesses and connections.
+    """
 
     ALLOWED = (
         "import",
@@ -142,7 +147,7 @@ class Effects:
         self.seen.append(event)
 
     def is_harmless(self, path: Any, mode: Any, flags: Any) -> bool:
-        """True if a file of the project or of Python is only read."""
+        """True if opening the file only reads the project or Python, or uses the scratch folder."""
         if isinstance(path, bytes):
             path = os.fsdecode(path)
         if not isinstance(path, str):
