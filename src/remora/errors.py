@@ -97,8 +97,8 @@ class InvalidEvent(RemoraError, ValueError):
 
 
 class ScriptError(RemoraError):
-    """A `.pym` script is invalid or failed. `kind` is one of syntax, typing, runtime, limit, crashed,
-    contract, denied; `line` counts from 1 in the script file."""
+    """A `.pym` script is invalid or failed. `kind` is one of syntax, typing, runtime, limit,
+    crashed, contract, denied; `line` counts from 1 in the script file."""
 
     def __init__(self, message: str, *, kind: str, line: int | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint)

@@ -43,7 +43,8 @@ def split_node_key(key: str) -> tuple[str, str]:
 def escape_path(path: str) -> str:
     """Escape a root-relative POSIX path for use in a node key.
 
-    Bytes that are not UTF-8 (surrogate escapes in `path`) become `%XX`. A literal `%` becomes `%25`.
+    Bytes that are not UTF-8 (surrogate escapes in `path`) become `%XX`. A literal `%` becomes
+    `%25`.
     """
     escaped = path.replace("%", "%25")
     if escaped.isascii():

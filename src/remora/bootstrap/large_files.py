@@ -12,8 +12,8 @@ from remora.hub.node import UpdateSource
 
 
 class LargeFiles:
-    """Analyses files one after the other; a file that needs too much memory is stored without nodes,
-    and reported."""
+    """Analyses files one after the other; a file that needs too much memory is stored without
+    nodes, and reported."""
 
     def __init__(
         self, root: Path, indexer: Indexer, pool: AnalysisPool, runner: asyncio.Runner

@@ -57,8 +57,8 @@ def prepare_resume(
     """Return the remaining work of a run; `record` is its verified record.
 
     Plan, operations, seed, limits and the model's name come from the record. Consent, addresses and
-    keys are never read from a stream. Raises UsageError if an agent has changed or required tests cannot
-    run; StreamLocked if the run is running; StreamDamaged.
+    keys are never read from a stream. Raises UsageError if an agent has changed or required tests
+    cannot run; StreamLocked if the run is running; StreamDamaged.
     """
     require_driver(project.config.workspace.driver, project.cache)
     if record.is_written:

@@ -61,8 +61,8 @@ class Section(BaseModel):
 
 
 class RetentionConfig(Section):
-    """Limits for `remora trace compact`. Only that command compresses and deletes streams, and never
-    those of a running, resumable or unreviewed run."""
+    """Limits for `remora trace compact`. Only that command compresses and deletes streams, and
+    never those of a running, resumable or unreviewed run."""
 
     keep_days: Count | None = 30
     """Delete streams this many days after a run's last event; null: never."""
@@ -80,8 +80,8 @@ class MemoryConfig(Section):
     packet_size_limit: Annotated[int, Field(ge=100, le=1_000_000)] = 3000
     """Maximum tokens of a whole request; at most 600 for the embedded model."""
     trace_store: Literal["jsonl", "kv", "postgres"] = "kv"
-    """How streams are stored: jsonl (files only) or kv (files and a disposable index). postgres is not
-    available in this version."""
+    """How streams are stored: jsonl (files only) or kv (files and a disposable index). postgres is
+    not available in this version."""
     summarizer_mode: Literal["tool_side", "tool_specific", "default"] = "tool_specific"
     """Source of summaries of tool output: tool_side, tool_specific or default."""
     trace_indexing: Annotated[
@@ -91,7 +91,8 @@ class MemoryConfig(Section):
     durability: Literal["event", "turn", "none"] = "turn"
     """When streams are synced to disk: after each event, after each turn, or never (none)."""
     global_events: bool = False
-    """Also write every event to events.jsonl in the user's cache. Not allowed in a project's file."""
+    """Also write every event to events.jsonl in the user's cache. Not allowed in a project's
+    file."""
     signing_key_file: Annotated[str, Field(min_length=1)] | None = None
     """File of mode 0600 with a key of at least 16 characters that signs the anchors of new runs
     (REMORA_SIGNING_KEY contains the key itself). Not allowed in a project's file."""
@@ -112,8 +113,8 @@ class ModelConfig(Section):
     """The model that makes decisions."""
 
     provider: Literal["auto", "openai", "embedded", "none"] = "auto"
-    """auto: the server at base_url, else the embedded model; openai: only the server; embedded: only
-    the embedded model."""
+    """auto: the server at base_url, else the embedded model; openai: only the server; embedded:
+    only the embedded model."""
     base_url: Address | None = None
     """Address of an OpenAI-compatible server. A project's file can only name this machine."""
     name: ModelName | None = None
@@ -138,8 +139,8 @@ class EscalationConfig(Section):
     """A larger model for undecided turns (not available in this version)."""
 
     enabled: bool = False
-    """Use the larger model (not available in this version). A project's file can enable it only for an
-    address on this machine."""
+    """Use the larger model (not available in this version). A project's file can enable it only for
+    an address on this machine."""
     base_url: Address | None = None
     """Address of its server. A project's file can only name this machine."""
     name: ModelName | None = None
@@ -147,11 +148,12 @@ class EscalationConfig(Section):
 
 
 class HubConfig(Section):
-    """The Node State Hub: facts about the code around a function, and the daemon that updates them."""
+    """The Node State Hub: facts about the code around a function, and the daemon that updates
+    them."""
 
     enabled: Literal["auto"] | bool = "auto"
-    """auto: use a running daemon, else read the files; true: require a running daemon; false: do not
-    use the hub."""
+    """auto: use a running daemon, else read the files; true: require a running daemon; false: do
+    not use the hub."""
     sweep_seconds: Positive = 30
     """Seconds between full scans, in addition to change notifications."""
     idle_stop_minutes: Count = 0
@@ -171,9 +173,9 @@ class WorkspaceConfig(Section):
     """Private copies of the project for agents."""
 
     driver: Literal["auto", "slot", "overlay"] = "auto"
-    """How copies are made: slot (copied files; works everywhere) or overlay (an in-memory layer over
-    one frozen copy; needs Linux with user namespaces). auto: slot. If overlay is set but does not
-    work, runs do not start; `remora doctor` shows why."""
+    """How copies are made: slot (copied files; works everywhere) or overlay (an in-memory layer
+    over one frozen copy; needs Linux with user namespaces). auto: slot. If overlay is set but does
+    not work, runs do not start; `remora doctor` shows why."""
     require_isolation: Annotated[int, Field(ge=0, le=3)] = 0
     """Minimum isolation level of subprocesses, 0 to 3; runs do not start on a machine with a lower
     level. `remora doctor` shows the level. A project's file can only raise the user's value."""
@@ -194,7 +196,8 @@ class RedactionRule(Section):
 
 
 class RedactionConfig(Section):
-    """Secrets to keep out of streams, in addition to known credentials and environment variables."""
+    """Secrets to keep out of streams, in addition to known credentials and environment
+    variables."""
 
     rules: Annotated[tuple[RedactionRule, ...], Field(strict=False)] = ()
     """Additional rules, such as [{name: badge, pattern: "B-[0-9]{8}"}]; patterns use RE2 syntax."""
@@ -238,19 +241,21 @@ class Config(Section):
     runner: RunnerConfig = RunnerConfig()
     """Turns of an agent."""
     model: ModelConfig = ModelConfig()
-    """The model that makes decisions. Its API key comes from REMORA_API_KEY or OPENAI_API_KEY, and is
-    never sent to an address that a project sets."""
+    """The model that makes decisions. Its API key comes from REMORA_API_KEY or OPENAI_API_KEY, and
+    is never sent to an address that a project sets."""
     escalation: EscalationConfig = EscalationConfig()
     """A larger model for undecided turns (not available in this version)."""
     hub: HubConfig = HubConfig()
-    """The Node State Hub: facts about the code around a function, and the daemon that updates them."""
+    """The Node State Hub: facts about the code around a function, and the daemon that updates
+    them."""
     redaction: RedactionConfig = RedactionConfig()
-    """Secrets to keep out of streams, in addition to known credentials and environment variables."""
+    """Secrets to keep out of streams, in addition to known credentials and environment
+    variables."""
     workspace: WorkspaceConfig = WorkspaceConfig()
     """Private copies of the project for agents."""
     python: Annotated[str, Field(min_length=1)] | None = None
-    """Python interpreter for the project's tests, used by `-o test` and `remora hub observe`; null: the
-    project's .venv, else the active environment."""
+    """Python interpreter for the project's tests, used by `-o test` and `remora hub observe`; null:
+    the project's .venv, else the active environment."""
     exclude: Patterns = ()
     """Globs of files to skip, relative to the project's root."""
     operations: Annotated[dict[OperationName, _Operation], BeforeValidator(_with_names)] = {}

@@ -44,8 +44,8 @@ class UserFolders(NamedTuple):
     def from_environ(cls, environ: Mapping[str, str]) -> "UserFolders":
         """Return the folders according to the XDG specification; relative paths are ignored.
 
-        If XDG_RUNTIME_DIR is not set, the runtime folder is in the cache. Raises ConfigError if HOME
-        is needed but not set.
+        If XDG_RUNTIME_DIR is not set, the runtime folder is in the cache. Raises ConfigError if
+        HOME is needed but not set.
         """
 
         def folder(variable: str, below_home: str) -> Path:

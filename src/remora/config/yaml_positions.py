@@ -27,7 +27,8 @@ class ParsedYaml(NamedTuple):
 
 
 def read_yaml_file(path: Path) -> ParsedYaml:
-    """Parse the single document in `path`. Raises ConfigError (invalid) or DiskError (unreadable)."""
+    """Parse the single document in `path`. Raises ConfigError (invalid) or DiskError
+    (unreadable)."""
     name = printable_path(path)
     try:
         if not path.is_file():  # opening a pipe would block
@@ -61,8 +62,8 @@ def printable_path(path: Path) -> str:
 def read_yaml(source: bytes, name: str) -> ParsedYaml:
     """Parse the single document in `source`; an empty one has the value None.
 
-    `name` is the file name for errors. Raises ConfigError, also for aliases, tags, keys that are not
-    text and duplicate keys.
+    `name` is the file name for errors. Raises ConfigError, also for aliases, tags, keys that are
+    not text and duplicate keys.
     """
     try:
         text = source.decode()

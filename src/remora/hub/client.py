@@ -48,12 +48,13 @@ class Context(dict[str, AnsweredNode]):
 
 
 class HubClient:
-    """Client that asks the daemon, then the database (rereading changed files), then the file itself.
+    """Client that asks the daemon, then the database (rereading changed files), then the file
+    itself.
 
-    `socket` and `db` default to the paths that `remora hub start` uses; `places` replaces all paths.
-    `deadline` is in seconds per request; facts that are not available by then are left out. A fact
-    is null if its source cannot provide it. `files` may be a function, which is called when files
-    must be read. The client never writes anything.
+    `socket` and `db` default to the paths that `remora hub start` uses; `places` replaces all
+    paths. `deadline` is in seconds per request; facts that are not available by then are left out.
+    A fact is null if its source cannot provide it. `files` may be a function, which is called when
+    files must be read. The client never writes anything.
     """
 
     def __init__(
@@ -97,11 +98,13 @@ class HubClient:
         return found
 
     async def callers(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, callers, fresh, generation}`, or None without an answer. Raises NotFound."""
+        """Return `{node, callers, fresh, generation}`, or None without an answer. Raises
+        NotFound."""
         return await self._document(Callers(node=key, depth=depth))
 
     async def callees(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, callees, fresh, generation}`, or None without an answer. Raises NotFound."""
+        """Return `{node, callees, fresh, generation}`, or None without an answer. Raises
+        NotFound."""
         return await self._document(Callees(node=key, depth=depth))
 
     async def tests(self, key: str, depth: int = 1) -> dict[str, Any] | None:
@@ -220,7 +223,8 @@ class HubClient:
         return isinstance(answer, Busy) and not _has_tried(answer) and is_patient
 
     async def _run_in_thread(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
-        """Run `ask` in the fallbacks' thread. Return None at the deadline and ignore a late result."""
+        """Run `ask` in the fallbacks' thread. Return None at the deadline and ignore a late
+        result."""
         loop = asyncio.get_running_loop()
         try:
             work = loop.run_in_executor(self._thread, ask)

@@ -44,7 +44,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchor_of(node: NodeFacts) -> str:
-    """Return the hash of the body, or for a module, whose last line may be after it, of the source."""
+    """Return the hash of the body, or for a module, whose last line may be after it, of the
+    source."""
     return node.source_hash if node.node_type == "module" else node.body_hash
 
 

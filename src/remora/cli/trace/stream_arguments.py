@@ -51,7 +51,8 @@ def reader_of(options: Options, folder: "TraceFolder") -> "PacketReader":
 
 
 def signer_of(options: Options) -> "Signer | None":
-    """Return the user's signing key. The project's configuration is not read: it must not choose the key.
+    """Return the user's signing key. The project's configuration is not read: it must not choose
+    the key.
 
     Raises ConfigError or DiskError if the configured key cannot be used.
     """

@@ -16,7 +16,8 @@ class ChangeQueue:
         self._owed = 0
 
     def __bool__(self) -> bool:
-        """True if this process must read files or sweep. Files that the child reads do not count."""
+        """True if this process must read files or sweep. Files that the child reads do not
+        count."""
         return bool(self._paths) or self._sweep is not None
 
     def __len__(self) -> int:
@@ -42,7 +43,8 @@ class ChangeQueue:
     def only_elsewhere_since(self, ticket: int) -> float | None:
         """Return when the child received the last unread file up to `ticket`.
 
-        None if this process still has a change up to `ticket` to read, or the child has no such file.
+        None if this process still has a change up to `ticket` to read, or the child has no such
+        file.
         """
         if self._sweep is not None and self._sweep <= ticket:
             return None
@@ -91,7 +93,8 @@ class ChangeQueue:
             self._paths[path] = min(number, self._paths.get(path, number))
 
     def send_away(self, path: str, number: int, now: float) -> int:
-        """Record that the child started reading a file at `now`; return the number of this errand."""
+        """Record that the child started reading a file at `now`; return the number of this
+        errand."""
         self._errand += 1
         before = self._elsewhere.get(path, (number, now, 0))
         self._elsewhere[path] = (*before[:2], self._errand)

@@ -56,7 +56,8 @@ def begin_round(db: Path) -> LinkRound:
 
 
 def find_links(about: LinkRound) -> Iterator[Portion]:
-    """Yield portions of links, each for nodes of one file; report nodes that the linker fails on."""
+    """Yield portions of links, each for nodes of one file; report nodes that the linker fails
+    on."""
     linker, known = about.new_linker(), about.carried
     for keys in _parts(about.todo.values()):
         found = _portion(linker, keys, known)

@@ -109,7 +109,8 @@ class LinkScheduler:
             await self._kill()
 
     async def _store_results(self, child: asyncio.subprocess.Process) -> None:
-        """Store the child's results, which are valid only for the state at the start of the round."""
+        """Store the child's results, which are valid only for the state at the start of the
+        round."""
         assert child.stdin is not None
         beginning = _beginning.decode(await self._next(child))
         if not await self._write_in_thread(lambda: self._store.links().begin(beginning)):
@@ -214,7 +215,8 @@ def _summary(failed: list[Unlinked]) -> str:
 
 
 async def _stderr_tail(errors: asyncio.StreamReader) -> str:
-    """Read a child's standard error as it arrives, so that it never blocks; return the end of it."""
+    """Read a child's standard error as it arrives, so that it never blocks; return the end of
+    it."""
     output = b""
     while part := await errors.read(_MAX_STDERR):
         output = (output + part)[-_MAX_STDERR:]

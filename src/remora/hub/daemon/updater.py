@@ -35,7 +35,8 @@ _log = logging.getLogger("remora.hub")
 
 
 class Updater:
-    """Updates the store in steps. `report` gets the generation and the changed keys of each step."""
+    """Updates the store in steps. `report` gets the generation and the changed keys of each
+    step."""
 
     def __init__(
         self,
@@ -141,7 +142,8 @@ class Updater:
         self.watcher.close()
 
     async def _pause_for_edits(self) -> None:
-        """Pause briefly unless a request is waiting: files are often emptied before being written."""
+        """Pause briefly unless a request is waiting: files are often emptied before being
+        written."""
         self._urgent.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CALM_S):
@@ -187,7 +189,8 @@ class Updater:
         self._done(done)
 
     def _put_back(self, taken: dict[str, int], error: BaseException) -> None:
-        """Requeue paths after an error. A single file that triggers a bug waits until it changes."""
+        """Requeue paths after an error. A single file that triggers a bug waits until it
+        changes."""
         if isinstance(error, RemoraError | OSError) or len(taken) > 1:
             self.pending.put_back(taken)
         self._count = 1

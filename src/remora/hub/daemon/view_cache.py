@@ -17,7 +17,8 @@ class NewestView:
         self._place = (0, 0)
 
     def view(self) -> StoredSnapshot:
-        """Return the snapshot of the current file. Raises DiskError if there is no readable file."""
+        """Return the snapshot of the current file. Raises DiskError if there is no readable
+        file."""
         try:
             found = self._db.stat()
         except OSError as error:

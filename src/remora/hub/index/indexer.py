@@ -53,8 +53,8 @@ class FileError(NamedTuple):
 class Refreshed(NamedTuple):
     """Outcome of a refresh.
 
-    `changed` holds node keys, and `deferred` the raw paths of files that were too large to read now.
-    If `rebuilt` is True, all other files must be stored again.
+    `changed` holds node keys, and `deferred` the raw paths of files that were too large to read
+    now. If `rebuilt` is True, all other files must be stored again.
     """
 
     generation: int

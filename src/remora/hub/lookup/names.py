@@ -37,7 +37,8 @@ def line_named(name: str) -> AtLine | None:
 
 
 def full_keys(name: str, root: Path, folder: Path) -> Sequence[str]:
-    """Return the possible keys for `name`, most likely first. A path may be relative to `folder`."""
+    """Return the possible keys for `name`, most likely first. A path may be relative to
+    `folder`."""
     path, qualname = split_name(name)
     relative = _path_below_root(path, root, folder)
     paths = [path, escape_path(path)] if relative is None else [path, escape_path(path), relative]

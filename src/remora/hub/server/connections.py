@@ -42,7 +42,8 @@ class Connections(Generic[_Connection]):
         return len(self._open)
 
     def enter(self, guest: _Connection) -> bool:
-        """Add a connection. Return False if none can be replaced. Idle clients cannot lock users out."""
+        """Add a connection. Return False if none can be replaced. Idle clients cannot lock users
+        out."""
         if len(self._open) >= self.most:
             if not (idle := [each for each in self._open if each.idle]):
                 return False

@@ -69,7 +69,8 @@ class HttpConnection(asyncio.Protocol):
         return self._task is None and self._unsubscribe is None
 
     def overdue(self, now: float) -> bool:
-        """True if idle for too long. Subscribers and clients that wait for an answer may be silent."""
+        """True if idle for too long. Subscribers and clients that wait for an answer may be
+        silent."""
         return (self._full or self.idle) and now - self.last_active > PATIENCE_S
 
     def abort(self) -> None:
@@ -231,7 +232,8 @@ class HttpConnection(asyncio.Protocol):
             self.transport.write(data)
 
     def _reject(self, rejected: _Rejected) -> None:
-        """Send the reason, then discard further input: a client reads only after it has sent all."""
+        """Send the reason, then discard further input: a client reads only after it has sent
+        all."""
         self._discarding = True
         if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             code = _REASONS.get(rejected.status, "bad_request")

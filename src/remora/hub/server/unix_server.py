@@ -117,7 +117,8 @@ class UnixConnection(asyncio.Protocol):
         self._transport.close()
 
     def _answer_lines(self) -> None:
-        """Answer lines in order until an answer is slow, the client stops reading, or others wait."""
+        """Answer lines in order until an answer is slow, the client stops reading, or others
+        wait."""
         lines = self._lines()
         for _ in range(_AT_ONCE):
             if self.task is not None or self._full or self._transport.is_closing():
@@ -177,7 +178,8 @@ class UnixConnection(asyncio.Protocol):
             self._transport.write(line)
 
     def _too_large(self, *, complete: bool = False) -> None:
-        """Send the reason, then discard further input: a client reads only after it has sent all."""
+        """Send the reason, then discard further input: a client reads only after it has sent
+        all."""
         message = f"a request is at most {MAX_BYTES} bytes"
         self._transport.write(problem_line(Refused("too_large", message)))
         self._buffer.clear()

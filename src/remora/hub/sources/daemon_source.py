@@ -47,7 +47,8 @@ class DaemonSource:
         return busy
 
     def _sockets(self) -> tuple[Path, ...]:
-        """Return the possible sockets, including that of a daemon started with another `--socket`."""
+        """Return the possible sockets, including that of a daemon started with another
+        `--socket`."""
         if self._places is None:
             return ()
         usual = self._places.socket

@@ -145,7 +145,8 @@ class DatabaseSource:
     def _facts(
         self, reader: Reader, path: str, row: FileRow | None, budget: Budget
     ) -> FileFacts | _Skipped | None:
-        """Return a file's facts if they differ from the stored facts, or None if it is unreadable."""
+        """Return a file's facts if they differ from the stored facts, or None if it is
+        unreadable."""
         try:
             content = reader.read(path)
         except OSError:

@@ -17,7 +17,8 @@ class IgnoreFiles:
         self._since = time.time_ns()
 
     def moved(self, paths: Iterable[str]) -> bool:
-        """True if a `.gitignore` above raw `paths` has changed, appeared or vanished since the last call."""
+        """True if a `.gitignore` above raw `paths` has changed, appeared or vanished since the last
+        call."""
         started = time.time_ns()
         moved = False
         for folder in {place for path in paths for place in _ancestors(path)}:

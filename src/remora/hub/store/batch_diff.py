@@ -9,7 +9,8 @@ from remora.hub.store.batch import Batch, FileUpdate
 
 
 class StoredFile(NamedTuple):
-    """Stored state of a file, with nodes in source order and encoded IR. `id` is None if not stored."""
+    """Stored state of a file, with nodes in source order and encoded IR. `id` is None if not
+    stored."""
 
     id: int | None
     file_hash: str

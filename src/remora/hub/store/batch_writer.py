@@ -51,7 +51,8 @@ class BatchWriter:
         self._uids = Identities(connection, changed, births, int(now.timestamp()))
 
     def write(self, generation: int) -> tuple[str, ...]:
-        """Write all changes as `generation`; return the sorted keys of all nodes with changed facts."""
+        """Write all changes as `generation`; return the sorted keys of all nodes with changed
+        facts."""
         own = (key for each in self._changed for key in each.changed())
         keys = tuple(sorted({*own, *self._uids.adopted}))
         run = self._connection.execute

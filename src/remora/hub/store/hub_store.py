@@ -63,7 +63,8 @@ class HubStore:
 
     @property
     def generation(self) -> int:
-        """Current generation. Never decreases; increases with each transaction that changes a fact."""
+        """Current generation. Never decreases; increases with each transaction that changes a
+        fact."""
         return self._generation
 
     def view(self) -> StoredSnapshot:
@@ -103,7 +104,8 @@ class HubStore:
         return KnownFile(file_hash=row.file_hash, partial=before.partial, nodes=nodes)
 
     def check(self) -> bool:
-        """Read everything. If that fails, reset the database, so that all files must be stored again."""
+        """Read everything. If that fails, reset the database, so that all files must be stored
+        again."""
         view = StoredSnapshot(
             self._connection, self._db, SharedState(self._damage)
         )  # not from memory

@@ -27,7 +27,8 @@ class IrCache:
             return found[0]
 
     def decode(self, name: Hashable, stored: bytes) -> LoweredFile:
-        """Decode a value and cache it, evicting the least recently used values. Raises DecodeError."""
+        """Decode a value and cache it, evicting the least recently used values. Raises
+        DecodeError."""
         lowered = decode_lowered(stored)
         self.keep(name, lowered, len(stored))
         return lowered

@@ -29,7 +29,8 @@ class NewNode(NamedTuple):
 
 
 def follow(old: Iterable[Identity], new: Iterable[NewNode], others: Others) -> dict[str, Identity]:
-    """Map keys of new nodes to the old nodes that they continue. Each old node is used at most once.
+    """Map keys of new nodes to the old nodes that they continue. Each old node is used at most
+    once.
 
     Matches are tried in this order: same key and body; same body elsewhere; same key; same name in
     a file to which another node moved. A body shared by several nodes matches only with an equal

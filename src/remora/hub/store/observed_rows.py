@@ -33,7 +33,8 @@ class ObservationChanges(NamedTuple):
 
 
 def compare_observation(db: sqlite3.Connection, observation: Observation) -> ObservationChanges:
-    """Compare one run with the stored rows. Calls are added; rows of tests that ran are replaced."""
+    """Compare one run with the stored rows. Calls are added; rows of tests that ran are
+    replaced."""
     now = {(each.node, each.id, each.test, each.anchor) for each in observation.tests}
     known = {
         row

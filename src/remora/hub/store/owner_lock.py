@@ -21,7 +21,8 @@ class OwnerLock:
     """An acquired lock, released by `close`, or by the kernel when the process exits."""
 
     def __init__(self, path: Path) -> None:
-        """Acquire the lock. Raises HubLocked (with the owner), OutsideError (not a lock), DiskError."""
+        """Acquire the lock. Raises HubLocked (with the owner), OutsideError (not a lock),
+        DiskError."""
         self._path = path
         try:
             make_private(path.parent)
@@ -35,7 +36,8 @@ class OwnerLock:
             raise DiskError(f"{path}: {error.strerror or error}") from error
 
     def lost(self) -> bool:
-        """True if the file was deleted or replaced, so that other processes do not see this lock."""
+        """True if the file was deleted or replaced, so that other processes do not see this
+        lock."""
         try:
             return _place(self._path.lstat()) != self._place
         except OSError:

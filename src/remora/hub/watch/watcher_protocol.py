@@ -36,7 +36,8 @@ class Watcher(Protocol):
         """Return all changes reported so far (with inotify: all completed changes). Never waits."""
 
     def settled(self, timeout: float) -> bool:
-        """Make a change and wait for its report. If True, the next `drain` has all earlier changes."""
+        """Make a change and wait for its report. If True, the next `drain` has all earlier
+        changes."""
 
     def fileno(self) -> int | None:
         """Descriptor that is readable when there is something to drain; constant until `close`."""
