@@ -21,7 +21,7 @@ from remora.sandbox.child.rmtree import remove_tree
 
 
 def cleanable(
-    caller: Invocation, project: Project, now: datetime, *, observed: bool = False
+    invocation: Invocation, project: Project, now: datetime, *, observed: bool = False
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
     """Return the items that can be removed, and the runs that cannot.
 
@@ -29,33 +29,33 @@ def cleanable(
     remove the links that `hub observe` recorded in this project.
     """
     acts, kept = find_removable(project, now)
-    hubs = [*_orphaned_hubs(caller), *_own_hub(caller, project, observed=observed)]
-    return [*acts, *_copies(caller, now), *hubs], kept
+    hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project, observed=observed)]
+    return [*acts, *_copies(invocation, now), *hubs], kept
 
 
-def _copies(caller: Invocation, now: datetime) -> Iterator[Removal]:
-    for place in orphaned_caches(caller.folders.cache / "roots", now):
+def _copies(invocation: Invocation, now: datetime) -> Iterator[Removal]:
+    for place in orphaned_caches(invocation.folders.cache / "roots", now):
         what = Removable(kind="workspace", name=str(place), bytes=size_of(place))
         yield what, partial(remove_tree, place)
 
 
-def is_hub_in_use(caller: Invocation, project: Project) -> bool:
+def is_hub_in_use(invocation: Invocation, project: Project) -> bool:
     """Return True if a process uses the project's Hub database; `clean` then keeps it."""
-    db = hub_paths(caller.folders, project.root).db
+    db = hub_paths(invocation.folders, project.root).db
     return db.exists() and not is_idle(db)
 
 
-def _orphaned_hubs(caller: Invocation) -> Iterator[Removal]:
-    for place in orphaned_databases(caller.folders.cache / "hub"):
+def _orphaned_hubs(invocation: Invocation) -> Iterator[Removal]:
+    for place in orphaned_databases(invocation.folders.cache / "hub"):
         yield _removable(place), partial(_remove_hub, place)
 
 
-def _own_hub(caller: Invocation, project: Project, *, observed: bool) -> Iterator[Removal]:
+def _own_hub(invocation: Invocation, project: Project, *, observed: bool) -> Iterator[Removal]:
     """Yield the removal of this project's database, which contains source text.
 
     The next Hub query rebuilds it.
     """
-    places = hub_paths(caller.folders, project.root)
+    places = hub_paths(invocation.folders, project.root)
     if not places.db.exists() or not is_idle(places.db):
         return
     place = places.db.parent

@@ -40,15 +40,19 @@ _SWITCH_S = 0.001
 
 
 def run_hub(
-    caller: Invocation, target: HubTarget, *, ready: Callable[[StatusResult], None], log_file: bool
+    invocation: Invocation,
+    target: HubTarget,
+    *,
+    ready: Callable[[StatusResult], None],
+    log_file: bool,
 ) -> bool:
     """Run the daemon in this process until it is stopped.
 
     Returns False if a daemon is already running. Replaces this process if the daemon needs a
     restart. Raises OutsideError or ConfigError.
     """
-    places = hub_paths_of(caller, target)
-    settings, config = _settings(caller, places, target)
+    places = hub_paths_of(invocation, target)
+    settings, config = _settings(invocation, places, target)
     try:
         ownership = OwnerLock(places.lock)
     except HubLocked:
@@ -61,7 +65,7 @@ def run_hub(
     outcome = asyncio.run(daemon.run(_opened(places, config), ready))
     ownership.close()
     if outcome == "restart":
-        _restart(caller)
+        _restart(invocation)
     _end_unfinished()
     return True
 
@@ -89,24 +93,24 @@ def _opened(places: HubPaths, config: Config) -> DaemonParts:
 
 
 def _settings(
-    caller: Invocation, places: HubPaths, target: HubTarget
+    invocation: Invocation, places: HubPaths, target: HubTarget
 ) -> tuple[DaemonSettings, Config]:
-    config = open_config(caller, places.root)
-    quiet_s = _seconds(caller, _QUIET)
+    config = open_config(invocation, places.root)
+    quiet_s = _seconds(invocation, _QUIET)
     settings = DaemonSettings(
         sweep_seconds=config.hub.sweep_seconds,
         idle_stop_minutes=config.hub.idle_stop_minutes,
         memory_mb=config.hub.memory_mb,
         http=None if target.http is None else http_address(target.http),
-        environment=environment(caller.environ),
-        restarted=_seconds(caller, _RESTARTED),
+        environment=environment(invocation.environ),
+        restarted=_seconds(invocation, _RESTARTED),
         quiet_s=QUIET_S if quiet_s is None else quiet_s,
     )
     return settings, config
 
 
-def _seconds(caller: Invocation, name: str) -> float | None:
-    value = caller.environ.get(name, "")
+def _seconds(invocation: Invocation, name: str) -> float | None:
+    value = invocation.environ.get(name, "")
     return float(value) if value.replace(".", "", 1).isdigit() else None
 
 
@@ -120,10 +124,10 @@ def announce(status: StatusResult) -> None:  # noqa: ARG001 (signature of `ready
     os.close(nowhere)
 
 
-def _restart(caller: Invocation) -> None:
+def _restart(invocation: Invocation) -> None:
     """Restart in the same process, which keeps the process ID."""
     logging.shutdown()
-    environ = {**caller.environ, _RESTARTED: f"{time.monotonic():.0f}"}
+    environ = {**invocation.environ, _RESTARTED: f"{time.monotonic():.0f}"}
     argv = [sys.executable, *sys.orig_argv[1:]]
     os.execve(sys.executable, argv, environ)  # noqa: S606 (our own command line, no shell needed)
 

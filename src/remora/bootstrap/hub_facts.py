@@ -53,13 +53,13 @@ class FactSource:
             yield client
 
 
-def fact_source(caller: Invocation, project: Project) -> FactSource:
+def fact_source(invocation: Invocation, project: Project) -> FactSource:
     """Return the fact source that the configuration selects."""
     config = project.config
     return FactSource(
         root=project.root,
         enabled=config.hub.enabled,
-        places=hub_paths(caller.folders, project.root),
+        places=hub_paths(invocation.folders, project.root),
         files=FileRules(tuple(config.exclude), config.hub.file_limit),
         deadline=EXACT_S if config.model.exact else TURN_S,
     )

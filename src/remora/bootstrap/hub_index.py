@@ -66,14 +66,14 @@ class Indexed(NamedTuple):
 
 
 def index_hub(
-    caller: Invocation, target: HubTarget, progress: Progress, *, links: Progress | None = None
+    invocation: Invocation, target: HubTarget, progress: Progress, *, links: Progress | None = None
 ) -> Indexed:
     """Index all changed files; with `links`, also precompute all links.
 
     A running daemon precomputes links later. Raises OutsideError, DiskError or HubLocked.
     """
     began = time.monotonic()
-    places = hub_paths_of(caller, target)
+    places = hub_paths_of(invocation, target)
     writer = store_or_daemon(places)
     failed: Sequence[Unlinked] = ()
     if isinstance(writer, int):
@@ -82,7 +82,7 @@ def index_hub(
         errors = _partial(places)
     else:
         with writer as store:
-            changed, unreadable = _refreshed(caller, places, store, progress)
+            changed, unreadable = _refreshed(invocation, places, store, progress)
             if links is not None:
                 failed = _find_links(places, store, links)
             files, nodes = store.counts()
@@ -124,23 +124,23 @@ class Collected(NamedTuple):
     by: int | None = None
 
 
-def collect_hub(caller: Invocation, target: HubTarget) -> Collected:
+def collect_hub(invocation: Invocation, target: HubTarget) -> Collected:
     """Remove deleted and ignored files and expired records from the index."""
-    places = hub_paths_of(caller, target)
+    places = hub_paths_of(invocation, target)
     writer = store_or_daemon(places)
     if isinstance(writer, int):
         _caught_up(places)
         return Collected(0, writer)
     with writer as store:
-        there = _members(caller, places).sweep()
+        there = _members(invocation, places).sweep()
         return Collected(store.gc(path for path in store.files() if path not in there))
 
 
-def verify_hub(caller: Invocation, target: HubTarget) -> IndexCheck:
+def verify_hub(invocation: Invocation, target: HubTarget) -> IndexCheck:
     """Update the index, then compare it with a fresh analysis of all files."""
-    places = hub_paths_of(caller, target)
-    index_hub(caller, target, lambda _done, _all: None)
-    done = _read(places, lambda view: verify(places.root, _members(caller, places), view))
+    places = hub_paths_of(invocation, target)
+    index_hub(invocation, target, lambda _done, _all: None)
+    done = _read(places, lambda view: verify(places.root, _members(invocation, places), view))
     if done is None:
         raise OutsideError(f"{places.db} cannot be read", hint="`remora hub index` rebuilds it")
     return done
@@ -151,23 +151,25 @@ def is_readable(places: HubPaths) -> bool:
     return _read(places, lambda _: True) is not None
 
 
-def is_indexed(caller: Invocation, places: HubPaths) -> bool:
+def is_indexed(invocation: Invocation, places: HubPaths) -> bool:
     """Return True if the database can be read and is not just an empty one from `hub observe`."""
-    return bool(_read(places, lambda v: bool(v.paths()) or not _members(caller, places).sweep()))
+    return bool(
+        _read(places, lambda v: bool(v.paths()) or not _members(invocation, places).sweep())
+    )
 
 
-def _members(caller: Invocation, places: HubPaths) -> Members:
-    config = open_config(caller, places.root)
+def _members(invocation: Invocation, places: HubPaths) -> Members:
+    config = open_config(invocation, places.root)
     return Members(places.root, config.exclude, file_limit=config.hub.file_limit)
 
 
 def _refreshed(
-    caller: Invocation, places: HubPaths, store: HubStore, progress: Progress
+    invocation: Invocation, places: HubPaths, store: HubStore, progress: Progress
 ) -> tuple[int, dict[str, str]]:
-    indexer = indexer_of(places, store, _members(caller, places), ScriptedAnalysis())
+    indexer = indexer_of(places, store, _members(invocation, places), ScriptedAnalysis())
     changed: set[str] = set()
     errors: dict[str, str] = {}
-    with large_files(places.root, indexer, environment(caller.environ)) as large:
+    with large_files(places.root, indexer, environment(invocation.environ)) as large:
         for done in _passes(indexer, large, store, progress):
             changed.update(done.changed)
             errors.update(done.errors)

@@ -22,10 +22,10 @@ _MOST_STARTS = 3
 """Maximum attempts. A killed daemon may hold its lock for a moment, and a new one then gives up."""
 
 
-def start_hub(caller: Invocation, target: HubTarget) -> StatusResult:
+def start_hub(invocation: Invocation, target: HubTarget) -> StatusResult:
     """Start a daemon in the background, or return the running one's status. Raises OutsideError."""
-    places = hub_paths_of(caller, target)
-    _check(caller, places, target)
+    places = hub_paths_of(invocation, target)
+    _check(invocation, places, target)
     until = time.monotonic() + _START_S
     started = 0
     while time.monotonic() < until:
@@ -35,26 +35,26 @@ def start_hub(caller: Invocation, target: HubTarget) -> StatusResult:
         if control.running(places) is None:
             if started == _MOST_STARTS:
                 break
-            _spawn(caller, places, target)
+            _spawn(invocation, places, target)
             started += 1
             continue
         time.sleep(_LOOK_S)
     raise OutsideError("the daemon does not answer", hint=_where_to_look(places))
 
 
-def _check(caller: Invocation, places: HubPaths, target: HubTarget) -> None:
-    open_config(caller, places.root)
+def _check(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
+    open_config(invocation, places.root)
     if target.http is not None:
         http_address(target.http)
 
 
-def _spawn(caller: Invocation, places: HubPaths, target: HubTarget) -> None:
+def _spawn(invocation: Invocation, places: HubPaths, target: HubTarget) -> None:
     """Start the process, and wait until it is ready or fails."""
-    words = command("remora.cli.main:main", *_words(caller, places, target))
+    words = command("remora.cli.main:main", *_words(invocation, places, target))
     with subprocess.Popen(
         detached(words),
         cwd=FOLDER,
-        env=environment(caller.environ),
+        env=environment(invocation.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -65,13 +65,13 @@ def _spawn(caller: Invocation, places: HubPaths, target: HubTarget) -> None:
         raise _failed(output, places)
 
 
-def _words(caller: Invocation, places: HubPaths, target: HubTarget) -> list[str]:
+def _words(invocation: Invocation, places: HubPaths, target: HubTarget) -> list[str]:
     words = ["hub", "start", "--foreground", "--detached", "--json", "--root", str(places.root)]
     words += ["--socket", str(places.socket)]
     if target.db is not None:
         words += ["--db", str(places.db)]
-    if caller.config_file is not None:
-        words += ["--config", str((caller.folder / caller.config_file).absolute())]
+    if invocation.config_file is not None:
+        words += ["--config", str((invocation.folder / invocation.config_file).absolute())]
     if target.http is not None:
         words += ["--http", target.http]
     return words

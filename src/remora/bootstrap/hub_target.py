@@ -20,8 +20,8 @@ class HubTarget:
     http: str | None = None
 
 
-def hub_paths_of(caller: Invocation, target: HubTarget) -> HubPaths:
-    """Return the paths of the hub for this caller's root.
+def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
+    """Return the paths of the hub for the root.
 
     Raises UsageError, also if another program's file is at `--db` or at a path next to it that the
     Hub uses: the writer resets an invalid database in place.
@@ -31,7 +31,9 @@ def hub_paths_of(caller: Invocation, target: HubTarget) -> HubPaths:
             f"--db {target.db}: this is not a Hub database",
             hint="use another path; a missing file is created",
         )
-    places = hub_paths(caller.folders, caller.find_root(), db=target.db, socket=target.socket)
+    places = hub_paths(
+        invocation.folders, invocation.find_root(), db=target.db, socket=target.socket
+    )
     foreign = foreign_file(places) if target.db is not None else None
     if foreign is not None:
         raise UsageError(
@@ -41,22 +43,22 @@ def hub_paths_of(caller: Invocation, target: HubTarget) -> HubPaths:
     return places
 
 
-def root_above(caller: Invocation, places: HubPaths) -> Path | None:
+def root_above(invocation: Invocation, places: HubPaths) -> Path | None:
     """Return a parent folder that looks like the project root: it has a hub or a pyproject.toml.
 
     Returns None unless the root is just the current folder, without git or a remora.yaml.
     """
     root = places.root
     if (
-        caller.root is not None
+        invocation.root is not None
         or (root / "remora.yaml").is_file()
-        or root != caller.folder.resolve()
+        or root != invocation.folder.resolve()
     ):
         return None
     if any((place / ".git").exists() for place in (root, *root.parents)):
         return None
     for above in root.parents:
-        has_hub = hub_paths(caller.folders, above).db.exists()
+        has_hub = hub_paths(invocation.folders, above).db.exists()
         if has_hub or (above / "pyproject.toml").is_file():
             return above
     return None

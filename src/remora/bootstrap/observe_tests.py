@@ -53,19 +53,19 @@ class Observed:
 class PreparedTests:
     """Validated settings of a test run; no project code runs before `run`."""
 
-    def __init__(self, caller: Invocation, options: ObserveOptions) -> None:
+    def __init__(self, invocation: Invocation, options: ObserveOptions) -> None:
         """Check consent, pytest and configuration. Raises UsageError, ConfigError."""
-        self.places = hub_paths_of(caller, options.hub)
-        self._config = open_config(caller, self.places.root)
+        self.places = hub_paths_of(invocation, options.hub)
+        self._config = open_config(invocation, self.places.root)
         self._options = options
-        self._folder = caller.folder.resolve()
+        self._folder = invocation.folder.resolve()
         workspace = self._config.workspace
         require_level(workspace.require_isolation)
         self.level = best_level()
         check_consent(self.level, allowed=workspace.allow_unsandboxed)
-        home = Path(caller.environ.get("HOME", "/nonexistent")).resolve()
+        home = Path(invocation.environ.get("HOME", "/nonexistent")).resolve()
         check_home(self.places.root, home, allowed=workspace.allow_unsandboxed)
-        active = caller.environ.get("VIRTUAL_ENV") or caller.environ.get("CONDA_PREFIX")
+        active = invocation.environ.get("VIRTUAL_ENV") or invocation.environ.get("CONDA_PREFIX")
         self.python = find_interpreter(self.places.root, self._config.python, active)
         self._activated = is_activated(self.python, self.places.root, active)
 
@@ -87,7 +87,9 @@ class PreparedTests:
         return MemorySnapshot(read_all(self.places.root, members.belonging(paths), limit=limit))
 
 
-def store_observed(caller: Invocation, project: Project, observation: Observation | None) -> str:
+def store_observed(
+    invocation: Invocation, project: Project, observation: Observation | None
+) -> str:
     """Store the observation of accepted tests in the Hub; return an error message or "".
 
     Does nothing if the configuration disables the Hub.
@@ -95,7 +97,7 @@ def store_observed(caller: Invocation, project: Project, observation: Observatio
     if observation is None or not observation.tests or project.config.hub.enabled is False:
         return ""
     try:
-        _store(hub_paths(caller.folders, project.root), observation)
+        _store(hub_paths(invocation.folders, project.root), observation)
     except RemoraError as error:
         return f"the test observation was not stored in the Hub: {error.message}"
     return ""

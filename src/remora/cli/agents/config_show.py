@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import emit, table
 from remora.errors import NotFound
@@ -32,8 +32,8 @@ def show(options: Options, key: str | None) -> int:
     """
     from remora.bootstrap.invocation import open_with_places
 
-    caller = caller_of(options)
-    config, places = open_with_places(caller, caller.find_root())
+    invocation = invocation_of(options)
+    config, places = open_with_places(invocation, invocation.find_root())
     settings = [
         {"key": ".".join(where), "value": value, "from": places.get(where, _DEFAULT)}
         for where, value in _leaves(config.model_dump(mode="json"), ())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import OPERATION
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note, print_error, table
@@ -29,8 +29,8 @@ def show(options: Options, name: str) -> int:
     from remora.agents.definition.agent import agent_named, definition_record, load_agents
     from remora.agents.definition.agent_listing import agent_document
 
-    caller = caller_of(options)
-    agent = agent_named(load_agents(caller.find_root(), caller.operations), name)
+    invocation = invocation_of(options)
+    agent = agent_named(load_agents(invocation.find_root(), invocation.operations), name)
     definition = agent.definition.model_dump()
     document = agent_document(agent.folder, definition, builtin=agent.builtin)
     document["definition"] = definition_record(agent)
@@ -56,8 +56,8 @@ def validate(options: Options, paths: tuple[Path, ...]) -> int:
     """
     from remora.runs.planning.agent_definitions import check_definitions
 
-    caller = caller_of(options)
-    checked = check_definitions(caller.find_root(), caller.operations, paths)
+    invocation = invocation_of(options)
+    checked = check_definitions(invocation.find_root(), invocation.operations, paths)
     wrong = [one for one in checked if one.error]
     document = {
         "ok": not wrong,
@@ -104,8 +104,10 @@ def new(options: Options, name: str, operation: str | None, node_types: tuple[st
     """
     from remora.agents.definition.scaffold import create_agent
 
-    caller = caller_of(options)
-    started = create_agent(caller.find_root(), caller.operations, name, operation, node_types)
+    invocation = invocation_of(options)
+    started = create_agent(
+        invocation.find_root(), invocation.operations, name, operation, node_types
+    )
     document = {
         "name": started.name,
         "operation": started.operation,

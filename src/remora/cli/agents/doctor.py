@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.errors import ConfigError
@@ -34,13 +34,13 @@ def doctor(options: Options) -> int:
     from remora.runs.doctor import check_machine, check_ruff_settings
     from remora.sandbox.isolation import LEVEL_NAMES, best_level, missing_levels
 
-    caller = caller_of(options)
-    root = caller.find_root()
+    invocation = invocation_of(options)
+    root = invocation.find_root()
     checks = [
-        *check_machine(root, caller.folders),
+        *check_machine(root, invocation.folders),
         check_ruff_settings(root),
-        *_configured(caller),
-        _agents(root, caller.operations),
+        *_configured(invocation),
+        _agents(root, invocation.operations),
     ]
     level, better = best_level(), list(missing_levels())
     ok = all(check.ok for check in checks if check.needed)
@@ -57,27 +57,27 @@ def doctor(options: Options) -> int:
     return 0 if ok else 1
 
 
-def _configured(caller: "Invocation") -> "list[Check]":
+def _configured(invocation: "Invocation") -> "list[Check]":
     """Check the configuration, and the driver, interpreter and model that it selects."""
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
     from remora.bootstrap.test_interpreter import check_interpreter
     from remora.runs.doctor import Check, check_model, check_overlay, check_tests
 
-    root = caller.find_root()
+    root = invocation.find_root()
     try:
-        config = open_config(caller, root)
-        status = model_status(caller, config)
+        config = open_config(invocation, root)
+        status = model_status(invocation, config)
     except ConfigError as error:
         wrong = Check(name="config", ok=False, detail=error.message, hint=error.hint)
         return [wrong]
     known = Check(name="config", ok=True, detail="every key is known")
     return [
         known,
-        check_overlay(config.workspace.driver, caller.folders),
-        check_tests(lambda: check_interpreter(caller, root, config), config.python),
+        check_overlay(config.workspace.driver, invocation.folders),
+        check_tests(lambda: check_interpreter(invocation, root, config), config.python),
         *check_model(status),
-        *_key(withheld_key(caller, config)),
+        *_key(withheld_key(invocation, config)),
     ]
 
 

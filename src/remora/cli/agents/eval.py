@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command, group
 from remora.cli.app.output import count, emit, note, table, terminal_width, wrap_text
@@ -84,7 +84,7 @@ def memory(
     folder = records_of(options)
     asked = setting_combinations(summarizers, limits, renderers)
     report = compare_settings(
-        folder, folder.root, caller_of(options).operations, select_agents(folder, names), asked
+        folder, folder.root, invocation_of(options).operations, select_agents(folder, names), asked
     )
     for name, why in report.skipped:
         note(options, f"{name} skipped: {why}")

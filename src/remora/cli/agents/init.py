@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit
 from remora.errors import DiskError, UsageError
@@ -25,9 +25,9 @@ def init(options: Options) -> int:
     """
     from remora.config.template import commented_yaml
 
-    caller = caller_of(options)
-    path = caller.find_root() / "remora.yaml"
-    operations = caller.operations.settings
+    invocation = invocation_of(options)
+    path = invocation.find_root() / "remora.yaml"
+    operations = invocation.operations.settings
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(f"# yaml-language-server: $schema={_SCHEMA}\n{commented_yaml(operations)}")

@@ -1,6 +1,6 @@
 """`agents list`."""
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import emit, print_error, table
 
@@ -15,8 +15,8 @@ def list_(options: Options) -> int:
     """
     from remora.agents.definition.agent_listing import list_agents
 
-    caller = caller_of(options)
-    listed, wrong = list_agents(caller.find_root(), caller.operations)
+    invocation = invocation_of(options)
+    listed, wrong = list_agents(invocation.find_root(), invocation.operations)
     document = {"agents": listed, "errors": [error.message for error in wrong]}
     rows = [
         [

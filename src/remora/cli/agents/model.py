@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import emit, note
 from remora.text import escape_line
@@ -26,10 +26,10 @@ def status(options: Options) -> int:
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
 
-    caller = caller_of(options)
-    config = open_config(caller, caller.find_root())
-    found = model_status(caller, config)
-    emit(options, found.document, _status_lines(found, withheld_key(caller, config)))
+    invocation = invocation_of(options)
+    config = open_config(invocation, invocation.find_root())
+    found = model_status(invocation, config)
+    emit(options, found.document, _status_lines(found, withheld_key(invocation, config)))
     return 3 if found.problem and not found.is_optional else 0
 
 
@@ -46,7 +46,7 @@ def pull(options: Options, source: Path | None) -> int:
     from remora.models.embedded import weights
 
     say = None if options.json else partial(note, options)
-    found = weights.pull(caller_of(options).folders.cache, from_file=source, progress=say)
+    found = weights.pull(invocation_of(options).folders.cache, from_file=source, progress=say)
     document = {"weights": {"path": str(found.path), "sha256": found.sha256, "ok": found.ok}}
     emit(options, document, ())
     return 0

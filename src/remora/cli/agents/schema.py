@@ -4,7 +4,7 @@ from importlib import import_module
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import print_json
 
@@ -28,6 +28,6 @@ def schema(options: Options, name: str) -> int:
     """
     # --json makes no difference
     module, function = _SCHEMAS[name]
-    given = (caller_of(options).operations.settings,) if name == "config" else ()
+    given = (invocation_of(options).operations.settings,) if name == "config" else ()
     print_json(getattr(import_module(module), function)(*given))
     return 0

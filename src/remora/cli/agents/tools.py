@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import PATH, Options, command, group
 from remora.cli.app.output import (
     color_word,
@@ -36,10 +36,10 @@ def list_(options: Options) -> int:
     from remora.bootstrap.tool_lookup import known_tools
     from remora.pym import ScriptChecks
 
-    caller, checks = caller_of(options), ScriptChecks()
-    known = known_tools(caller.find_root(), caller.operations)
+    invocation, checks = invocation_of(options), ScriptChecks()
+    known = known_tools(invocation.find_root(), invocation.operations)
     found = [_tool_document(tool, checks) for tool in known]
-    functions = [_function_document(each) for each in caller.operations.host_functions.values()]
+    functions = [_function_document(each) for each in invocation.operations.host_functions.values()]
     emit(options, {"tools": found, "host_functions": functions}, _listed(found, functions))
     for tool in found:
         if tool["error"]:
@@ -63,8 +63,8 @@ def check(options: Options, paths: tuple[Path, ...]) -> int:
     """
     from remora.bootstrap.tool_lookup import check_scripts
 
-    caller = caller_of(options)
-    checked = check_scripts(caller.find_root(), caller.operations, paths)
+    invocation = invocation_of(options)
+    checked = check_scripts(invocation.find_root(), invocation.operations, paths)
     ok = all(one.ok for one in checked)
     scripts = [
         {"path": one.path, "ok": one.ok, "errors": one.errors, "warnings": one.warnings}
@@ -119,7 +119,7 @@ def run(
     functions = [part for word in grants for part in word.split(",")]
     functions += [word for word in more if "=" not in word]
     request = ToolRequest(name=name, inputs=words, grants=functions)
-    tried = try_tool(caller_of(options), request)
+    tried = try_tool(invocation_of(options), request)
     emit(options, encode_value(tried.document), _run_lines(tried))
     if options.json and tried.run.printed:
         for line in ("it printed:", *tried.run.printed.rstrip("\n").split("\n")):

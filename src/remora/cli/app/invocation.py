@@ -1,4 +1,4 @@
-"""The caller of a command: environment, current folder and global options."""
+"""Invocation of a command: environment, current folder and global options."""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from remora.bootstrap.invocation import Invocation
 
 
-def caller_of(options: Options, flags: Mapping[str, Any] | None = None) -> "Invocation":
+def invocation_of(options: Options, flags: Mapping[str, Any] | None = None) -> "Invocation":
     """Return the environment, current folder and options of this process."""
     from remora.bootstrap.invocation import Invocation
 

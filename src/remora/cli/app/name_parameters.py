@@ -64,10 +64,10 @@ def _nodes(ctx: click.Context) -> Iterable[str]:
 
 def _agents(ctx: click.Context) -> Iterable[str]:
     from remora.agents.definition.agent_listing import list_agents
-    from remora.cli.app.invocation import caller_of
+    from remora.cli.app.invocation import invocation_of
 
-    caller = caller_of(options_of(ctx))
-    listed, _ = list_agents(caller.find_root(), caller.operations)
+    invocation = invocation_of(options_of(ctx))
+    listed, _ = list_agents(invocation.find_root(), invocation.operations)
     return [agent["operation"] for agent in listed]
 
 

@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.errors import OutsideError
@@ -19,7 +19,7 @@ def project_of(options: Options) -> "Project":
     """Return the current project, after completing an interrupted accept."""
     from remora.bootstrap.open_project import open_project
 
-    project = open_project(caller_of(options))
+    project = open_project(invocation_of(options))
     complete_journals_of(options, project)
     return project
 
@@ -28,9 +28,9 @@ def recorded_project(options: Options) -> "Project":
     """Return the current project for a command that only reads records."""
     from remora.bootstrap.open_project import open_project, open_records
 
-    project = open_records(caller_of(options))
+    project = open_records(invocation_of(options))
     if project.has_unfinished_accept:
-        complete_journals_of(options, open_project(caller_of(options)))
+        complete_journals_of(options, open_project(invocation_of(options)))
     return project
 
 
@@ -50,7 +50,7 @@ def records_of(options: Options) -> "TraceFolder":
     Raises DiskError if their folder is a symbolic link."""
     from remora.trace.trace_folder import TraceFolder
 
-    folder = TraceFolder(caller_of(options).find_root())
+    folder = TraceFolder(invocation_of(options).find_root())
     folder.check()
     return folder
 

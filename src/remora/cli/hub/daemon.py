@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, note
 from remora.cli.hub.hub_options import note_root_above, place_options
@@ -49,7 +49,7 @@ def start(
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
     from remora.hub.process import control
 
-    caller, target = caller_of(options), HubTarget(db=db, socket=socket, http=http)
+    caller, target = invocation_of(options), HubTarget(db=db, socket=socket, http=http)
     places = hub_paths_of(caller, target)
     if not detached:
         note_root_above(options, caller, places)
@@ -82,7 +82,7 @@ def stop(options: Options, db: Path | None, socket: Path | None) -> int:
     from remora.bootstrap.hub_target import HubTarget, hub_paths_of
     from remora.hub.process import control
 
-    places = hub_paths_of(caller_of(options), HubTarget(db=db, socket=socket))
+    places = hub_paths_of(invocation_of(options), HubTarget(db=db, socket=socket))
     pid = control.stop(places)
     text = "no daemon was running" if pid is None else f"stopped (process {pid})"
     emit(options, _document(control.status(places)), [text])
@@ -100,16 +100,16 @@ def status(options: Options, db: Path | None, socket: Path | None) -> int:
     from remora.bootstrap.invocation import is_configured, open_config
     from remora.hub.process import control
 
-    caller = caller_of(options)
-    places = hub_paths_of(caller, HubTarget(db=db, socket=socket))
-    note_root_above(options, caller, places)
+    invocation = invocation_of(options)
+    places = hub_paths_of(invocation, HubTarget(db=db, socket=socket))
+    note_root_above(options, invocation, places)
     status = control.status(places)
     _print(options, places, status)
     try:
         if not status.running and is_configured(
-            caller, places.root
+            invocation, places.root
         ):  # a daemon has read it already
-            open_config(caller, places.root)
+            open_config(invocation, places.root)
     except ConfigError as error:
         note(options, f"note: other commands will not work: {error.message}")
     return 0

@@ -25,11 +25,11 @@ def place_options(function: _Command) -> _Command:
     return function
 
 
-def note_root_above(options: Options, caller: "Invocation", places: "HubPaths") -> None:
+def note_root_above(options: Options, invocation: "Invocation", places: "HubPaths") -> None:
     """Print a note if the project seems to have its root in a parent folder."""
     from remora.bootstrap.hub_target import root_above
 
-    above = root_above(caller, places)
+    above = root_above(invocation, places)
     if above is not None:
         note(
             options,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, fit_line
 from remora.cli.hub.hub_options import place_options
@@ -46,7 +46,7 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
 
     target = HubTarget(db=db, socket=socket)
     with progress_bar(options, "files") as progress, progress_bar(options, "links") as linking:
-        made = index_hub(caller_of(options), target, progress, links=linking if links else None)
+        made = index_hub(invocation_of(options), target, progress, links=linking if links else None)
     emit(options, _document(made), _summary(made))
     return 0
 
@@ -64,7 +64,7 @@ def verify(options: Options, socket: Path | None, db: Path | None) -> int:
     from remora.bootstrap.hub_target import HubTarget
 
     with spinner(options, "comparing with a fresh read of all files"):
-        found = verify_hub(caller_of(options), HubTarget(db=db, socket=socket))
+        found = verify_hub(invocation_of(options), HubTarget(db=db, socket=socket))
     document = {
         "ok": found.ok,
         "checked": found.checked,
@@ -87,7 +87,7 @@ def gc(options: Options, socket: Path | None, db: Path | None) -> int:
     from remora.bootstrap.hub_index import collect_hub
     from remora.bootstrap.hub_target import HubTarget
 
-    done = collect_hub(caller_of(options), HubTarget(db=db, socket=socket))
+    done = collect_hub(invocation_of(options), HubTarget(db=db, socket=socket))
     text = f"{count(done.removed, 'node')} removed"
     if done.by is not None:
         text = f"nothing to remove: the daemon (process {done.by}) removes entries itself"

@@ -17,12 +17,12 @@ class HubNode(click.types.StringParamType):
     ) -> list[CompletionItem]:
         """Return stored names that start with `incomplete`, or none if they cannot be read."""
         from remora.bootstrap.hub_node_names import stored_names
-        from remora.cli.app.invocation import caller_of
+        from remora.cli.app.invocation import invocation_of
         from remora.hub.process.hub_paths import hub_paths
 
         try:
-            caller = caller_of(options_of(ctx))
-            places = hub_paths(caller.folders, caller.find_root(), db=ctx.params.get("db"))
+            invocation = invocation_of(options_of(ctx))
+            places = hub_paths(invocation.folders, invocation.find_root(), db=ctx.params.get("db"))
             return [CompletionItem(name) for name in stored_names(places.db, incomplete)]
         except Exception:  # noqa: BLE001 (a completion never fails)
             return []

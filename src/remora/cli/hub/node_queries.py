@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from remora.bootstrap.hub_target import HubTarget, hub_paths_of
 from remora.bootstrap.invocation import Invocation, is_configured, open_config
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.cli.hub.hub_options import note_root_above
@@ -79,7 +79,7 @@ class HubQuery:
 @contextmanager
 def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iterator[HubQuery]:
     """Open the project's hub. If there is no daemon and no index, build the index first."""
-    caller, target = caller_of(options), HubTarget(db=db, socket=socket)
+    caller, target = invocation_of(options), HubTarget(db=db, socket=socket)
     places = hub_paths_of(caller, target)
     note_root_above(options, caller, places)
     files = cache(partial(_file_rules, caller, places))
@@ -99,10 +99,10 @@ def hub_query(options: Options, *, socket: Path | None, db: Path | None) -> Iter
             client.close()
 
 
-def _file_rules(caller: Invocation, places: HubPaths) -> FileRules:
-    if not is_configured(caller, places.root):
+def _file_rules(invocation: Invocation, places: HubPaths) -> FileRules:
+    if not is_configured(invocation, places.root):
         return FileRules()
-    config = open_config(caller, places.root)
+    config = open_config(invocation, places.root)
     return FileRules(config.exclude, config.hub.file_limit)
 
 
@@ -116,7 +116,9 @@ def _wait_for_daemon(options: Options, places: HubPaths) -> None:
         time.sleep(_POLL_S)
 
 
-def _make_index(options: Options, caller: Invocation, target: HubTarget, places: HubPaths) -> None:
+def _make_index(
+    options: Options, invocation: Invocation, target: HubTarget, places: HubPaths
+) -> None:
     """Build the index if it is missing, damaged or from an earlier version."""
     from remora.bootstrap.hub_index import (  # imports the analysis
         index_hub,
@@ -125,13 +127,13 @@ def _make_index(options: Options, caller: Invocation, target: HubTarget, places:
     )
     from remora.cli.hub.index import progress_bar
 
-    if is_indexed(caller, places):
+    if is_indexed(invocation, places):
         return
     is_damaged = places.db.exists() and not is_readable(places)
     lacks = "the index cannot be read" if is_damaged else "there is no index yet"
     note(options, f"{lacks}: building it; `remora hub start` keeps it up to date")
     try:
         with progress_bar(options) as progress:
-            index_hub(caller, target, progress)
+            index_hub(invocation, target, progress)
     except OutsideError as error:  # the requested file can still be read
         note(options, f"{error.message}: continuing without an index")

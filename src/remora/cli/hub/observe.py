@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note, print_json
 from remora.cli.hub.hub_options import place_options
@@ -66,7 +66,7 @@ def observe(
         seconds=max_time,
         stdout=sys.stderr.fileno() if options.json else None,
     )
-    prepared = PreparedTests(caller_of(options, flags), request)
+    prepared = PreparedTests(invocation_of(options, flags), request)
     note(options, f"the tests are {describe_level(prepared.level)}")
     if prepared.level < SAFE_LEVEL:
         note(options, "the tests have your permissions, except for what this level blocks")

@@ -12,7 +12,7 @@ import click
 from remora.bootstrap.observe_tests import store_observed
 from remora.bootstrap.start_fork import retry_jobs, retry_models
 from remora.cli.app.editor import open_in_editor
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import count, print_error, terminal_width, wrap_text
 from remora.cli.app.project_context import next_command, project_of
@@ -115,7 +115,7 @@ class _Review:
     def accept(self, job: JobView) -> bool:
         done = reviews.accept(self.project, self.view, [job.agent_id], trusted=self.trusted)
         self.view = done.view
-        kept = store_observed(caller_of(self.options), self.project, done.observed)
+        kept = store_observed(invocation_of(self.options), self.project, done.observed)
         for told in (*done.notes, *([kept] if kept else [])):
             self._show(wrap_text(escape_line(f"  {told}"), terminal_width(), "  "))
         for met in done.conflicts:
@@ -139,10 +139,10 @@ class _Review:
 
     def retry(self, job: JobView) -> bool:
         told = click.prompt("  what to do differently", default="", show_default=False)
-        caller = caller_of(self.options)
+        invocation = invocation_of(self.options)
         asked = self.project, self.view, job.agent_id
-        models = retry_models(caller, *asked)
-        wanted = retry_jobs(caller, *asked, feedback=told or None)
+        models = retry_models(invocation, *asked)
+        wanted = retry_jobs(invocation, *asked, feedback=told or None)
         stopped = run_to_end(self.options, wanted, models)
         self._refresh()
         if stopped:
@@ -161,7 +161,7 @@ class _Review:
             for change in job.change_set:
                 if change.after is not None:
                     path = self.project.root / unescape_path(change.path)
-                    open_in_editor(path, caller_of(self.options).environ)
+                    open_in_editor(path, invocation_of(self.options).environ)
         return True
 
     def skip(self, job: JobView) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, emit, note, size_text, terminal_width, wrap_text
 from remora.cli.app.project_context import complete_journals_of
@@ -45,11 +45,11 @@ def clean(options: Options, *, dry_run: bool, observed: bool, yes: bool) -> int:
     from remora.runs.retention.clean import remove_all
     from remora.trace.stream.line_builder import utc_now
 
-    caller = caller_of(options)
-    project = open_project(caller)
+    invocation = invocation_of(options)
+    project = open_project(invocation)
     complete_journals_of(options, project)
-    acts, kept = cleanable(caller, project, utc_now(), observed=observed)
-    if is_hub_in_use(caller, project):
+    acts, kept = cleanable(invocation, project, utc_now(), observed=observed)
+    if is_hub_in_use(invocation, project):
         note(
             options, "the Hub's database is in use and was kept; `remora hub stop` stops the daemon"
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import count, emit, note
 from remora.cli.app.project_context import complete_journals_of
@@ -41,12 +41,12 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
             f"{', '.join(given)} cannot be combined with --resume: the run keeps its settings",
             hint="omit it, or start a new run without --resume",
         )
-    caller = caller_of(options, flags)
-    project = open_project(caller)
+    invocation = invocation_of(options, flags)
+    project = open_project(invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, asked["resume"])
     record = read_own_record(project, run_id, trusted=asked["trust_run"])
-    wanted = prepare_resume(caller, project, record)
+    wanted = prepare_resume(invocation, project, record)
     _refuse_other_model(wanted, asked["model"])
     if wanted.nothing_to_do:
         note(options, f"nothing to do: run {run_id} has ended")
@@ -54,7 +54,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
         document = run_document(project, view)
         emit(options, document, run_lines(options, project, view, document))
         return 1 if view.damaged else 0
-    models = connect_models(caller, wanted.run.project, wanted.models)
+    models = connect_models(invocation, wanted.run.project, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")
     stopped = run_to_end(options, wanted, models, asked["max_time"])

@@ -2,7 +2,7 @@
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import count, note
@@ -30,13 +30,13 @@ def retry(options: Options, run: str, node: str, *, feedback: str | None, trust_
     from remora.runs.records.name_lookup import run_named
     from remora.runs.records.results import own_run
 
-    caller = caller_of(options)
-    project = open_project(caller)
+    invocation = invocation_of(options)
+    project = open_project(invocation)
     complete_journals_of(options, project)
     run_id = run_named(project.trace, run)
     view = own_run(project, run_id, trusted=trust_run)
-    models = retry_models(caller, project, view, node)
-    wanted = retry_jobs(caller, project, view, node, feedback=feedback)
+    models = retry_models(invocation, project, view, node)
+    wanted = retry_jobs(invocation, project, view, node, feedback=feedback)
     note(options, f"run {run_id}: retrying {count(len(wanted.only or ()), 'job')}")
     stopped = run_to_end(options, wanted, models)
     return print_run_results(options, project, view, stopped, only=wanted.only)

@@ -8,7 +8,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_flags, open_project
 from remora.bootstrap.prepare_run import prepare, too_many
 from remora.bootstrap.run_limits import planned_within
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import emit, note
 from remora.cli.app.project_context import complete_journals_of, outside_git
@@ -31,20 +31,24 @@ def start_run(options: Options, asked: dict[str, Any]) -> int:
         return resume(options, asked, _flags(asked))
     if asked["trust_run"]:
         raise UsageError("--trust-run requires --resume", hint="a new run is always trusted")
-    request, caller = _request(asked), caller_of(options, _flags(asked))
+    request, invocation = _request(asked), invocation_of(options, _flags(asked))
     _refuse_other_files(request.paths)
-    project = open_project(caller, request.paths)
+    project = open_project(invocation, request.paths)
     complete_journals_of(options, project)
     with planned_within(asked["max_time"]):
-        prepared = prepare(caller, request, project)
+        prepared = prepare(invocation, request, project)
     try:
-        return _analyze(options, caller, prepared, request, asked)
+        return _analyze(options, invocation, prepared, request, asked)
     finally:
         prepared.close()
 
 
 def _analyze(
-    options: Options, caller: Invocation, prepared: Run, request: RunRequest, asked: dict[str, Any]
+    options: Options,
+    invocation: Invocation,
+    prepared: Run,
+    request: RunRequest,
+    asked: dict[str, Any],
 ) -> int:
     plan = prepared.plan
     if asked["dry_run"] or not plan.jobs:
@@ -53,22 +57,22 @@ def _analyze(
         for line in jobs_by_file(plan):
             note(options, line)
         raise UsageError(
-            f"{plan_size(plan)}, {_estimate(caller, prepared)}: exceeds the limit of 200 jobs",
+            f"{plan_size(plan)}, {_estimate(invocation, prepared)}: exceeds the limit of 200 jobs",
             hint="use --max-nodes N for the first N nodes, or --yes for all; --dry-run lists them",
         )
     done = execute(
-        caller,
+        invocation,
         prepared,
         watching=lambda: run_progress(options),
-        connected=lambda model: _announce(options, caller, prepared, model),
+        connected=lambda model: _announce(options, invocation, prepared, model),
         max_time=asked["max_time"],
     )
     return print_run_results(options, done.project, done.run_id, done.stopped, announced=True)
 
 
-def _announce(options: Options, caller: Invocation, prepared: Run, model: Model) -> None:
+def _announce(options: Options, invocation: Invocation, prepared: Run, model: Model) -> None:
     """Print the size of the run, its name and its model."""
-    note(options, f"{plan_size(prepared.plan)}: {_estimate(caller, prepared)}")
+    note(options, f"{plan_size(prepared.plan)}: {_estimate(invocation, prepared)}")
     note(options, f"run {prepared.run_id}, model {model.name}")
     if isinstance(model, NoModel):
         why = f"no model is installed: only rules decide; {model.hint}"
@@ -79,8 +83,8 @@ def _announce(options: Options, caller: Invocation, prepared: Run, model: Model)
     print_isolation(options)
 
 
-def _estimate(caller: Invocation, prepared: Run) -> str:
-    provider = used_provider(prepared.project.config.model, cache=caller.folders.cache)
+def _estimate(invocation: Invocation, prepared: Run) -> str:
+    provider = used_provider(prepared.project.config.model, cache=invocation.folders.cache)
     return time_estimate(prepared.plan, provider)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import PATH, Options, command
 from remora.cli.app.output import emit, note
@@ -53,8 +53,8 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
     from remora.bootstrap.start_fork import ForkRequest, fork_agent
     from remora.runs.records.name_lookup import stream_named
 
-    caller = caller_of(options, model_flags(asked["model"]))
-    project = open_project(caller)
+    invocation = invocation_of(options, model_flags(asked["model"]))
+    project = open_project(invocation)
     complete_journals_of(options, project)
     request = ForkRequest(
         agent_id=stream_named(project.trace, agent),
@@ -62,20 +62,25 @@ def fork(options: Options, agent: str, **asked: Any) -> int:
         files=asked["files"],
         trusted=asked["trust_run"],
     )
-    other = connect_model(caller, project.config) if asked["model"] else None
+    other = connect_model(invocation, project.config) if asked["model"] else None
     try:
-        made = fork_agent(caller, project, request, other)
+        made = fork_agent(invocation, project, request, other)
     finally:
         if other is not None:
             asyncio.run(other.aclose())
     if asked["go_on"]:
-        return _continue(options, caller, project, made, trusted=request.trusted)
+        return _continue(options, invocation, project, made, trusted=request.trusted)
     emit(options, made.document(), _lines(options, project, made, request.files))
     return 0
 
 
 def _continue(
-    options: Options, caller: "Invocation", project: "Project", made: "ForkResult", *, trusted: bool
+    options: Options,
+    invocation: "Invocation",
+    project: "Project",
+    made: "ForkResult",
+    *,
+    trusted: bool,
 ) -> int:
     from remora.bootstrap.resume_run import connect_models, prepare_resume
     from remora.cli.run.foreground_run import GOOD_STATUSES, run_to_end
@@ -87,8 +92,8 @@ def _continue(
     agent_id, run_id = made.job.agent_id, made.job.run_id
     only = frozenset({agent_id})
     record = read_own_record(project, run_id, trusted=trusted)
-    wanted = prepare_resume(caller, project, record, only=only)
-    models = connect_models(caller, wanted.run.project, wanted.models)
+    wanted = prepare_resume(invocation, project, record, only=only)
+    models = connect_models(invocation, wanted.run.project, wanted.models)
     note(options, f"fork {agent_id} of run {run_id}")
     stopped = run_to_end(options, wanted, models)
     view = read_run(project, run_id)

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remora.cli.app.invocation import caller_of
+from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
 from remora.cli.app.output import note
 from remora.errors import ConfigError, NotFound
@@ -30,7 +30,7 @@ def queries_of(options: Options, folder: "TraceFolder") -> "TraceQueries":
     from remora.bootstrap.invocation import is_configured
     from remora.trace.index.queries import trace_queries
 
-    if not is_configured(caller_of(options), folder.root):
+    if not is_configured(invocation_of(options), folder.root):
         return trace_queries(folder)
     memory = _memory(options, folder)
     if memory is None:
@@ -44,7 +44,7 @@ def reader_of(options: Options, folder: "TraceFolder") -> "PacketReader":
     from remora.bootstrap.invocation import is_configured
     from remora.trace.index.packet_reader import PacketReader
 
-    if not is_configured(caller_of(options), folder.root):
+    if not is_configured(invocation_of(options), folder.root):
         return PacketReader(folder, indexed=True)
     memory = _memory(options, folder)
     return PacketReader(folder, indexed=memory is not None and memory.trace_store == "kv")
@@ -59,14 +59,14 @@ def signer_of(options: Options) -> "Signer | None":
     from remora.config.loading import load_config
     from remora.trace.verify.head_hmac import load_signer
 
-    caller = caller_of(options)
-    user = caller.folders.config_file
+    invocation = invocation_of(options)
+    user = invocation.folders.config_file
     config = load_config(
         user_file=user if os.path.lexists(user) else None,
         project_file=None,
         environ=os.environ,
         flags={},
-        operations=caller.operations.settings,
+        operations=invocation.operations.settings,
     )
     return load_signer(os.environ, config.runner.memory.signing_key_file)
 
@@ -79,7 +79,7 @@ def _memory(options: Options, folder: "TraceFolder") -> "MemoryConfig | None":
     from remora.bootstrap.invocation import open_config
 
     try:
-        return open_config(caller_of(options), folder.root).runner.memory
+        return open_config(invocation_of(options), folder.root).runner.memory
     except ConfigError as error:
         note(
             options, f"the index is not used, because the configuration is invalid: {error.message}"
