@@ -115,7 +115,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     """Plan jobs for `paths` (default: the whole project) and run them on private copies.
 
     The project's files stay unchanged until `accept`. `node`: glob for `path:qualname`. `changed`:
-    revision; an empty text means HEAD. `model`: model name or server address. `max_time`: seconds.
+    revision; an empty string means HEAD. `model`: model name or server address. `max_time`: seconds.
     `known`: all operations, for example `BUILT_IN | MINE`; default: the built-in ones.
     """
     request = RunRequest(

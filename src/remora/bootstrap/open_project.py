@@ -139,7 +139,7 @@ def model_key(invocation: Invocation, config: "Config") -> str | None:
 
 
 def withheld_key(invocation: Invocation, config: "Config") -> str:
-    """Return the reason that a configured key is withheld, or an empty text if it is not."""
+    """Return the reason that a configured key is withheld, or an empty string if it is not."""
     from remora.config.loading import why_no_key
 
     if config.model.base_url is None or config.model.provider == "embedded":

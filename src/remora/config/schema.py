@@ -272,7 +272,7 @@ class Config(Section):
         return self._set_by
 
     def record_layers(self, set_by: Mapping[tuple[str | int, ...], str]) -> "Config":
-        """Record which layer set each value of this new configuration, and return it."""
+        """Record the layer that each value of this new configuration came from. Returns self."""
         self._set_by = set_by
         return self
 

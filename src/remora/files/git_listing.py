@@ -12,7 +12,7 @@ _LINK = b"160000"  # the mode of a submodule in the index
 
 
 class GitPaths(NamedTuple):
-    """Files of a repository that decide which project files belong to it."""
+    """Git files that determine which project files belong to a repository."""
 
     top: Path
     index_file: Path

@@ -24,7 +24,7 @@ _INSPECTED_LEVELS = 40  # levels of a value that `is_stored_unchanged` inspects
 
 
 def encode_value(value: Any) -> Any:
-    """Return `value` as a stream stores it: JSON values unchanged, all others in a marked form.
+    """Return `value` as a stream stores it: JSON values unchanged, all others in a tagged form.
 
     Text, bytes, numbers, and lists and mappings of them are lossless; `decode_value` restores them.
 
@@ -34,11 +34,11 @@ def encode_value(value: Any) -> Any:
     | integers beyond 64 bits | `{"$int": "…"}`, hexadecimal above Python's digit limit |
     | bytes | `{"$bytes": base64}` |
     | text with lone surrogates | `{"$text": base64 of UTF-8 with surrogates}` |
-    | mappings with any other key than UTF-8 text | `{"$dict": [[key, value], …]}` |
-    | a container at level 65 | `{"$deep": [container, …]}`, `{"$at": n}` in it for the n-th |
-    | other objects | `{"$repr": "…"}`, for a container inside itself `CYCLE` |
+    | mappings with keys that are not UTF-8 text | `{"$dict": [[key, value], …]}` |
+    | containers nested 65 levels deep | `{"$deep": [container, …]}`; in it, `{"$at": n}` is the n-th container |
+    | other objects | `{"$repr": "…"}`; `CYCLE` for a container that contains itself |
 
-    If the only key of a mapping looks like a mark, another `$` is put before it. Tuples become
+    If a mapping's only key looks like a tag, it gets another `$` as a prefix. Tuples become
     lists. Subclasses of text and number types become their base types. Never raises.
     """
     return _encode(value, ())

@@ -205,7 +205,7 @@ class Escalation(Payload, frozen=True, kw_only=True):
 
 
 class Recovered(Payload, frozen=True, kw_only=True):
-    """A torn tail was moved to the file `quarantine`. No acknowledged event was lost."""
+    """Recovery moved a torn tail to the file that `quarantine` names. No acknowledged event was lost."""
 
     type: ClassVar[str] = "recovered"
     quarantine: str = ""

@@ -58,12 +58,12 @@ SUGGESTIONS = {
 """Common wrong names, and the command to use instead."""
 
 GLOBAL_OPTIONS = {
-    "--root DIR": "Project root. [default: nearest at or above this folder]",
+    "--root DIR": "Project root. [default: search upwards from the current directory]",
     "--config FILE": "Configuration file. [default: ROOT/remora.yaml]",
-    "--json": "Print only one JSON document on stdout.",
+    "--json": "Print a single JSON document to stdout, nothing else.",
     "-q, --quiet": "Suppress progress and notes on stderr.",
-    "-v, --verbose": "Print more details, and tracebacks of bugs.",
-    "--color WHEN": "Use colors: auto, always or never. [default: auto]",
+    "-v, --verbose": "Print more details, and tracebacks for internal errors.",
+    "--color WHEN": "When to use color: auto, always or never. [default: auto]",
 }
 """Options accepted before or after the command."""
 

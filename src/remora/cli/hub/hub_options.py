@@ -19,7 +19,7 @@ def place_options(function: _Command) -> _Command:
     """Add `--db` and `--socket`, which are passed as keyword arguments `db` and `socket`."""
     for name, about in (
         ("--db", "Database file. [default: per project, in your cache]"),
-        ("--socket", "Socket file. [default: per database, in the runtime folder]"),
+        ("--socket", "Socket file. [default: one per database, in the runtime folder]"),
     ):
         function = click.option(name, type=PATH, metavar="FILE", help=about)(function)
     return function

@@ -38,8 +38,8 @@ def index(options: Options, socket: Path | None, db: Path | None, links: bool) -
     """Update the index: check all files and read those that changed.
 
     If a daemon is running, it updates the index, because only one process can write the database.
-    A daemon finds links while idle, and this command does not wait for them. Files that can only be
-    read in part are listed and do not change the exit code.
+    The daemon finds links when it is idle; this command does not wait for that. Files that can only
+    be read partially are listed and do not change the exit code.
     """
     from remora.bootstrap.hub_index import index_hub
     from remora.bootstrap.hub_target import HubTarget

@@ -239,7 +239,7 @@ def _key() -> str:
 
 
 def _tried(job: JobView) -> str:
-    """Return the reason that a retry produced no new diff, or an empty text."""
+    """Return the reason that a retry produced no new diff, or an empty string."""
     if job.same:
         return f"  {SAME_CHANGE}"
     return "" if job.review else f"  {job.status}: {job.error or 'no change'}"

@@ -26,7 +26,7 @@ def run_to_end(
 ) -> str:
     """Continue a run, or some of its agents, and show progress.
 
-    Returns the reason if it stopped early, else an empty text.
+    Returns the reason if it stopped early, else an empty string.
     """
     print_isolation(options)
     with run_progress(options) as watcher:

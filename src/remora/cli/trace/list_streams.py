@@ -53,7 +53,7 @@ _TURN_HEADS = ("AGENT", "TURN", "TOOL", "OUTCOME", "BY", "TOKENS", "MS")
 @click.option(
     "--decided-by",
     type=click.Choice(("rule", "model", "fallback", "escalation")),
-    help="Only turns that were decided this way.",
+    help="Show only turns decided by this method.",
 )
 @click.option(
     "--since",

@@ -15,7 +15,7 @@ _Kind = TypeVar("_Kind")
 
 
 def summarize_event(event: Event) -> str:
-    """Return a one-line summary, or an empty text if the event type needs none."""
+    """Return a one-line summary, or an empty string if the event type needs none."""
     summarize = _SUMMARIZERS.get(event.type)
     if summarize is None:
         return ""

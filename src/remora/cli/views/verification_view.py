@@ -68,6 +68,6 @@ def _signature_line(counted: SignatureCounts) -> str:
 
 
 def _unanchored(report: VerifyReport) -> str:
-    """Return a note on streams without an anchored end, or an empty text."""
+    """Return a note on streams without an anchored end, or an empty string."""
     loose = sum(stream.anchored is False for stream in report.streams)
     return f"; {loose:,} without an end (running or interrupted)" if loose else ""

@@ -156,7 +156,7 @@ class LinkScheduler:
             body = await child.stdout.readexactly(int.from_bytes(head, "big"))
         except asyncio.IncompleteReadError:
             if (code := await child.wait()) == link_child.DAMAGED:
-                raise HubDamaged(f"{self._db}: links are damaged") from None
+                raise HubDamaged(f"{self._db}: the link data is corrupt") from None
             if code == link_child.FULL:
                 return b""
             output = await self._stderr_tail

@@ -1,4 +1,4 @@
-"""Handler interface of both servers; converts errors to answers."""
+"""Handler interface of both servers, and conversion of errors to answers."""
 
 import logging
 from collections.abc import Awaitable, Callable

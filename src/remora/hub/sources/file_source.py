@@ -28,8 +28,10 @@ class FileSource:
         self._ignore_files = IgnoreFiles(root)
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """Return the answer, or None if files are not enough. Raises NotFound, OSError (no
-        root)."""
+        """Return the answer, or None if the files cannot give it within the budget.
+
+        Raises NotFound, or OSError if the root cannot be read.
+        """
         if not (keys := nodes_of(request)):
             return None
         requested = {unescape_path(split_node_key(key)[0]) for key in keys}

@@ -77,7 +77,7 @@ def resolve_ref(ref: str, top: Mapping[str, Any]) -> Any:
 
 
 class _Rules:
-    """Adds the rules for one tool to `made`, by name, and its terminals to `used`."""
+    """Adds a tool's rules to `made`, keyed by name, and its terminals to `used`."""
 
     def __init__(
         self, prefix: str, top: Mapping[str, Any], made: dict[str, str], used: set[str]

@@ -82,9 +82,9 @@ class EmbeddedModel:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """Return one answer. Raises ModelError.
+        """Return the model's answer. Raises ModelError.
 
-        A server that has ended is restarted, at most once during a run.
+        If the server has exited, it is restarted, at most once per run.
         """
         if self._exact:
             request = without_cache(request)

@@ -55,7 +55,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerProcess:
-    """One child process. Thread-safe."""
+    """A model server in a child process. Thread-safe."""
 
     def __init__(self, options: ServerOptions, *, max_starts: int = 2) -> None:
         self._options = options

@@ -1,1 +1,1 @@
-"""Reports of a run: one record, one layout, four formats."""
+"""Run reports in four formats, all written from one record and one layout."""

@@ -1,1 +1,1 @@
-"""Ruff on a private copy: findings, fixes, configuration."""
+"""Findings, fixes and configuration of ruff, run on a private copy."""
