@@ -102,7 +102,7 @@ class _Recorded(msgspec.Struct):
 
 
 def recall(ref: str, lines: list[int], outputs: RawOutputs) -> dict[str, Any]:
-    """Return a tool result with lines `first` to `last` (from 1, inclusive) of `turn:N`.
+    """Return the result of `recall`: lines `first` to `last` (from 1, inclusive) of `turn:N`.
 
     Raises `HostError` for an unknown turn or an unreadable output.
     """

@@ -1,4 +1,4 @@
-"""Checks of a submission that a project defines as `.pym` scripts."""
+"""Submission checks that a project defines as `.pym` scripts."""
 
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
@@ -73,7 +73,7 @@ def _texts(file: Mapping[str, Any], content: Contents) -> dict[str, str | None]:
 
 
 def _findings(files: Files, lint: Findings) -> Iterator[dict[str, Any]]:
-    """Yield the findings of changed Python files. Findings of other files have not changed."""
+    """Yield the findings in changed Python files. Findings in other files have not changed."""
     for path in sorted(files):
         if path.endswith((".py", ".pyi")):
             yield from ({**finding, "path": path} for finding in lint(path))

@@ -42,7 +42,8 @@ def restart_start(
 ) -> AgentStart:
     """Return the first event of an agent that restarts on changed files (`rebased`).
 
-    `point` is at turn 0 of the previous agent; its first packet gets `job`'s summary of the node.
+    `point` is at turn 0 of the previous agent. The new agent's first packet contains the node
+    summary from `job`.
     """
     packet = replace(
         point.start.packet, agent_id=job.agent_id, run_id=job.run_id, node_summary=job.node_summary
@@ -60,7 +61,7 @@ def restart_start(
 
 
 def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
-    """Return the start with the current agent; changed tools or definition reset `decides`."""
+    """Return the start with the current agent. Resets `decides` if tools or definition changed."""
     definition, tools = redact.clean(definition_record(agent)), redact.clean(agent.schemas)
     same = definition == start.definition and tools == start.tools
     return replace(
@@ -75,7 +76,8 @@ def with_agent(start: AgentStart, agent: Agent, redact: Redactor) -> AgentStart:
 def with_model(start: AgentStart, model: Model, settings: QuerySettings) -> AgentStart:
     """Return the start with another model.
 
-    With another strategy the turn's candidates are computed again, because others may be valid.
+    If the strategy changes, the candidates of the turn are computed again, because other candidates
+    may be valid.
     """
     same = start.model.get("strategy") == settings.strategy
     return replace(

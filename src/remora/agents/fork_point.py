@@ -44,9 +44,9 @@ class ForkPoint(msgspec.Struct, frozen=True, kw_only=True):
 def fork_point_at(events: Iterable[Event], turn: int) -> ForkPoint:
     """Return the fork point at `turn`.
 
-    It is before the turn's decision, or at the end of the stream if the turn has no decision. At
-    turn 0, it is after the context scripts. Raises NotFound if there is no such turn, StreamDamaged
-    if this is not an agent's stream, and StreamError for unknown folding rules.
+    The point is before the turn's decision, or at the end of the stream if the turn has no
+    decision. At turn 0, it is after the context scripts. Raises NotFound if there is no such turn,
+    StreamDamaged if this is not an agent's stream, and StreamError for unknown folding rules.
     """
     cutting = _ForkPointFold(turn)
     for event in events:
@@ -87,7 +87,7 @@ class _ForkPointFold:
 
     @property
     def _ready(self) -> bool:
-        """True for a fork that has not run yet and starts at a decision."""
+        """True if this is a fork that has not run yet and starts at a decision."""
         start = self._start
         return start is not None and start.decides and self._last is self._first
 

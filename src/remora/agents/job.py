@@ -38,9 +38,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 class AgentResult(msgspec.Struct, frozen=True, kw_only=True):
     """Result of an attempt.
 
-    `decided_by` counts tool calls by decider. `asked` counts the calls for which a model had a
-    choice, and `differed` those in which it did not choose the first candidate. `raw_bytes` is the
-    size of all raw outputs, and `max_packet_tokens` the size of the largest request.
+    `decided_by` counts the tool calls of each decider. `asked` counts the calls for which a model
+    had a choice, and `differed` those for which it did not choose the first candidate. `raw_bytes`
+    is the size of all raw outputs, and `max_packet_tokens` the size of the largest request.
     """
 
     status: Status

@@ -84,9 +84,10 @@ def summarizer_named(name: str, tool: str, folder: Path) -> Summarizer:
 def summarizers_in(
     mode: str, named: Mapping[str, Summarizer], tools: Iterable[str]
 ) -> dict[str, Summarizer]:
-    """Return the summarizers by tool.
+    """Return the summarizers, keyed by tool.
 
-    `tool_specific`: from the definition; `tool_side`: the tool's own summary; `default`: for all.
+    With `tool_specific`, they come from the definition. With `tool_side`, each tool's summary is
+    used. Otherwise, the result is empty and the default summarizer is used for all tools.
     """
     if mode == "tool_specific":
         return dict(named)

@@ -42,7 +42,10 @@ class RedactedModel:
 
 
 def placeholder_in_args(args: Mapping[str, Any], base: bytes | None) -> str | None:
-    """Return the reason to refuse a call whose arguments have a placeholder not in the base."""
+    """Return the reason to refuse a call, or None.
+
+    A call is refused if its arguments have a placeholder that is not in the base.
+    """
     return _refusal(new_placeholders(base, "\n".join(_texts(args))), "the arguments hold")
 
 

@@ -32,7 +32,7 @@ class ScriptReplay(msgspec.Struct, frozen=True, kw_only=True):
     """One replayed script.
 
     `kind` is `tool`, `context`, `candidates`, `summarizer` or `verify`. `same` is null if the
-    script cannot be replayed; `detail` says why.
+    script cannot be replayed; `detail` then has the reason.
     """
 
     seq: int
@@ -189,7 +189,7 @@ class _ReplayFold:
             raise _CannotReplay(error.message) from error
 
     def _script(self, digest: str, path: str) -> Script:
-        """Load the script of that hash; its messages begin with `path`."""
+        """Load the script with this hash. `path` appears in its error messages."""
         if (digest, path) not in self._loaded:
             raw, place = self._content(digest), Path(path)
             try:

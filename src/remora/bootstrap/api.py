@@ -55,8 +55,8 @@ NO_OBSERVER = NoObserver()
 class RunResult:
     """A run that finished or was stopped.
 
-    `stopped`: the reason for stopping, empty if the run finished. `only`: the agents that ran, or
-    None for all.
+    `stopped` is the reason for stopping, or empty if the run finished. `only` contains the IDs of
+    the agents that ran, or is None for all agents.
     """
 
     project: Project
@@ -114,9 +114,10 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
 ) -> RunResult:
     """Plan jobs for `paths` (default: the whole project) and run them on private copies.
 
-    The project's files stay unchanged until `accept`. `node`: glob for `path:qualname`. `changed`:
-    revision; an empty string means HEAD. `model`: model name or server address. `max_time`: seconds.
-    `known`: all operations, for example `BUILT_IN | MINE`; default: the built-in ones.
+    The project's files stay unchanged until `accept`. `node` is a glob for `path:qualname`, and
+    `changed` is a revision; an empty string means HEAD. `model` is a model name or a server
+    address. `max_time` is in seconds. `known` contains all operations, for example
+    `BUILT_IN | MINE` (default: the built-in ones).
     """
     request = RunRequest(
         paths=_paths(paths),
@@ -222,8 +223,8 @@ def fork(
 ) -> ForkResult:
     """Start another attempt from any turn of an agent; `resume` runs it.
 
-    `agent`: agent ID, a unique prefix, or the function that the agent worked on. `files`: empty
-    folder to write the files of that turn to.
+    `agent` is an agent ID, a unique prefix, or the function that the agent worked on. `files` is an
+    empty folder, to which the files of that turn are written.
     """
     invocation, project = _open(root, model_flags(model))
     request = ForkRequest(
@@ -350,7 +351,7 @@ def _open(
 ) -> tuple[Invocation, Project]:
     """Open the project, and finish or undo an interrupted accept.
 
-    A given Project is used as it is, unless other settings are asked for.
+    If `root` is a Project, it is used as it is, unless `flags` or `known` require other settings.
     """
     invocation = _invocation(root, flags, known)
     same = known is None and all(value is None for value in (flags or {}).values())
@@ -385,7 +386,10 @@ def _invocation(
 def _run_flags(
     model: str | None, allow_unsandboxed: bool, concurrency: int | None = None
 ) -> dict[str, Any]:
-    """Return the settings that arguments override; None where the configuration counts."""
+    """Return the settings that arguments override.
+
+    A value of None leaves the configured value unchanged.
+    """
     return {
         "model.max_concurrency": concurrency,
         "workspace.allow_unsandboxed": True if allow_unsandboxed else None,

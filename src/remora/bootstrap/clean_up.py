@@ -25,8 +25,8 @@ def cleanable(
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
     """Return the items that can be removed, and the runs that cannot.
 
-    Each item has a function that removes it; each run has a reason to keep it. `observed`: also
-    remove the links that `hub observe` recorded in this project.
+    Each item has a function that removes it; each run has a reason to keep it. With `observed`, the
+    links that `hub observe` recorded in this project can also be removed.
     """
     acts, kept = find_removable(project, now)
     hubs = [*_orphaned_hubs(invocation), *_own_hub(invocation, project, observed=observed)]
@@ -77,7 +77,10 @@ def _remove_hub(place: Path) -> None:
 
 
 def _forget_source(places: HubPaths, measured: Observation) -> None:
-    """Replace the database with one that has only recorded links: names, hashes, line numbers."""
+    """Replace the database with one that contains only recorded links.
+
+    These consist of names, hashes and line numbers.
+    """
     _require_idle(places.db)
     spool = spool_folder(places.db)
     leave(spool, measured)  # first: if this process is killed, the next writer stores it

@@ -41,7 +41,8 @@ Progress = Callable[[int, int], None]
 class Links(NamedTuple):
     """Result of precomputing links.
 
-    `complete`: all links are stored; `failed`: nodes whose links could not be computed.
+    `complete` is True if all links are stored. `failed` contains the nodes whose links could not be
+    computed.
     """
 
     complete: bool
@@ -51,8 +52,8 @@ class Links(NamedTuple):
 class Indexed(NamedTuple):
     """Result of an update.
 
-    `changed`: number of nodes with changed facts; `by`: process ID of the daemon that did the
-    update, or None.
+    `changed` is the number of nodes with changed facts. `by` is the process ID of the daemon that
+    did the update, or None.
     """
 
     files: int
@@ -117,7 +118,8 @@ def _find_links(places: HubPaths, store: HubStore, progress: Progress) -> list[U
 class Collected(NamedTuple):
     """Result of `hub gc`.
 
-    `removed`: number of nodes; `by`: process ID of a running daemon, which removes entries itself.
+    `removed` is the number of nodes. `by` is the process ID of a running daemon, which removes
+    entries itself.
     """
 
     removed: int
@@ -204,7 +206,7 @@ def _counted(places: HubPaths) -> tuple[int, int]:
 
 
 def _partial(places: HubPaths) -> dict[str, str]:
-    """Return the files that could only be read in part, by raw path, with the reasons."""
+    """Return the files that could only be read partially, keyed by raw path, with the reasons."""
     return _read(places, lambda view: view.partial()) or {}
 
 
@@ -218,9 +220,9 @@ def _read(places: HubPaths, query: Callable[[StoredSnapshot], _Found]) -> _Found
 
 
 def _caught_up(places: HubPaths) -> int:
-    """Wait until the daemon has read all changes; return the number of changed nodes.
+    """Wait until the daemon has read all changes. Return the number of changed nodes.
 
-    If the initial scan is still running, wait for it too.
+    If the initial scan is still running, also wait for its end.
     """
     before = control.status(places).generation or 0
     while control.running(places) is not None:

@@ -19,7 +19,7 @@ _LOOK_S = 0.05
 
 
 def open_store(places: HubPaths) -> HubStore:
-    """Open the database for writing. Raises DiskError, and HubLocked if it is in use."""
+    """Open the database for writing. Raises DiskError, or HubLocked if it is in use."""
     return HubStore.open(places.db, root=places.root, clock=_now)
 
 

@@ -10,7 +10,7 @@ from remora.hub.store.reader import open_snapshot
 class LinkCount(NamedTuple):
     """Progress: links are stored for `found` of `nodes` nodes.
 
-    `complete`: all links are stored and current.
+    `complete` is True if all links are stored and current.
     """
 
     found: int
@@ -30,7 +30,7 @@ def linked(places: HubPaths) -> LinkCount | None:
 
 
 def why_unknown(places: HubPaths) -> str:
-    """Return the reason for unknown links, and a hint."""
+    """Return the reason for the unknown links, and a hint."""
     known = linked(places)
     if known is None:
         return (

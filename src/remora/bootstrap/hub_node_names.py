@@ -13,9 +13,9 @@ _NODE = "node:"
 
 
 def stored_names(db: Path, typed: str) -> list[str]:
-    """Return up to 200 keys or paths that start with `typed`, or else qualnames.
+    """Return up to 200 keys or paths that start with `typed`.
 
-    The list is empty if there is no database.
+    If there are none, returns matching qualnames. The list is empty if there is no database.
     """
     connection = open_reading(db)
     if connection is None:

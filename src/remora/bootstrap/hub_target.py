@@ -21,10 +21,11 @@ class HubTarget:
 
 
 def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
-    """Return the paths of the hub for the root.
+    """Return the paths of the root's hub.
 
-    Raises UsageError, also if another program's file is at `--db` or at a path next to it that the
-    Hub uses: the writer resets an invalid database in place.
+    Raises UsageError for an invalid root, database or socket path. It is also raised if a file of
+    another program is next to `--db`, at a path that the Hub uses, because the writer resets an
+    invalid database in place.
     """
     if target.db is not None and _is_foreign(target.db):
         raise UsageError(
@@ -46,7 +47,7 @@ def hub_paths_of(invocation: Invocation, target: HubTarget) -> HubPaths:
 def root_above(invocation: Invocation, places: HubPaths) -> Path | None:
     """Return a parent folder that looks like the project root: it has a hub or a pyproject.toml.
 
-    Returns None unless the root is just the current folder, without git or a remora.yaml.
+    Returns None unless the root is just the current directory, without git or a remora.yaml.
     """
     root = places.root
     if (

@@ -37,7 +37,10 @@ class Invocation:
         return UserFolders.from_environ(self.environ)
 
     def find_root(self, paths: Sequence[Path] = ()) -> Path:
-        """Return `--root`, or else the project root for the first target or the current folder."""
+        """Return the `--root` option or the project root.
+
+        The project root is found from the first target, or else from the current directory.
+        """
         if self.root is not None:
             if not self.root.is_dir():
                 raise UsageError(f"{self.root} is not a folder", hint="--root takes a folder")

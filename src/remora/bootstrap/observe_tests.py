@@ -34,7 +34,7 @@ _ANSWER_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class ObserveOptions:
-    """Command-line options. `stdout`: file descriptor for the tests' output."""
+    """Command-line options. `stdout` is the file descriptor for the tests' output."""
 
     hub: HubTarget
     words: Sequence[str]
@@ -44,7 +44,7 @@ class ObserveOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """Result of the tests. `waits`: the daemon has yet to store the observation."""
+    """Result of the tests. `waits` is True if the daemon has yet to store the observation."""
 
     ran: ObservedRun
     waits: bool
@@ -54,7 +54,7 @@ class PreparedTests:
     """Validated settings of a test run; no project code runs before `run`."""
 
     def __init__(self, invocation: Invocation, options: ObserveOptions) -> None:
-        """Check consent, pytest and configuration. Raises UsageError, ConfigError."""
+        """Check consent, pytest and configuration. Raises UsageError or ConfigError."""
         self.places = hub_paths_of(invocation, options.hub)
         self._config = open_config(invocation, self.places.root)
         self._options = options
@@ -70,7 +70,7 @@ class PreparedTests:
         self._activated = is_activated(self.python, self.places.root, active)
 
     def run(self) -> Observed:
-        """Run the tests and store the observation. Raises HostError, DiskError."""
+        """Run the tests and store the observation. Raises HostError or DiskError."""
         options = PytestOptions(
             words=self._options.words,
             folder=self._folder,

@@ -1,4 +1,4 @@
-"""The built-in operations; the only place that names them."""
+"""The built-in operations. Only this module imports them."""
 
 from remora.operations.base import Operations
 from remora.operations.docstring.operation import DOCSTRING

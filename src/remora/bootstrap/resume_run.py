@@ -42,7 +42,7 @@ class Resumable:
 
     @property
     def nothing_to_do(self) -> bool:
-        """True if the run and all attempts have ended."""
+        """True if the run and all of its attempts have ended."""
         attempts = self.attempts
         return attempts.ended and not attempts.unended and not attempts.unbegun
 
@@ -95,7 +95,7 @@ def prepare_resume(
 def connect_models(
     invocation: Invocation, project: Project, names: Iterable[str]
 ) -> dict[str, Model]:
-    """Return the models by name, each at its current address.
+    """Return the models, keyed by name, each at its current address.
 
     Raises ModelError if the server has another model: a run never changes its model silently.
     """

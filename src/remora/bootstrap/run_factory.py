@@ -20,9 +20,9 @@ from remora.workspaces.copy.driver_choice import make_driver
 
 
 def connect_own_models(invocation: Invocation, prepared: Run, model: Model) -> dict[str, Model]:
-    """Return the models that agent definitions select instead of `model`, by operation.
+    """Return the models that agent definitions select instead of `model`, keyed by operation.
 
-    All of them use the configured server. Raises ModelError, ConfigError.
+    All of them use the configured server. Raises ModelError or ConfigError.
     """
     own: dict[str, Model] = {}
     for agent in prepared.agents.values():

@@ -48,7 +48,10 @@ def planned_within(seconds: float | None) -> Iterator[None]:
 def run_to_end(
     work: Callable[[], Awaitable[None]], models: Iterable[Model], max_time: float | None = None
 ) -> str:
-    """Do the work and close the models; return the reason if it stopped early, else ""."""
+    """Do the work and close the models.
+
+    Returns the reason if the work stopped early, or else an empty string.
+    """
 
     async def main() -> None:
         task = asyncio.current_task()

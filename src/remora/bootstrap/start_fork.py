@@ -23,7 +23,7 @@ from remora.runs.records.run_record import read_own_record
 
 @dataclass(frozen=True, kw_only=True)
 class ForkRequest:
-    """Arguments of `trace fork`. `files`: folder to write the files of that turn to."""
+    """Arguments of `trace fork`. The files of the turn are written to the folder `files`."""
 
     agent_id: str
     turn: int

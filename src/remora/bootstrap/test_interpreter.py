@@ -26,10 +26,10 @@ def python_for(
 
 
 def interpreter_for(invocation: Invocation, root: Path, config: Config) -> ProjectPython:
-    """Return the project's interpreter.
+    """Return the project's interpreter without running any project code.
 
-    Raises UsageError if consent or an interpreter is missing, and ConfigError. No project code has
-    run at that point.
+    Raises UsageError if consent or an interpreter is missing, and ConfigError if the configured
+    interpreter does not exist.
     """
     from remora.hub.observe.observed_run import check_consent, check_home, find_interpreter
 
@@ -44,7 +44,10 @@ def interpreter_for(invocation: Invocation, root: Path, config: Config) -> Proje
 
 
 def require_tests(python: ProjectPython | None) -> None:
-    """Raise UsageError if the interpreter cannot run tests. None: no agent needs an interpreter."""
+    """Raise UsageError if the interpreter cannot run tests.
+
+    Does nothing if `python` is None, because then no agent needs an interpreter.
+    """
     if python is None:
         return
     from remora.operations.test.runner.parent import require_pytest

@@ -50,7 +50,7 @@ class ToolRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolTrial:
-    """Redacted result of a trial. `diffs`: changes to the private copy."""
+    """Redacted result of a trial. `diffs` are the changes to the private copy."""
 
     name: str
     run: ToolRun
@@ -130,7 +130,11 @@ def _inputs(script: Script, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(spec: InputSpec, text: str) -> Any:
-    """Return the text if the input takes text, else its JSON value."""
+    """Convert the text of an input to its value.
+
+    If the input accepts the text as a string, or the text is not valid JSON, it stays a string.
+    Otherwise it is parsed as JSON. A `target` such as `PATH:QUALNAME` becomes a node name.
+    """
     if spec.schema and Draft202012Validator(spec.schema).is_valid(text):
         return text
     try:

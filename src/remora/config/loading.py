@@ -43,7 +43,7 @@ def load_config(
 ) -> Config:
     """Return the configuration merged from all layers.
 
-    A file of None is skipped; other files must exist. `project_table` is `[tool.remora]` of
+    A file that is None is skipped; other files must exist. `project_table` is `[tool.remora]` of
     pyproject.toml, used instead of a project's file. `flags` have dotted keys (`runner.max_turns`);
     a value of None means not given. `operations` maps each known operation to its settings model.
     Raises ConfigError with the position of every error in the first invalid layer, and DiskError

@@ -36,7 +36,7 @@ def describe_errors(
 ) -> list[str]:
     """Return one line per error, in file order: `FILE:LINE:COLUMN: key: what is wrong`.
 
-    `entries`: models for entries of mappings with free keys, by entry name.
+    `entries` maps the names of entries in mappings with free keys to the models of these entries.
     """
     found: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False, include_context=False):

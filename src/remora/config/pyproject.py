@@ -16,7 +16,7 @@ _SIZE_LIMIT = 1 << 20
 def has_settings(root: Path) -> bool:
     """Return True if pyproject.toml seems to have a `[tool.remora]` table.
 
-    Only searches the bytes, without parsing.
+    Only the bytes are searched; the file is not parsed.
     """
     return _TABLE in _source(root).replace(b" ", b"").replace(b'"', b"")
 

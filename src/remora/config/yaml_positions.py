@@ -27,8 +27,10 @@ class ParsedYaml(NamedTuple):
 
 
 def read_yaml_file(path: Path) -> ParsedYaml:
-    """Parse the single document in `path`. Raises ConfigError (invalid) or DiskError
-    (unreadable)."""
+    """Parse the single document in `path`.
+
+    Raises ConfigError if it is invalid, and DiskError if it cannot be read.
+    """
     name = printable_path(path)
     try:
         if not path.is_file():  # opening a pipe would block
@@ -45,7 +47,7 @@ def read_yaml_file(path: Path) -> ParsedYaml:
 
 
 def _instead(path: Path) -> str:
-    """Describe what `path` is, if not a regular file."""
+    """Describe what `path` is if it is not a regular file."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -60,10 +62,10 @@ def printable_path(path: Path) -> str:
 
 
 def read_yaml(source: bytes, name: str) -> ParsedYaml:
-    """Parse the single document in `source`; an empty one has the value None.
+    """Parse the single document in `source`. An empty document has the value None.
 
-    `name` is the file name for errors. Raises ConfigError, also for aliases, tags, keys that are
-    not text and duplicate keys.
+    `name` is the file name for errors. Raises ConfigError if the document is invalid or contains
+    aliases, tags, duplicate keys, or keys that are not strings.
     """
     try:
         text = source.decode()
@@ -158,7 +160,7 @@ class _Reader:
 
 
 def place_of(parsed: ParsedYaml, where: Sequence[str | int]) -> tuple[KeyPath, str]:
-    """Return the longest known prefix of `where`, and its position."""
+    """Return the longest known prefix of `where`, and the position of this prefix."""
     path = tuple(where)
     while path not in parsed.places and path:
         path = path[:-1]

@@ -47,7 +47,7 @@ class JobFindings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def codes(self) -> frozenset[str]:
-        """Every code that the node had or has."""
+        """Codes of all findings that the node had before or has now."""
         return frozenset((*self.fixed, *self.left))
 
 
@@ -61,7 +61,7 @@ class Phrase(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def brief(self) -> str:
-        """Return the total alone, such as `41 of 44 findings fixed`."""
+        """Return only the total, such as `41 of 44 findings fixed`."""
         return f"{self.done:,} of {self.of:,} {self.what}"
 
     @property

@@ -63,7 +63,7 @@ def known_keys(path: str, before: bytes | None) -> frozenset[NodeKey]:
 def node_lines(
     path: str, key: str, source: bytes | None, known: frozenset[NodeKey]
 ) -> frozenset[int] | None:
-    """Return the node's own lines, or None if the file has no such node."""
+    """Return the lines of the node itself, or None if the file has no such node."""
     module = parse_module(path, source) if source is not None else None
     if not isinstance(module, Module):
         return None

@@ -52,10 +52,10 @@ GENERIC = (
 
 
 def bind(granted: Iterable[HostFunction], place: ToolTree) -> dict[str, Callable[..., Any]]:
-    """Return the granted functions by name, bound to one tree.
+    """Return the granted functions, keyed by name and bound to one tree.
 
-    Arguments are checked against the functions' annotations. The HostError for an invalid argument
-    contains its name.
+    Arguments are checked against the functions' annotations. For an invalid argument, the HostError
+    contains the argument's name.
     """
     return {each.name: functools.partial(_call, each, place) for each in granted}
 

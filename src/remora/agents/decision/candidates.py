@@ -21,7 +21,7 @@ def as_candidates(
 ) -> tuple[Candidate, ...]:
     """Convert the actions of a candidates script (`{tool, args, reason}`).
 
-    Drops actions with a placeholder for a secret that is not in `base`.
+    Drops actions whose arguments have a placeholder for a secret that is not in `base`.
     """
     return tuple(
         candidate(action["tool"], action.get("args") or {}, action.get("reason") or "")
@@ -35,7 +35,7 @@ def valid_candidates(
 ) -> tuple[tuple[Candidate, ...], str]:
     """Return the valid candidates, and the problem of the first invalid one.
 
-    A candidate is valid if its tool is granted and takes its arguments. With `complete`, it must
+    A candidate is valid if its tool is granted and accepts its arguments. With `complete`, it must
     also have all required arguments.
     """
     valid: list[Candidate] = []
@@ -96,7 +96,7 @@ def _limit_tool(tool: ToolSchema, given: list[dict[str, Any]]) -> ToolSchema:
 
 
 def matches_candidate(call: ToolCall, candidate: Candidate) -> bool:
-    """True if the call has the candidate's tool and all its arguments."""
+    """True if the call uses the candidate's tool and has all of the candidate's arguments."""
     return call.tool == candidate.tool and all(
         name in call.args and canonical(call.args[name]) == canonical(value)
         for name, value in candidate.args.items()

@@ -28,10 +28,10 @@ async def query_model(
     emit: Emit,
     history: Sequence[Event] = (),
 ) -> AgentError | None:
-    """Ask the model, and record request and answer.
+    """Ask the model, and record the request and its answer.
 
-    Returns an error if even the smallest packet is too large to send. `history` has the events that
-    the `history/1` renderer shows. Raises `ModelError` if the request fails.
+    Returns an error if even the smallest packet is too large to send. `history` contains the events
+    that the `history/1` renderer shows. Raises `ModelError` if the request fails.
     """
 
     def measure(shown: DecisionPacket) -> int:  # in a thread: it may query the server

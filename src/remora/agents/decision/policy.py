@@ -69,7 +69,7 @@ def decide_by_answer(
     *,
     exact: bool,
 ) -> Decision:
-    """Return the decision of a recorded answer to a recorded request.
+    """Derive the decision from a recorded request and its recorded answer.
 
     `packet` is the packet before trimming. `exact` is true if tokens were counted as the server
     counts them. Error kinds are `bad_call` and `context_truncated`.

@@ -51,9 +51,10 @@ def model_record(model: Model, settings: QuerySettings) -> dict[str, Any]:
 
 
 def strategy_for(model: Model, renderer: str, decoding: str, *, has_candidates: bool) -> Strategy:
-    """Return the strategy that the renderer requires, or `decoding`; `auto` selects the best one.
+    """Return the strategy that the renderer requires, or else the one that `decoding` selects.
 
-    Raises `ModelError` or `ConfigError` if the model cannot answer as configured.
+    `auto` selects the first strategy that the model supports. Raises `ModelError` or `ConfigError`
+    if the model cannot answer as configured.
     """
     if isinstance(model, NoModel):
         return WITHOUT_MODEL

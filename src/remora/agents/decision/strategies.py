@@ -23,7 +23,7 @@ Tools = Sequence[ToolSchema]
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionStrategy:
-    """A way to decide on a call; `STRATEGIES` has them by their recorded names.
+    """A way to decide on a call. `STRATEGIES` maps recorded names to strategies.
 
     `constrain` limits the decoding to valid answers. `read` turns an answer into a call, given
     candidates, tools and the margin in nats; it raises BadCall. `is_supported` checks the model's
@@ -68,7 +68,10 @@ def _constrain_completion(base: Decoding, _shown: DecisionPacket, _tools: Tools)
 def _read_rank(
     response: ModelResponse, candidates: Sequence[Candidate], _: Tools, margin: float
 ) -> ToolCalled:
-    """Return the best candidate, or the first if the best two are closer than `margin`."""
+    """Return the best candidate.
+
+    Returns the first candidate if the two best scores differ by less than `margin`.
+    """
     found = response.scores or {}
     labels = LABELS[: len(candidates)]
     if any(label not in found for label in labels):
@@ -89,7 +92,7 @@ def _read_rank(
 def _read_written(
     parse: Callable[[ModelResponse, Tools], ToolCall],
 ) -> Callable[[ModelResponse, Sequence[Candidate], Tools, float], ToolCalled]:
-    """Return a reader of written calls. If there are candidates, the call must match one."""
+    """Return a reader of written calls. If there are candidates, each call must match one."""
 
     def read(
         response: ModelResponse, candidates: Sequence[Candidate], tools: Tools, _margin: float

@@ -110,7 +110,7 @@ def load_agent(
 
 
 def agent_folders(root: Path, operations: Operations) -> Iterator[tuple[Path, bool]]:
-    """Yield the agents' folders, built-in ones first, each with True if it is built in.
+    """Yield the folder of each agent, built-in ones first, and True if the agent is built in.
 
     Raises ConfigError if the project has more than `MAX_PROJECT_AGENTS`.
     """
@@ -181,7 +181,7 @@ Found = list[tuple[Path, bool, AgentDefinition]]
 
 
 def read_definitions(root: Path, operations: Operations) -> tuple[Found, list[ConfigError]]:
-    """Return the valid definitions, and the errors of invalid ones. Loads no scripts."""
+    """Return the valid definitions and the errors of the invalid ones. Loads no scripts."""
     found: Found = []
     wrong: list[ConfigError] = []
     try:

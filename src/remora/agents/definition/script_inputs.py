@@ -46,7 +46,7 @@ _SAMPLES: Mapping[Role, Mapping[str, Any]] = MappingProxyType(
 
 
 def input_faults(script: Script, role: Role) -> Iterator[str]:
-    """Yield faults of the declared inputs; each would make every run of the script fail."""
+    """Yield faults of the declared inputs. Each of them would make every run of the script fail."""
     given = _SAMPLES[role]
     for spec in script.inputs:
         if spec.name not in given:

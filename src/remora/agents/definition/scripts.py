@@ -15,7 +15,7 @@ _HINT = "correct it; `remora agents validate` checks every script"
 def load_scripts(
     folder: Path, definition: AgentDefinition, checks: ScriptChecks
 ) -> dict[str, Script]:
-    """Return scripts by their path in the definition.
+    """Return the scripts, keyed by their path in the definition.
 
     Raises ConfigError with a line for each fault: `agent.yaml:LINE:COLUMN: FILE.pym:LINE: …`.
     """

@@ -107,7 +107,10 @@ def wanted_nodes(packet: DecisionPacket) -> list[str]:
 
 
 def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
-    """Yield node keys found in a value. A key with spaces must be a complete string in `alone`."""
+    """Yield the node keys that occur in a value.
+
+    A key that contains spaces is only found if it is a complete string in `alone`.
+    """
     yield from _KEY.findall(canonical(value).decode())
     for text in alone:
         if isinstance(text, str) and text.count("node:") == 1 and _WHOLE.fullmatch(text):
@@ -117,10 +120,10 @@ def _keys_in(value: Any, alone: Iterable[Any]) -> Iterator[str]:
 def hub_delta(
     packet: DecisionPacket, facts: Mapping[str, Mapping[str, Any]], room: int, *, keep: bool = False
 ) -> PacketDelta:
-    """Return the delta after which the packet shows `facts` and no other Hub facts.
+    """Return a delta that makes the packet show `facts` and no other Hub facts.
 
     Two thirds of the room are reserved for the target; the other nodes share the rest, in order.
-    With `keep`, facts already in the packet stay, marked as not fresh.
+    With `keep`, facts already in the packet stay and are marked as not fresh.
     """
     context: dict[str, Any] = {}
     if keep:

@@ -14,8 +14,8 @@ _TEXT = 120
 class _Links(NamedTuple):
     """A kind of link.
 
-    `of` is the list's name in a node's facts, `name` its name in a packet, `total` the name of the
-    total count, and `most` the maximum number of links shown.
+    `of` is the name of the list in a node's facts, and `name` its name in a packet. `total` is the
+    name of the total count, and `most` the maximum number of links shown.
     """
 
     of: str
@@ -123,7 +123,7 @@ def _link(link: Mapping[str, Any]) -> str:
 
 
 def _with_extra(view: dict[str, Any], facts: Mapping[str, Any], room: int) -> dict[str, Any]:
-    """Add results of the user's own scripts, as far as they fit."""
+    """Add results of the user's scripts, as many as fit."""
     extra: dict[str, Any] = {}
     for name, found in (facts.get("extra") or {}).items():
         more = extra | {name: to_packet_value(found)}

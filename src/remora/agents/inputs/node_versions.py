@@ -66,7 +66,7 @@ class NodeVersions:
         return before is not None and after is not None and before != after
 
     def _own(self, source: bytes) -> list[bytes] | None:
-        """Return the node's own lines, or None if the file does not parse.
+        """Return the lines of the node itself, or None if the file does not parse.
 
         The list is empty if the node does not exist.
         """

@@ -55,7 +55,7 @@ class ChangeTracker:
         return _recorded(changes_between({}, self._snapshot, self._workspace.base))
 
     def contents(self) -> dict[str, tuple[bytes | None, bytes | None]]:
-        """Return each changed file's content in the base and now, by path."""
+        """Return the base content and the current content of each changed file, keyed by path."""
         workspace = self._workspace
         return {path: (workspace.base_bytes(path), workspace.read(path)) for path in self._snapshot}
 

@@ -66,7 +66,7 @@ _log.addHandler(logging.NullHandler())  # tracebacks are shown only on request
 
 
 class AgentRunner:
-    """Runs one job to its end, from the start or from recorded events."""
+    """Runs one job until it ends, from the start or from recorded events."""
 
     def __init__(self, job: Job, dependencies: AgentDependencies) -> None:
         self.job = job
@@ -216,7 +216,7 @@ class AgentRunner:
     # --- deciding --------------------------------------------------------------------------
 
     async def _decide(self) -> Decision:
-        """Decide by rule or by the model; a recorded answer is not requested again."""
+        """Decide by rule or by the model. The model is not asked again for a recorded answer."""
         packet, settings = self.context.packet, self.dependencies.settings
         ruled = decide_by_rule(packet, self._schemas)
         if ruled is not None:
@@ -272,7 +272,7 @@ class AgentRunner:
         self._emit(tool_result(call, execution, changes, summarized), turn, self._permitted(delta))
 
     async def _submit(self, call: ToolCall, turn: int) -> SubmitResult:
-        """Run the checks, if there are changes, and record their results."""
+        """Run the checks if there are changes, and record the result."""
         submission = self._submission()
         checks = await run_in_thread(self._checks, submission) if self._changes else []
         submitted = SubmitResult(
@@ -340,7 +340,7 @@ class AgentRunner:
         self._emit(context_update("candidates", execution), turn, delta)
 
     def _permitted(self, delta: PacketDelta) -> PacketDelta:
-        """Drop candidates and extensions that are not allowed from a script's delta."""
+        """Remove disallowed candidates and extensions from a script's delta."""
         if delta.candidate_actions is not msgspec.UNSET:
             actions, _ = self._valid(delta.candidate_actions)
             delta = msgspec.structs.replace(delta, candidate_actions=actions)
@@ -356,7 +356,7 @@ class AgentRunner:
     async def _run_redacted(
         self, work: Callable[..., ToolExecution], *args: object
     ) -> ToolExecution:
-        """Run and redact a script in a thread; both take time."""
+        """Run a script and redact its result in a thread, because both take time."""
         return await run_in_thread(lambda: self._redact.clean(work(*args)))
 
     def _script_inputs(self) -> ScriptInputs:

@@ -25,10 +25,10 @@ DECIDERS = ("rule", "model", "fallback", "escalation")
 
 
 class TurnCounts:
-    """Counts over an agent's life, from its events.
+    """Counts over an agent's whole life, taken from its events.
 
     `asked` counts decisions in which there was a choice. Only recorded sizes and choices are read,
-    because texts may be in blobs.
+    because longer strings may be in blobs.
     """
 
     def __init__(self) -> None:
@@ -133,12 +133,12 @@ class _Sent(msgspec.Struct):
 
 
 def sent_tokens(event: Event) -> int:
-    """Return a request's number of tokens, even if its text was moved to a blob."""
+    """Return the number of tokens in a request, even if its text was moved to a blob."""
     return decode_part(event, _Sent).prompt_tokens
 
 
 def raw_size(event: Event) -> int:
-    """Return the bytes of a result's raw output as JSON, including blobs."""
+    """Return the size of a result's raw output as JSON in bytes, including blobs."""
     raw = bytes(decode_part(event, _Raw).raw_output)
     return len(raw) + (_in_blobs(msgspec.json.decode(raw)) if b'"$blob"' in raw else 0)
 

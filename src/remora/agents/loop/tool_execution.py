@@ -42,7 +42,7 @@ class ScriptInputs(msgspec.Struct, frozen=True, kw_only=True):
     python: ProjectPython | None = None
 
     def inputs(self) -> dict[str, Any]:
-        """Return the inputs by the names in `HARNESS_INPUTS`."""
+        """Return the inputs, keyed by the names in `HARNESS_INPUTS`."""
         return {name: getattr(self, name) for name in HARNESS_INPUTS}
 
 
@@ -136,7 +136,7 @@ def _for_delta(run: ToolRun) -> dict[str, Any]:
 
 
 def _summarizes_itself(run: ToolRun) -> bool:
-    """True if the tool itself, not its summarizer, states the knowledge."""
+    """True if the knowledge comes from the tool's result and not from a summarizer."""
     return run.result.outcome == "error" or is_contract(run.raw_output)
 
 

@@ -1,4 +1,4 @@
-"""Invocation of a command: environment, current folder and global options."""
+"""Invocation of a command: environment, current directory and global options."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def invocation_of(options: Options, flags: Mapping[str, Any] | None = None) -> "Invocation":
-    """Return the environment, current folder and options of this process."""
+    """Return the environment, current directory and options of this process."""
     from remora.bootstrap.invocation import Invocation
 
     return Invocation(

@@ -27,7 +27,10 @@ class Name(click.types.StringParamType):
         param: click.Parameter,  # noqa: ARG002 (click's)
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Return the names that start with `incomplete`, or none if names cannot be read."""
+        """Return the names that start with `incomplete`.
+
+        The list is empty if the names cannot be read.
+        """
         try:
             found = dict.fromkeys(self._find(ctx))
         except Exception:  # noqa: BLE001 (a completion never fails)

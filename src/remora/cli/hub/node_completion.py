@@ -15,7 +15,10 @@ class HubNode(click.types.StringParamType):
         param: click.Parameter,  # noqa: ARG002 (click's)
         incomplete: str,
     ) -> list[CompletionItem]:
-        """Return stored names that start with `incomplete`, or none if they cannot be read."""
+        """Return the stored names that start with `incomplete`.
+
+        The list is empty if the names cannot be read.
+        """
         from remora.bootstrap.hub_node_names import stored_names
         from remora.cli.app.invocation import invocation_of
         from remora.hub.process.hub_paths import hub_paths

@@ -35,7 +35,7 @@ class HubQuery:
     def __init__(
         self, client: HubClient, runner: asyncio.Runner, places: HubPaths, folder: Path
     ) -> None:
-        """`folder`: base folder for relative paths."""
+        """`folder` is the base folder for relative paths."""
         self._client = client
         self._runner = runner
         self._places = places

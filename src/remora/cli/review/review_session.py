@@ -44,8 +44,11 @@ def review_run(options: Options, run: str, by: GroupBy, *, trust_run: bool) -> i
 
 @dataclass
 class _Review:
-    """State of a review. `view`: the run after the last verdict; `done`: verdict counts; `passed`:
-    skipped agents."""
+    """State of a review.
+
+    `view` is the run after the last verdict, `done` has the verdict counts, and `passed` has the
+    skipped agents.
+    """
 
     options: Options
     project: Project

@@ -26,7 +26,7 @@ def run_to_end(
 ) -> str:
     """Continue a run, or some of its agents, and show progress.
 
-    Returns the reason if it stopped early, else an empty string.
+    Returns the reason if the run stopped early, or else an empty string.
     """
     print_isolation(options)
     with run_progress(options) as watcher:
@@ -49,9 +49,9 @@ def print_run_results(
 ) -> int:
     """Print the results of a run and return the exit code.
 
-    `only`: print just these agents; the JSON document always covers the whole run. `announced`: the
-    run's name was already printed at its start. If `run` is an earlier view, attempts that had
-    ended in it are not read again.
+    `only` limits the printed lines to these agents; the JSON document always covers the whole run.
+    `announced` is True if the run's name was already printed at its start. If `run` is an earlier
+    view, attempts that had already ended in that view are not read again.
     """
     run_id, known = (run, ()) if isinstance(run, str) else (run.run_id, run.jobs)
     try:

@@ -28,7 +28,10 @@ Write = Callable[[Iterable[str]], None]
 
 
 class Columns:
-    """Column widths of an event listing, taken from the last event: it has the largest numbers."""
+    """Column widths of an event listing.
+
+    They are taken from the last event, which has the largest numbers.
+    """
 
     def __init__(self, path: Path) -> None:
         last = None

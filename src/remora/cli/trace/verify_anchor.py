@@ -1,4 +1,4 @@
-"""`trace verify` and `trace anchor`: check streams, and print heads to store elsewhere."""
+"""`trace verify` and `trace anchor`: check streams, and print heads for storage elsewhere."""
 
 import sys
 from pathlib import Path

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RunCounts:
-    """Observer that keeps a run's counts so far and prints nothing."""
+    """Observer that keeps the current counts of a run and prints nothing."""
 
     def __init__(self) -> None:
         self.jobs = 0

@@ -58,7 +58,7 @@ def _stream(stream: StreamReport) -> str:
 
 
 def _signature_line(counted: SignatureCounts) -> str:
-    """Return the number of anchors signed with the user's key, and of runs without them."""
+    """Return the number of anchors signed with the user's key, and of runs without such anchors."""
     parts = [f"{count(counted.checked, 'anchor')} signed with your key"]
     if counted.unsigned_runs:
         parts.append(f"{count(counted.unsigned_runs, 'run')} not signed")

@@ -154,7 +154,8 @@ def _parameter(parameter: Parameter, node: FunctionNode | None, evidence: Relate
 def _elsewhere(parameter: Parameter, evidence: RelatedTexts) -> str:
     """Return the description that other docstrings give to a parameter of the same name.
 
-    All docstrings of the class must agree, or else most docstrings in the folder.
+    If at least two docstrings of the class describe it and all agree, their description is used.
+    Otherwise, most descriptions in the folder must agree.
     """
     files = (evidence.own, *evidence.near)
     found = [each for file in files for each in file.parameters if each.name == parameter.name]

@@ -173,14 +173,17 @@ def _applied(lines: list[str], edits: Sequence[_Edit]) -> list[str]:
 
 
 def _tidy(lines: list[str], had: int) -> list[str]:
-    """Remove blank lines before the closing quotes until at most `had` are left."""
+    """Remove blank lines before the closing quotes until at most `had` of them are left."""
     while len(lines) > 2 and _blank_at_end(lines) > had:
         del lines[-2]
     return lines
 
 
 def _blank_at_end(lines: Sequence[str]) -> int:
-    """Return the number of blank lines before closing quotes, if those are on a separate line."""
+    """Return the number of blank lines before the closing quotes.
+
+    Returns 0 if the quotes are not on a separate line.
+    """
     if len(lines) < 2 or lines[-1].strip():
         return 0
     filled = (at for at, line in enumerate(reversed(lines[:-1])) if line.strip())

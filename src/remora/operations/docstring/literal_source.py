@@ -12,7 +12,7 @@ _SHAPE = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
 
 
 class DocstringLiteral(msgspec.Struct, frozen=True):
-    """`inner` is the source between the quotes, with `\\n` as line ending."""
+    r"""A docstring literal. `inner` is the source between the quotes, with `\n` as line ending."""
 
     prefix: str
     quotes: str

@@ -22,7 +22,7 @@ _NAMED = ("parameters", "raises", "attributes")
 
 
 def parse_docstring(text: str) -> ParsedDocstring:
-    """Parse a docstring in every style; the style in which it has most sections is chosen."""
+    """Parse a docstring in every style, and return the result that has the most sections."""
     lines = text.split("\n")
     found: dict[Style, list[Section]] = {
         "google": list(_google(lines)),

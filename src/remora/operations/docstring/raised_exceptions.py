@@ -40,7 +40,10 @@ def raised_exceptions(body: Sequence[ast.stmt], names: Iterable[str]) -> tuple[R
 
 
 def _join_reasons(reasons: Sequence[str]) -> str:
-    """Join as `if A or if B`; empty if a reason is unknown or there are more than two."""
+    """Join reasons, as in `if A or if B`.
+
+    Returns an empty string if a reason is unknown or there are more than two.
+    """
     if not all(reasons) or len(reasons) > 2:
         return ""
     if len(reasons) > 1 and not all(reason.startswith("if ") for reason in reasons):
@@ -150,7 +153,7 @@ def _if_false(test: ast.expr, where: _Context) -> str:
 def _reached_after(passed: Sequence[ast.If], where: _Context) -> str:
     """Return the condition for getting past the only earlier `if` whose body always exits.
 
-    Empty if there are several such statements.
+    Returns an empty string if there are several such statements.
     """
     if where.reason or len(passed) != 1 or passed[0].orelse:
         return ""

@@ -47,8 +47,8 @@ def docstring_format(
 ) -> DocstringFormat:
     """Return the docstring format.
 
-    Apart from `style` and `width`, each property is taken from the first of `seen` that has it.
-    Without `style`, so is the style.
+    Except for `style` and `width`, each property is taken from the first entry of `seen` that has
+    it. If `style` is None, it is chosen in the same way.
     """
     habits = list(seen)
     chosen = style or _most([each.styles for each in habits]) or "google"

@@ -85,7 +85,7 @@ def function_named(tree: ast.Module, qualname: str) -> FunctionNode | None:
 
 
 class _Replace(ast.NodeTransformer):
-    """Replaces one node by the result of `change`."""
+    """Replaces one node with the result of `change`."""
 
     def __init__(self, node: ast.AST, change: _Change) -> None:
         self._node = node
@@ -115,7 +115,7 @@ def _plant_fault(
 
 
 def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:
-    """Yield the first of each kind, then the second of each, and so on."""
+    """Yield the first mutant of each kind, then the second of each kind, and so on."""
     for index in range(max(map(len, kinds), default=0)):
         yield from (kind[index] for kind in kinds if index < len(kind))
 
@@ -123,7 +123,7 @@ def _round_robin(kinds: list[list[_T]]) -> Iterator[_T]:
 def _mutable_nodes(function: FunctionNode) -> list[ast.AST]:
     """Return the function and the nodes of its body, in source order.
 
-    Skips the docstring, and what is inside nested definitions, f-strings and `raise` statements.
+    Skips the docstring, and everything inside nested definitions, f-strings and `raise` statements.
     """
     found: list[ast.AST] = [function]
     waiting: list[ast.AST] = list(reversed(_without_docstring(function)))

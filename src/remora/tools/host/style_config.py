@@ -23,9 +23,10 @@ def convention_of(place: ToolTree, path: str) -> str | None:
 
 
 def width_of(place: ToolTree, path: str, *, prose: bool = False) -> int:
-    """Return the maximum line length that ruff or Black is configured with.
+    """Return the maximum line length configured for ruff or Black.
 
-    The smallest configured limit counts. With `prose`, ruff's limit for docstrings is included.
+    If there are several limits, the smallest counts. With `prose`, ruff's limit for docstrings is
+    included.
     """
     for black, ruff in _settings(place, path):
         style = {**_table(ruff, "pycodestyle"), **_table(_table(ruff, "lint"), "pycodestyle")}

@@ -119,8 +119,8 @@ def best_cases(
 
     `killed` maps each call to the mutants it kills. Calls found in the project (`preferred`) take
     precedence; calls with strings like '.' are chosen last. Among equal cases, those whose result
-    differs from the input win. A single case is joined by one with a different result, if any.
-    Returns an empty list if no mutant is killed or all results are trivial.
+    differs from the input win. If only one case is chosen, a case with a different result is added
+    if there is one. Returns an empty list if no mutant is killed or all results are trivial.
     """
     chosen: list[Case] = []
     covered: set[int] = set()
@@ -172,7 +172,7 @@ def _differs_from_input(case: Case) -> bool:
 
 
 def _is_informative(case: Case) -> bool:
-    """True if the result is non-trivial (empty in, empty out proves nothing)."""
+    """True if the result is not trivial. An empty result for an empty input proves nothing."""
     return bool(case.raises) or case.value not in _EMPTY_VALUES
 
 

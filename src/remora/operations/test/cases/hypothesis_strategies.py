@@ -41,7 +41,7 @@ def strategy_for(
 
 
 def given_kinds(calls: list[str]) -> list[str | None]:
-    """Return the kinds of the positional literals passed by the call that has the most of them."""
+    """Return the kinds of the positional literals in the call that passes the most of them."""
     found: list[str | None] = []
     for call in calls:
         body = ast.parse(call, mode="eval").body

@@ -91,7 +91,10 @@ def _parse_call(subject: TargetFunction, case: Case) -> _ParsedCall | None:
 def _call_arguments(
     columns: Sequence[str], calls: Sequence[_ParsedCall], positional: set[str]
 ) -> list[str]:
-    """Return the arguments: positional up to the first one that some call passes by name."""
+    """Return the arguments of the call in the parametrized test.
+
+    Arguments are positional up to the first one that any of the calls passes by keyword.
+    """
     words: list[str] = []
     by_place = True
     for name in columns:

@@ -71,7 +71,10 @@ def best_property(
 
 
 def is_known_property(holds: Property, groups: Sequence[Sequence[Property]]) -> bool:
-    """True if the property consists of properties in `groups`. Others must not be written."""
+    """True if the property consists only of properties in `groups`.
+
+    Any other property must not be written.
+    """
     known = [one for group in groups for one in group if one.given == holds.given]
     claims = {claim for one in known for claim in one.claims}
     endings = {one.ending for one in known}

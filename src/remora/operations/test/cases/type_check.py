@@ -60,7 +60,7 @@ def _none_by_default(args: ast.arguments) -> set[str]:
 
 
 def _mentions_none(subject: TargetFunction) -> bool:
-    """True if code, defaults or docstring mention None."""
+    """True if the code, the defaults or the docstring mention None."""
     return any(
         isinstance(one, ast.Constant)
         and (one.value is None or (isinstance(one.value, str) and "None" in one.value))

@@ -54,7 +54,7 @@ def with_tests(
 
 
 def _needed_names(drafts: Sequence[Draft], known: Mapping[str, str]) -> list[str]:
-    """Return the names to import: those of the project, then pytest, then Hypothesis."""
+    """Return the names to import: project names first, then pytest, then Hypothesis."""
     lines = [line for draft in drafts for line in draft.body]
     heads = ["\n".join([*draft.decorators, "def test(): ..."]) for draft in drafts]
     read = names_in(lines).union(*(names_in([head]) for head in heads))

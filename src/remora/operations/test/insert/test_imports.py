@@ -13,7 +13,10 @@ _STANDARD = sys.stdlib_module_names
 
 
 class Imported(NamedTuple):
-    """An imported name, as in `from module import name as bound`. Empty `name`: a whole module."""
+    """An imported name, as in `from module import name as bound`.
+
+    If `name` is empty, the whole module is imported.
+    """
 
     module: str
     name: str
@@ -47,10 +50,10 @@ def top_level_names(tree: ast.Module) -> set[str]:
 
 
 def with_import(text: str, wanted: Imported, width: int) -> str:
-    """Return the text with another import.
+    """Add an import to a test file's source and return the new source.
 
-    The import is added to an existing import of the same module or inserted among the imports.
-    Plain `import` statements are inserted before `from` imports.
+    The name is added to an existing import of the same module, or a new import is inserted among
+    the imports. Plain `import` statements are inserted before `from` imports.
     """
     tree = parse_text(text)
     assert isinstance(tree, ast.Module)

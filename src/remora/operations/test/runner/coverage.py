@@ -95,7 +95,10 @@ class _Files:
         self._modules: dict[str, Module | None] = {}
 
     def node(self, path: str, line: int, name: str) -> Node | None:
-        """Return the definition at a line. For lambdas and comprehensions, the enclosing one."""
+        """Return the definition at a line.
+
+        For lambdas and comprehensions, returns the enclosing definition.
+        """
         module = self._module(path)
         if module is None:
             return None

@@ -64,7 +64,7 @@ def try_calls(
 
 
 def cases_of(place: ToolTree, subject: TargetFunction, calls: Sequence[str]) -> list[Case]:
-    """Return, in order, the cases for the calls whose results can be asserted.
+    """Return the cases for the calls whose results can be asserted, in order.
 
     Raises whatever `try_calls` raises.
     """

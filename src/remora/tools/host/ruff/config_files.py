@@ -57,7 +57,7 @@ def target_version(place: ToolTree) -> list[str]:
 
 
 def _has_config(place: ToolTree, folder: str) -> bool:
-    """True if this folder has a configuration. Checks it and all files it extends."""
+    """True if `folder` has a configuration. Checks it and all files that it extends."""
     for name in SETTINGS:
         path = f"{folder}/{name}" if folder else name
         if not os.path.lexists(place.tree / path):

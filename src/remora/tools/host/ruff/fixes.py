@@ -78,7 +78,7 @@ _Skipped = list[tuple[Finding, str]]
 
 
 def _without_overlaps(wanted: Sequence[_FixEdits]) -> tuple[list[_FixEdits], _Skipped]:
-    """Return the fixes that do not overlap an earlier fix, and the skipped rest."""
+    """Return the fixes that do not overlap an earlier fix, and the fixes that were skipped."""
     taken: list[_FixEdits] = []
     left: _Skipped = []
     for finding, edits in wanted:

@@ -101,7 +101,10 @@ def _described(finding: Finding, kind: str) -> dict[str, Any]:
 
 
 def _first_texts(texts: list[str]) -> list[str]:
-    """Return the first few texts: a packet has no room for all findings of a file."""
+    """Return the first few texts and the number of the others.
+
+    A packet has no room for all findings of a file.
+    """
     more = len(texts) - _SHOWN
     return texts if more <= 0 else [*texts[:_SHOWN], f"and {more} more"]
 

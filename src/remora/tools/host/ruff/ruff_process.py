@@ -48,7 +48,10 @@ def ruff_check(
 
 
 def check_text(place: ToolTree, path: str, content: bytes) -> list[Finding]:
-    """Return ruff's findings for `content` as if it were the file at `path` (may not exist)."""
+    """Return ruff's findings for `content` as if it were the file at `path`.
+
+    The file need not exist.
+    """
     isolated = not is_configured(place, path)
     options = [*_CHECK, *_source_of_rules(place, isolated=isolated), "--force-exclude"]
     finished = _ruff(place, [*options, "--stdin-filename", path, "-"], content)
@@ -96,7 +99,11 @@ def _grouped(place: ToolTree, paths: list[str]) -> list[tuple[bool, list[str]]]:
 
 
 def _expanded(place: ToolTree, path: str) -> Sequence[str]:
-    """Return a file as it is, and a folder as its Python files if only subfolders have settings."""
+    """Return the paths to check for a file or folder.
+
+    A file stays as it is. A folder is replaced with its Python files if only subfolders have
+    settings.
+    """
     if path.rstrip("/") in ("", "."):
         return _folder_arguments(place, "")
     if place.files.exists(path):

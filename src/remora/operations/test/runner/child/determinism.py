@@ -9,7 +9,7 @@ from typing import Any
 
 
 def cut_off() -> None:
-    """Block network connections, even if the sandbox does not."""
+    """Block network connections, even if the sandbox does not block them."""
 
     def refuse(*_: object) -> None:
         raise OSError("network access is blocked")

@@ -50,7 +50,7 @@ def imported(module: str, path: str) -> tuple[Any, str]:
 
 
 def called(asked: Order, module: Any, path: str, call: str) -> Order:
-    """Return the result of one call and the executed lines of the file."""
+    """Return the result of one call and the executed lines of the file `path`."""
     code = compile(call, "<call>", "eval")
     lines, watched = Lines(path, asked["root"]), Effects(asked["root"], asked["scratch"])
     listed = False
@@ -72,7 +72,7 @@ def called(asked: Order, module: Any, path: str, call: str) -> Order:
 
 
 def taken(iterator: Iterator[Any]) -> list[Any]:
-    """Return the items. Raises OverflowError if there are too many."""
+    """Return all items of the iterator as a list. Raises OverflowError if there are too many."""
     items = []
     for item in iterator:
         items.append(item)

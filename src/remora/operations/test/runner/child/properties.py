@@ -28,7 +28,7 @@ def prepare() -> bool:
 
 
 def run_properties(asked: Order, name: str, order: Order, module: Any) -> None:
-    """Try each group up to the first property that holds or times out.
+    """Try the properties of each group until one holds or times out.
 
     Stops after `patience` timeouts.
     """

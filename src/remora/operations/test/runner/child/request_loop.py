@@ -1,4 +1,4 @@
-"""Reads orders from standard input and runs each."""
+"""Reads orders from standard input and runs each of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def with_text(order: Order, work: Callable[[], None]) -> None:
-    """Run work while the order's file has the order's text."""
+    """Run work while the order's file contains the order's text."""
     if order.get("text") is None:
         work()
         return

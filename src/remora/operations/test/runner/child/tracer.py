@@ -69,8 +69,8 @@ class Lines:
 def called_by(code: CodeType, caller: CodeType) -> bool:
     """True if the previous frame is the caller.
 
-    For generators and coroutines, it may only be the consumer. It counts as the caller if its code
-    contains the function's name.
+    For generators and coroutines, the previous frame may only be the consumer. It counts as the
+    caller if its code contains the function's name.
     """
     if not code.co_flags & _LATER or code.co_name.startswith("<"):
         return True
@@ -81,7 +81,8 @@ def called_by(code: CodeType, caller: CodeType) -> bool:
 class Effects:
     """Records side effects outside the process.
 
-    These are file writes, reads outside the project and Python, subprocesses and connections.
+    These are file writes, reads of files that belong neither to the project nor to Python,
+    subprocesses and connections.
     """
 
     ALLOWED = (
