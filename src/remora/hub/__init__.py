@@ -1,1 +1,1 @@
-"""The Node State Hub: fresh facts about every function, class and module of a project."""
+"""The Node State Hub: provides fresh facts about a project's functions, classes and modules."""

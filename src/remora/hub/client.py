@@ -1,4 +1,4 @@
-"""HubClient: facts about nodes, never stale, from the best source that answers in time."""
+"""HubClient: gets facts about nodes, never stale, from the best source that answers in time."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -41,7 +41,10 @@ _TRIED_LONG_S = 8.0
 
 
 class Context(dict[str, AnsweredNode]):
-    """Nodes by key, with the answering source and its generation, or None if no source answered."""
+    """Nodes by key, with the answering source and its generation.
+
+    Both are None if no source answered.
+    """
 
     source: SourceName | None = None
     generation: int | None = None
@@ -98,17 +101,24 @@ class HubClient:
         return found
 
     async def callers(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, callers, fresh, generation}`, or None without an answer. Raises
-        NotFound."""
+        """Return `{node, callers, fresh, generation}`, or None if no source answers.
+
+        Raises NotFound.
+        """
         return await self._document(Callers(node=key, depth=depth))
 
     async def callees(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, callees, fresh, generation}`, or None without an answer. Raises
-        NotFound."""
+        """Return `{node, callees, fresh, generation}`, or None if no source answers.
+
+        Raises NotFound.
+        """
         return await self._document(Callees(node=key, depth=depth))
 
     async def tests(self, key: str, depth: int = 1) -> dict[str, Any] | None:
-        """Return `{node, tests, fresh, generation}`, or None without an answer. Raises NotFound."""
+        """Return `{node, tests, fresh, generation}`, or None if no source answers.
+
+        Raises NotFound.
+        """
         return await self._document(Tests(node=key, depth=depth))
 
     async def search(self, query: str, limit: int = 50) -> dict[str, Any] | None:
@@ -156,7 +166,7 @@ class HubClient:
 
     @property
     def _fallbacks(self) -> "FallbackSources":
-        """Fallback sources, created on first use. Call only in the fallbacks' thread."""
+        """The fallback sources, created on first use. Call only in the fallbacks' thread."""
         if self._opened is None:
             self._opened = self._open_fallbacks()
         return self._opened
@@ -223,8 +233,10 @@ class HubClient:
         return isinstance(answer, Busy) and not _has_tried(answer) and is_patient
 
     async def _run_in_thread(self, ask: Callable[[], _T], budget: Budget) -> _T | None:
-        """Run `ask` in the fallbacks' thread. Return None at the deadline and ignore a late
-        result."""
+        """Run `ask` in the fallbacks' thread.
+
+        At the deadline, return None and ignore a late result.
+        """
         loop = asyncio.get_running_loop()
         try:
             work = loop.run_in_executor(self._thread, ask)
@@ -242,7 +254,7 @@ def _has_tried(daemon: Busy) -> bool:
 
 
 def _places(root: Path, db: str | Path | None, socket: str | Path | None) -> HubPaths | None:
-    """Return the paths of this root's hub for the current user, or None without a home folder."""
+    """Return the paths of this root's hub, or None if the current user has no home folder."""
     try:
         folders = UserFolders.of_this_process()
     except ConfigError:
@@ -255,7 +267,7 @@ def _path(named: str | Path | None) -> Path | None:
 
 
 def _is_utf8(key: str) -> bool:
-    """True if the key can be sent. Every node's key is valid UTF-8."""
+    """True if the key is valid UTF-8, like the key of every node. Other keys cannot be sent."""
     try:
         key.encode()
     except UnicodeEncodeError:

@@ -38,7 +38,7 @@ class Content(NamedTuple):
 
     @property
     def file_hash(self) -> str:
-        """SHA-256 of the bytes. For a skipped file, the reason, which never equals a hash."""
+        """SHA-256 of the bytes, or for a skipped file the reason, which never equals a hash."""
         return self.skipped or sha256(self.data).hexdigest()
 
 
@@ -102,7 +102,10 @@ class Reader:
 
 @contextmanager
 def open_reader(root: Path, limit: int = FILE_LIMIT) -> Iterator[Reader]:
-    """Open a reader for files below `root` of at most `limit` bytes each. Raises OSError."""
+    """Open a reader for files below `root`.
+
+    It skips files of more than `limit` bytes. Raises OSError.
+    """
     folder = os.open(root, _FOLDER)
     reader = Reader(folder, limit)
     try:

@@ -1,4 +1,4 @@
-"""Stamp: file metadata that shows a change without reading the file."""
+"""Stamp: file metadata that reveals a change without reading the file."""
 
 import os
 from typing import NamedTuple

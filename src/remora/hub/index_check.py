@@ -34,7 +34,10 @@ _COMPARED_FIELDS = (
 
 
 class Difference(NamedTuple):
-    """A difference. `field` is `key` for a node on one side only, and `lowered` for the IR."""
+    """A difference between index and files.
+
+    `field` is `key` if only one side has the node, and `lowered` if the IR differs.
+    """
 
     key: str
     field: str

@@ -24,7 +24,7 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObservedTest(msgspec.Struct, frozen=True, kw_only=True):
-    """A test that entered a node; dropped when the `anchor` of the node `test` changes.
+    """A test that entered a node. It is dropped when the `anchor` of the node `test` changes.
 
     `id` is the pytest id without parameters, with a path relative to the root.
     """
@@ -44,8 +44,10 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def anchor_of(node: NodeFacts) -> str:
-    """Return the hash of the body, or for a module, whose last line may be after it, of the
-    source."""
+    """Return the hash of the body, or for a module the hash of the source.
+
+    A module's last line may be after its body.
+    """
     return node.source_hash if node.node_type == "module" else node.body_hash
 
 
@@ -56,7 +58,7 @@ class HasFacts(Protocol):
 
 
 class ObservedNodes(Protocol):
-    """Current nodes, and everything ever observed about them."""
+    """Current nodes, and everything that was ever observed about them."""
 
     def node(self, key: str) -> HasFacts | None:
         """Return a node, or None for an unknown key."""

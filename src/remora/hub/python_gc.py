@@ -6,5 +6,8 @@ _YOUNG, _MIDDLE, _OLD = 50_000, 20, 50
 
 
 def tune_gc() -> None:
-    """Collect rarely: facts and links have almost no cycles, and scanning them is slow."""
+    """Make garbage collection rare. Facts and links have almost no cycles to find.
+
+    Scanning them is slow.
+    """
     gc.set_threshold(_YOUNG, _MIDDLE, _OLD)

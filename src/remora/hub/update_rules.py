@@ -31,7 +31,7 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
-    """Comparable state of a file; `nodes` are by qualname, in source order."""
+    """Comparable state of a file; `nodes` is keyed by qualname, in source order."""
 
     file_hash: str
     partial: bool

@@ -26,7 +26,7 @@ _log = logging.getLogger("remora.hub")
 
 
 class AnalysisPool:
-    """Starts the child on demand and ends it when idle."""
+    """Starts the child on demand and stops it when idle."""
 
     def __init__(self, environment: Mapping[str, str], *, memory: int = MEMORY_LIMIT) -> None:
         self._environment = environment

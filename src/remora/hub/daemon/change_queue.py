@@ -16,8 +16,10 @@ class ChangeQueue:
         self._owed = 0
 
     def __bool__(self) -> bool:
-        """True if this process must read files or sweep. Files that the child reads do not
-        count."""
+        """True if this process must read files or sweep.
+
+        Files that the child is reading do not count.
+        """
         return bool(self._paths) or self._sweep is not None
 
     def __len__(self) -> int:
@@ -41,10 +43,10 @@ class ChangeQueue:
         return self._oldest() > ticket
 
     def only_elsewhere_since(self, ticket: int) -> float | None:
-        """Return when the child received the last unread file up to `ticket`.
+        """Return the time when the child received the last unread file up to `ticket`.
 
-        None if this process still has a change up to `ticket` to read, or the child has no such
-        file.
+        Return None if this process still has a change up to `ticket` to read, or if the child has
+        no such file.
         """
         if self._sweep is not None and self._sweep <= ticket:
             return None
@@ -62,7 +64,7 @@ class ChangeQueue:
                 self._paths[path] = self._number
 
     def want_sweep(self) -> None:
-        """Queue a sweep: anything may have changed."""
+        """Queue a sweep, because anything may have changed."""
         self._number += 1
         if self._sweep is None:
             self._sweep = self._number
@@ -93,8 +95,10 @@ class ChangeQueue:
             self._paths[path] = min(number, self._paths.get(path, number))
 
     def send_away(self, path: str, number: int, now: float) -> int:
-        """Record that the child started reading a file at `now`; return the number of this
-        errand."""
+        """Record that the child started reading a file at `now`.
+
+        Return the number to pass to `came_back`.
+        """
         self._errand += 1
         before = self._elsewhere.get(path, (number, now, 0))
         self._elsewhere[path] = (*before[:2], self._errand)

@@ -13,7 +13,7 @@ _PR_SET_PDEATHSIG = 1
 def begin() -> BinaryIO | None:
     """Set up a child process; return the stream for its messages, or None if the parent exited.
 
-    Call this first. On Linux, the kernel kills the child from then on when its parent exits.
+    Call this first. From then on, Linux kills the child when its parent exits.
     """
     parent = os.getppid()
     if sys.platform == "linux":  # a busy child would not notice the end of its input
@@ -31,6 +31,6 @@ def frame_message(body: bytes) -> bytes:
 
 
 def receive_message(stream: BinaryIO) -> bytes | None:
-    """Return the next message, or None at the end."""
+    """Return the next message, or None at the end of the stream."""
     head = stream.read(_LENGTH)
     return stream.read(int.from_bytes(head, "big")) if len(head) == _LENGTH else None

@@ -127,7 +127,7 @@ class Daemon:
         )
 
     def _changed(self, generation: int, changed: tuple[str, ...]) -> None:
-        """Announce a new generation. It may have only a new file hash and no changed node."""
+        """Announce a new generation. Sometimes only a file hash changed, and no node."""
         if generation == self._status.generation:
             return
         self._status.generation = generation
@@ -182,7 +182,7 @@ class Daemon:
         self._status.http = f"http://{f'[{host}]' if ':' in host else host}:{bound}"
 
     async def _sweep(self) -> None:
-        """Sweep all files periodically: watchers can miss changes."""
+        """Sweep all files periodically, because watchers can miss changes."""
         while True:
             pause = float(self._settings.sweep_seconds)
             if not self._updater.watcher.healthy:
@@ -211,7 +211,7 @@ class Daemon:
             release_memory()
 
     def _watch_again(self, now: float) -> None:
-        """Replace a watcher that gave up: the root or free watches may be available again."""
+        """Replace a watcher that gave up. The root or free watches may be available again."""
         watcher = self._updater.watcher
         if watcher.healthy or now - self._watched_at < _WATCH_AGAIN_S:
             return
@@ -265,7 +265,7 @@ class Daemon:
                 self._written = addresses
 
     def _check_health(self) -> None:
-        """End the daemon if it is unhealthy or idle for too long."""
+        """Stop the daemon if it is unhealthy or has been idle for too long."""
         verdict = self._health.verdict(time.monotonic(), settled=self._updater.ready)
         if verdict is not None:
             outcome, why = verdict
@@ -293,7 +293,7 @@ class Daemon:
         store.close()
 
     def _broken(self, task: asyncio.Task[None]) -> None:
-        """Restart if a task failed, which is a bug."""
+        """Restart if `task` failed, which is a bug."""
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("a task of the daemon failed", exc_info=error)
             self._end("restart")

@@ -35,7 +35,7 @@ class HealthCheck:
         return tuple(note for note in (root_note, self._memory_note) if note)
 
     def verdict(self, now: float, *, settled: bool) -> Verdict | None:
-        """Return how the daemon should end and the reason, or None to continue.
+        """Return `stopped` or `restart` with the reason, or None if the daemon can continue.
 
         `settled` is True once all files have been read.
         """
@@ -76,7 +76,7 @@ class HealthCheck:
 
 
 def release_memory() -> None:
-    """Return free memory to the system; otherwise the C library keeps it."""
+    """Return free memory to the system, which the C library would otherwise keep."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:  # glibc

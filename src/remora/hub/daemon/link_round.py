@@ -1,4 +1,4 @@
-"""One round of precomputing links: finds the missing links."""
+"""One round of precomputing links, which finds the links that are missing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -17,7 +17,7 @@ _AT_ONCE = 200  # maximum nodes per portion; requests wait while a portion is wr
 
 
 class LinkRound(NamedTuple):
-    """A round: its first message, and the nodes whose links are missing, by path."""
+    """A round: its first message, and the nodes whose links are missing, grouped by path."""
 
     beginning: RoundStart
     todo: Mapping[str, list[str]]
@@ -28,7 +28,7 @@ class LinkRound(NamedTuple):
 
 def begin_round(db: Path) -> LinkRound:
     """Find the nodes whose links are missing. Raises DiskError if the database is unreadable."""
-    with link_state(db) as state:  # closed early: the database's log grows while it is open
+    with link_state(db) as state:  # close early: the log grows while it is open
         base, program, missing = state.base, state.program, dict.fromkeys(sorted(state.nodes))
         before, carried, linked = state.before(), state.carried(), list(state.linked())
     new_linker = partial(Linker, program, track_inputs=True)
@@ -56,8 +56,10 @@ def begin_round(db: Path) -> LinkRound:
 
 
 def find_links(about: LinkRound) -> Iterator[Portion]:
-    """Yield portions of links, each for nodes of one file; report nodes that the linker fails
-    on."""
+    """Yield links in portions, each for nodes of one file.
+
+    Nodes that the linker fails on are reported in `Portion.failed`.
+    """
     linker, known = about.new_linker(), about.carried
     for keys in _parts(about.todo.values()):
         found = _portion(linker, keys, known)

@@ -66,7 +66,7 @@ class LinkScheduler:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the child, if there is one."""
+        """Process id of the child, or None if there is no child."""
         return None if self._child is None else self._child.pid
 
     def changed(self) -> None:
@@ -75,7 +75,7 @@ class LinkScheduler:
         self._changes.set()
 
     async def work(self) -> None:
-        """Run rounds until cancelled. Cancelling ends the child."""
+        """Run rounds until cancelled. Cancelling also stops the child."""
         while True:
             await self._changes.wait()
             await self._wait_for_quiet()
@@ -93,7 +93,7 @@ class LinkScheduler:
                 self._changes.set()
 
     async def _wait_for_quiet(self) -> None:
-        """Wait until everything is read and nothing has changed for a while."""
+        """Wait until all files are read and nothing has changed for a while."""
         while not self._updater.ready or self._updater.pending or self._remaining_quiet() > 0:  # noqa: ASYNC110
             await asyncio.sleep(max(self._remaining_quiet(), _PAUSE_S))
 
@@ -101,7 +101,7 @@ class LinkScheduler:
         return self._changed_at + self._quiet_s - time.monotonic()
 
     async def _round(self) -> None:
-        """Run one round. Always end its child, which may use a lot of memory."""
+        """Run one round. Always stop its child, which may use a lot of memory."""
         child = self._child = await self._start_child()
         try:
             await self._store_results(child)
@@ -215,8 +215,10 @@ def _summary(failed: list[Unlinked]) -> str:
 
 
 async def _stderr_tail(errors: asyncio.StreamReader) -> str:
-    """Read a child's standard error as it arrives, so that it never blocks; return the end of
-    it."""
+    """Read a child's standard error as it arrives, so that the child never blocks.
+
+    Return the end of the output.
+    """
     output = b""
     while part := await errors.read(_MAX_STDERR):
         output = (output + part)[-_MAX_STDERR:]

@@ -12,7 +12,10 @@ _FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 
 
 class _PrivateFile(RotatingFileHandler):
-    """Private log file. Never opened through a link; a full disk loses only log lines."""
+    """Private log file, never opened through a link.
+
+    If the disk is full, only log lines are lost.
+    """
 
     def _open(self) -> io.TextIOWrapper:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -24,7 +27,7 @@ class _PrivateFile(RotatingFileHandler):
 
 
 def log_to(path: Path | None) -> None:
-    """Log to `path`, or to standard error if it is None."""
+    """Log to `path`, or to standard error if `path` is None."""
     handler: logging.Handler = logging.StreamHandler()
     if path is not None:
         try:

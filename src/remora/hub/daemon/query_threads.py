@@ -150,7 +150,7 @@ class NewestQueries:
             raise
 
     def read(self, question: Callable[[NodeQueries], _T]) -> _T:
-        """Ask within one read transaction, for questions that only read."""
+        """Answer a question that only reads, within one read transaction."""
         with self._view(time.monotonic() + GIVE_UP_S).one_moment():
             return self.ask(question)
 
@@ -192,7 +192,7 @@ class NewestQueries:
 
 
 class _QueryThread:
-    """One thread, and the queries that only this thread uses."""
+    """A thread, and the queries that no other thread uses."""
 
     def __init__(self, db: Path, read: ReadFiles) -> None:
         self.executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD_NAME)

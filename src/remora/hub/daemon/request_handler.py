@@ -1,4 +1,4 @@
-"""Request handler: answers a request once every change made before it is known."""
+"""Request handler: waits until all changes made before a request are known, then answers it."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -112,7 +112,7 @@ class RequestHandler:
         return self._answer_later(request, ticket) if line is None else line
 
     def _answer_now(self, request: Request) -> bytes | None:
-        """Return an answer that is cached or quick to read, else None. Avoids switching threads."""
+        """Return an answer that is cached or quick to read, or None. Avoids switching threads."""
         if (cached := self._cached_result(request)) is not None:
             return self._line(request, cached)
         if not isinstance(request, Callers | Callees) or request.depth > 1:
@@ -175,7 +175,10 @@ class RequestHandler:
         }
 
     def invalidate(self, path: str) -> None:
-        """Queue a reread of a file, or a sweep for a folder. Raises Refused for an outside path."""
+        """Queue a reread of a file, or a sweep for a folder.
+
+        Raises Refused for a path outside the root.
+        """
         raw = path if path.startswith("/") else unescape_path(path)
         place = self._root / raw
         if ".." in place.parts or "\0" in raw or not place.is_relative_to(self._root):

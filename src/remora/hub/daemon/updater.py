@@ -35,8 +35,10 @@ _log = logging.getLogger("remora.hub")
 
 
 class Updater:
-    """Updates the store in steps. `report` gets the generation and the changed keys of each
-    step."""
+    """Updates the store in steps.
+
+    After each step, `report` is called with the generation and the changed keys.
+    """
 
     def __init__(
         self,
@@ -142,15 +144,17 @@ class Updater:
         self.watcher.close()
 
     async def _pause_for_edits(self) -> None:
-        """Pause briefly unless a request is waiting: files are often emptied before being
-        written."""
+        """Pause briefly unless a request is waiting.
+
+        Files are often emptied before being written.
+        """
         self._urgent.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CALM_S):
                 await self._urgent.wait()
 
     def _removed_first(self, paths: Collection[str]) -> Collection[str]:
-        """Sort removed paths first: a move is recognised only if the removal is stored first."""
+        """Sort removed paths first. A move is recognised only if the removal is stored first."""
         if len(paths) < 2:
             return paths
         return sorted(paths, key=lambda path: (lexists(self._root / path), path))
@@ -189,8 +193,10 @@ class Updater:
         self._done(done)
 
     def _put_back(self, taken: dict[str, int], error: BaseException) -> None:
-        """Requeue paths after an error. A single file that triggers a bug waits until it
-        changes."""
+        """Requeue paths after an error.
+
+        If a single file triggers a bug, it is not requeued, and is read again when it changes.
+        """
         if isinstance(error, RemoraError | OSError) or len(taken) > 1:
             self.pending.put_back(taken)
         self._count = 1

@@ -33,7 +33,7 @@ _log = logging.getLogger("remora.hub")
 
 
 class ScriptedAnalysis:
-    """An `Analyse` for edited files: rules select actions, and scripts run them.
+    """An `Analyse` for edited files. Rules select the actions, and scripts run them.
 
     New files, files with syntax errors and completely changed files need no scripts. A failing
     script is logged.
@@ -108,7 +108,7 @@ class _Hosts:
         self._nodes = {node.qualname: node for node in facts.nodes}
 
     def definitions(self, nodes: list[str]) -> list[dict[str, Any]]:
-        """Return the heads of the given nodes. The module can be one of them."""
+        """Return the heads of the given nodes, which may include the module."""
         return [_pick_fields(self._nodes[name], NodeHead) for name in nodes]
 
     def branches(self, nodes: list[str]) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ class ScriptValues(Protocol):
     """User scripts. `state` changes whenever a script changes; `extras` runs the scripts."""
 
     def state(self) -> str:
-        """Return the state of the scripts; empty without scripts."""
+        """Return the state of the scripts, or an empty string if there are no scripts."""
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
         """Return the script values by node key and script name."""
@@ -44,7 +44,7 @@ class ChangedPaths(NamedTuple):
 
 
 class FileError(NamedTuple):
-    """Reason why a file could not be read, or only in part; `path` is raw."""
+    """Reason why a file could not be read, or was read only partially. `path` is raw."""
 
     path: str
     detail: str
@@ -167,7 +167,10 @@ class Indexer:
         return _Work(self._store, source, self._extras)
 
     def _differs(self, reader: Reader, path: str, row: FileRow) -> bool:
-        """True if a file's content differs from the stored content. If not, note its new Stamp."""
+        """True if a file's content differs from the stored content.
+
+        If not, record its new Stamp.
+        """
         try:
             content = reader.read(path)
         except OSError:
@@ -255,7 +258,7 @@ class _Work:
 
 @contextmanager
 def _collecting_nothing() -> Iterator[None]:
-    """Disable garbage collection: facts have no cycles, and it takes up to half the time."""
+    """Disable garbage collection, which takes up to half the time. Facts have no cycles."""
     if not gc.isenabled():
         yield
         return

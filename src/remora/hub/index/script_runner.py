@@ -68,7 +68,7 @@ def find_tests(nodes: tuple[str, ...], limit: int, hosts: Hosts) -> tuple[str, .
 
 
 def load_all() -> None:
-    """Load every script in advance, so that the first edit does not wait. Raises ScriptError."""
+    """Load every script in advance, so that the first edit is not delayed. Raises ScriptError."""
     for name in _NAMES:
         _script(name)
 

@@ -1,4 +1,4 @@
-"""User scripts, `.remora/hub/NAME.pym`: compute `extra.NAME` from a node's facts."""
+"""User scripts: each `.remora/hub/NAME.pym` computes `extra.NAME` from a node's facts."""
 
 import hashlib
 import os
@@ -39,7 +39,7 @@ _PATIENCE_PER_RUN_S = 0.008
 
 
 class UserScripts:
-    """The project's user scripts. A failing script only loses its own value.
+    """The project's user scripts. If a script fails, only its value is missing.
 
     Scripts have no host functions. A script that exceeds its limits, or is slow, is disabled until
     it changes.
@@ -53,7 +53,10 @@ class UserScripts:
         self._state = ""
 
     def state(self) -> str:
-        """Return the hash of all script names and contents. Another hash means outdated values."""
+        """Return the hash of all script names and contents.
+
+        If it changes, stored values are outdated.
+        """
         if (stamps := self._stamped()) != self._stamps:
             read = [(str(name), self._read(str(name))) for name, *_ in stamps]
             together = _Usage()
@@ -66,7 +69,10 @@ class UserScripts:
         return self._state
 
     def extras(self, facts: FileFacts) -> dict[str, dict[str, Any]]:
-        """Return values by node key and script: up to 4 KB of JSON, or `{"error": MESSAGE}`."""
+        """Return values by node key and script name.
+
+        A value is up to 4 KB of JSON, or `{"error": MESSAGE}`.
+        """
         return {node.key: self._of(node, facts) for node in facts.nodes} if self._scripts else {}
 
     def _of(self, node: NodeFacts, facts: FileFacts) -> dict[str, Any]:
@@ -99,7 +105,7 @@ class UserScripts:
 
 
 class _Usage:
-    """Run time and number of exceeded limits, for one script or for all together."""
+    """Run time and number of exceeded limits, of one script or of all scripts together."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -156,7 +162,8 @@ class _UserScript:
     def _why_disabled(self) -> str | None:
         """Return the reason to disable the script, or None.
 
-        Once all scripts together exceed limits too often, one failure disables a script.
+        Once the scripts together have exceeded limits too often, a single failure disables a
+        script.
         """
         own, together = self._spent, self._together
         limit = 1 if together.exhausted > _MAX_EXHAUSTED_TOGETHER else _MAX_EXHAUSTED

@@ -43,10 +43,10 @@ class CurrentFiles(Protocol):
         """Return all node keys."""
 
     def at_line(self, paths: Sequence[str], line: int) -> str | None:
-        """Return the key of the innermost node around a line of the first existing path."""
+        """Return the key of the innermost node around a line of the first path that exists."""
 
     def imported(self, dotted: str) -> str | None:
-        """Return the key of the node that importing `dotted` gives."""
+        """Return the key of the node that an import of `dotted` refers to."""
 
 
 Aside = Callable[[Callable[[CurrentFiles], Any]], Awaitable[Any]]

@@ -105,7 +105,10 @@ def _is_test_or_example(key: str) -> bool:
 
 
 def similar_keys(name: str, keys: Iterable[str]) -> list[str]:
-    """Return the keys with the most letter pairs in common, or all if few. Comparing is slow."""
+    """Return the keys that share the most letter pairs with `name`, or all keys if there are few.
+
+    This limits the number of keys in the slow comparison that follows.
+    """
     known = list(keys)
     if len(known) <= _POOL_SIZE:
         return known

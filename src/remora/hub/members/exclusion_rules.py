@@ -29,7 +29,10 @@ class Reindexed(NamedTuple):
 
 
 class Rules(Protocol):
-    """Ignore rules and tracked files of one root. Queried only for paths without a decision."""
+    """Ignore rules and tracked files of one root.
+
+    Queried only for paths without a cached decision.
+    """
 
     tracked: Mapping[str, frozenset[str]]
     """Tracked Python files by folder. They belong to the project even if they are ignored."""

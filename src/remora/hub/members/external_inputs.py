@@ -113,6 +113,9 @@ def dot_git(place: Path) -> tuple[int, int, int] | None:
 
 
 def repository_at(place: Path) -> tuple[tuple[int, int, int], bool] | None:
-    """Return `dot_git` of a folder, with True if git accepts it as a repository; else None."""
+    """Return `dot_git` of a folder, and True if git accepts it as a repository.
+
+    Return None if the folder has no `.git`.
+    """
     found = dot_git(place)
     return None if found is None else (found, is_repository(place))

@@ -90,7 +90,10 @@ class IgnoreCache:
             self._decisions.clear()
 
     def settle(self) -> None:
-        """Record that all ignore files were seen. From now on, a new ignore file is a change."""
+        """Record that all ignore files were seen.
+
+        From now on, a new ignore file counts as a change.
+        """
         self._settled = True
 
     def note(self, folder: str, marks: Iterable[str]) -> None:
@@ -120,7 +123,7 @@ class IgnoreCache:
         return verdict
 
     def doors_moved(self) -> bool:
-        """True if a folder has been closed or opened by a change without a watcher event."""
+        """True if a change without a watcher event made a folder closed, or no longer closed."""
         return any(
             bool(self.rules.closed(folder, MARKS)) != closed
             for folder, closed in self.doors.items()

@@ -55,7 +55,7 @@ class Members:
             return self._while_rules_hold(lambda: self._survey(folders, before))
 
     def belonging(self, paths: Iterable[str]) -> set[str]:
-        """Return those of `paths` that are members, as of now."""
+        """Return the paths in `paths` that are members now."""
         modules = [path for path in paths if path.endswith(".py")]
         with self._lock:
             return self._while_rules_hold(lambda: self._surveyor.belonging(modules))

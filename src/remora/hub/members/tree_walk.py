@@ -54,7 +54,7 @@ class Walker:
         return found
 
     def belonging(self, paths: list[str]) -> set[str]:
-        """Return those of `paths` that are files of the project. Raises RulesChanged."""
+        """Return the paths in `paths` that are files of the project. Raises RulesChanged."""
         reachable: dict[str, bool] = {}
         candidates = [path for path in paths if self._is_file(path, reachable)]
         folders = {place for path in candidates for place in with_ancestors(_folder_of(path))}

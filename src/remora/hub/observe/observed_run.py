@@ -56,7 +56,7 @@ class ObservedRun:
 
 
 def check_consent(level: int, *, allowed: bool) -> None:
-    """Raise UsageError if isolation is insufficient, unless the user allows that."""
+    """Raise UsageError if isolation is insufficient, unless the user has allowed that."""
     if level < SAFE_LEVEL and not allowed:
         raise UsageError(
             f"tests run the project's code, and this machine does not isolate it well enough "
@@ -115,7 +115,7 @@ def pytest_command(python: Path, words: Sequence[str]) -> list[str]:
 def run_tests(
     root: Path, python: Path, options: PytestOptions, look: Callable[[frozenset[str]], Snapshot]
 ) -> ObservedRun:
-    """Run the tests until they end or reach the time limit, and read the records.
+    """Run the tests until they finish or reach the time limit, and read the records.
 
     `root` must be resolved. `look` returns a snapshot that includes the given raw paths. Raises
     UsageError for a command other than pytest, and HostError if pytest cannot be started.

@@ -1,8 +1,8 @@
 """Pytest plugin that records calls in a project, and the functions that each test enters.
 
 It runs in the project's interpreter (Python 3.8 or newer), where Remora need not be installed: it
-imports only the standard library and pytest. Loaded as `-p remora_observe` from a private folder.
-Environment variables configure it:
+imports only the standard library and pytest. It is loaded as `-p remora_observe` from a private
+folder. Environment variables configure it:
 
     REMORA_OBSERVE_ROOT   the project's root, absolute and resolved
     REMORA_OBSERVE_OUT    an existing private folder; each process writes one file into it
@@ -169,7 +169,7 @@ class Observer:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Record everything that is entered during a test for this test."""
+        """Attribute everything that is entered during a test to this test."""
         self._ran = False
         self._recorder.entered = set()
         yield

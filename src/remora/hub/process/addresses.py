@@ -29,7 +29,7 @@ def write_addresses(path: Path, addresses: Addresses) -> None:
 
 
 def read_addresses(path: Path) -> Addresses | None:
-    """Return the addresses, or None if the file is missing, unreadable or another user's."""
+    """Return the addresses, or None if the file is missing, unreadable or owned by another user."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(file, "rb") as stream:

@@ -56,7 +56,10 @@ def notes(places: HubPaths) -> tuple[str, ...]:
 
 
 def stop(places: HubPaths) -> int | None:
-    """Stop the daemon, by force if needed. Return its process id, or None. Raises OutsideError."""
+    """Stop the daemon, by force if needed. Raises OutsideError.
+
+    Return its process id, or None if no daemon was running.
+    """
     if (pid := running(places)) is None:
         remove(places.addresses, places.token)
         return None

@@ -1,4 +1,4 @@
-"""One blocking request to a running daemon."""
+"""Blocking request to a running daemon."""
 
 import os
 import socket

@@ -20,7 +20,10 @@ _WAL = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 def foreign_file(places: HubPaths) -> Path | None:
-    """Return the first nonempty file at a hub's paths that is not a hub's. Writes nothing."""
+    """Return the first nonempty file at a hub's paths that does not belong to a hub.
+
+    Writes nothing.
+    """
     for path, is_ours in (
         (lock_of(places.db), _LOCK.fullmatch),
         (places.lock, _LOCK.fullmatch),

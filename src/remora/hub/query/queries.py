@@ -64,7 +64,7 @@ class NodeQueries:
         self._cache: dict[str, NodeState] = {}
 
     def with_freshness(self, *, fresh: bool) -> "NodeQueries":
-        """Return the same queries with another `fresh`. Both share their caches."""
+        """Return these queries with another `fresh`. The caches are shared."""
         if fresh == self.fresh:
             return self
         other = NodeQueries.__new__(NodeQueries)
@@ -181,7 +181,7 @@ class NodeQueries:
         )
 
     def _tests_in_time(self, key: str) -> tuple[Related, ...] | None:
-        """Return tests, or None if out of time. Later nodes of the request then get None, too."""
+        """Return tests, or None if out of time. Later nodes in the request then also get None."""
         if self._tests_until is None:
             return None
         try:

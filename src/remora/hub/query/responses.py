@@ -77,7 +77,7 @@ def is_whole(result: Any) -> bool:
 
 
 def nodes_of(request: Request) -> tuple[str, ...]:
-    """Return the node keys in a request; none if it is about the whole project."""
+    """Return the node keys in a request, or no keys if it is about the whole project."""
     if isinstance(request, GetContext):
         return request.nodes
     return (request.node,) if isinstance(request, GetNode | Callers | Callees | Tests) else ()

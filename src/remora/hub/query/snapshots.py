@@ -40,7 +40,7 @@ class Snapshot(Protocol):
 
     @property
     def generation(self) -> int:
-        """Generation of the database; 0 without one."""
+        """Generation of the database, or 0 if there is no database."""
 
     def paths(self) -> Collection[str]:
         """Return the paths of all Python files."""
@@ -134,9 +134,10 @@ class MemorySnapshot:
 
 
 class OverlaidSnapshot:
-    """A snapshot in which some files are replaced, by spelled path; None for a deleted file.
+    """A snapshot in which some files are replaced.
 
-    A node with an unchanged key keeps its uid. A node with unchanged facts also keeps its times.
+    The replacements are keyed by spelled path; None stands for a deleted file. A node with an
+    unchanged key keeps its uid. A node with unchanged facts also keeps its times.
     """
 
     def __init__(self, base: Snapshot, changed: Mapping[str, FileFacts | None]) -> None:

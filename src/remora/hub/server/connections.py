@@ -32,7 +32,7 @@ _Connection = TypeVar("_Connection", bound=Connection)
 
 
 class Connections(Generic[_Connection]):
-    """At most `most` connections. A new connection replaces the one that has been idle longest."""
+    """Up to `most` connections. If full, a new connection replaces the longest idle connection."""
 
     def __init__(self, most: int) -> None:
         self.most = most

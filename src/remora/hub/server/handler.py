@@ -10,7 +10,7 @@ _log = logging.getLogger("remora.hub")
 
 
 class Handler(Protocol):
-    """The daemon, as seen by its servers."""
+    """The interface through which the servers use the daemon."""
 
     def answer(self, request: Request) -> bytes | Awaitable[bytes]:
         """Return the answer line, immediately if possible. Raises Refused."""

@@ -232,8 +232,10 @@ class HttpConnection(asyncio.Protocol):
             self.transport.write(data)
 
     def _reject(self, rejected: _Rejected) -> None:
-        """Send the reason, then discard further input: a client reads only after it has sent
-        all."""
+        """Send the reason, then discard further input.
+
+        A client reads the reason only after it has sent everything.
+        """
         self._discarding = True
         if self._http.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             code = _REASONS.get(rejected.status, "bad_request")
@@ -247,7 +249,7 @@ _HEADERS = (("Content-Type", "application/json"), ("Cache-Control", "no-store"))
 
 
 def _is_ours(address: str, port: int) -> bool:
-    """True for this server's address. Another port on this machine is another origin."""
+    """True if this is the server's address. Another port on this machine is another origin."""
     try:
         found = urlsplit(address)
         named = found.port or 80

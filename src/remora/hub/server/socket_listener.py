@@ -103,7 +103,7 @@ def _check_empty(lock: int, path: Path) -> None:
 
 
 def _bind_socket(path: Path) -> socket.socket:
-    """Bind while holding the lock: no other Hub can be listening on an existing socket."""
+    """Bind while holding the lock, so that no other Hub can be listening on an existing socket."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise OutsideError(
@@ -126,7 +126,7 @@ def _bind_socket(path: Path) -> socket.socket:
 
 
 def _check_dead(path: Path) -> None:
-    """Raise OutsideError if a program listens on the path: it may not use the lock."""
+    """Raise OutsideError if a program listens on the path, even if it does not use the lock."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1.0)
         try:

@@ -32,7 +32,7 @@ class UnixConnections(Connections["UnixConnection"]):
 
 
 class UnixConnection(asyncio.Protocol):
-    """A client; `task` computes a slow answer, if any."""
+    """A client connection; `task` computes a slow answer, if any."""
 
     def __init__(self, connections: UnixConnections) -> None:
         self._connections = connections
@@ -178,8 +178,10 @@ class UnixConnection(asyncio.Protocol):
             self._transport.write(line)
 
     def _too_large(self, *, complete: bool = False) -> None:
-        """Send the reason, then discard further input: a client reads only after it has sent
-        all."""
+        """Send the reason, then discard further input.
+
+        A client reads the reason only after it has sent everything.
+        """
         message = f"a request is at most {MAX_BYTES} bytes"
         self._transport.write(problem_line(Refused("too_large", message)))
         self._buffer.clear()

@@ -1,4 +1,4 @@
-"""Nodes of the current files, for queries that the protocol does not have."""
+"""Nodes of the current files, for queries that the protocol does not support."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

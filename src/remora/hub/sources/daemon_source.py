@@ -25,13 +25,13 @@ class DaemonSource:
     """Asks the daemon, with a new connection for each request because the daemon may restart."""
 
     def __init__(self, root: Path, places: HubPaths | None, *, named: bool = False) -> None:
-        """Try only the socket in `places` if `named`: the user chose it."""
+        """If `named`, try only the socket in `places`, because the user chose it."""
         self._root = display_path(root)
         self._places = places
         self._is_named = named
 
     async def ask(self, request: Request) -> SourceAnswer | NotFound | Busy | None:
-        """Return the daemon's answer, or None without a daemon. Has no time limit."""
+        """Return the daemon's answer, Busy, or None if no daemon answers. Has no time limit."""
         busy = None
         began = time.monotonic()
         for place in self._sockets():
@@ -47,8 +47,10 @@ class DaemonSource:
         return busy
 
     def _sockets(self) -> tuple[Path, ...]:
-        """Return the possible sockets, including that of a daemon started with another
-        `--socket`."""
+        """Return the possible sockets.
+
+        They include the socket of a daemon that was started with another `--socket`.
+        """
         if self._places is None:
             return ()
         usual = self._places.socket
@@ -74,7 +76,7 @@ class DaemonSource:
         return answer
 
     def _is_of_root(self, status: Answer) -> bool:
-        """True if the daemon has the same root: another project may have nodes with equal keys."""
+        """True if the daemon has the same root. Another project may have nodes with equal keys."""
         found = msgspec.json.decode(status.result, type=dict[str, Any]) if status.ok else {}
         return bool(found.get("root", self._root) == self._root)
 

@@ -35,7 +35,7 @@ class _Skipped(Enum):
 
 
 class _TimedView(OverlaidSnapshot):
-    """A view that stops at its deadline: following a link may require reading all files."""
+    """A view that stops at its deadline, because following a link may require reading all files."""
 
     def lowered(self, path: str) -> LoweredFile | None:
         self._check()
@@ -67,7 +67,10 @@ class DatabaseSource:
         self._cached: tuple[object, _TimedView, NodeQueries] | None = None
 
     def ask(self, request: Request, budget: Budget) -> SourceAnswer | None:
-        """Return the answer, or None without a database or time. Raises NotFound."""
+        """Return the answer, or None if there is no database or not enough time.
+
+        Raises NotFound.
+        """
         if (view := self._open_view()) is None:
             return None
         try:

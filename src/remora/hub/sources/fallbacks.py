@@ -1,4 +1,4 @@
-"""Fallback sources in the client's process, in order, for when no daemon answers."""
+"""Fallback sources in the client's process, tried in order when no daemon answers."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +15,7 @@ _DATABASE_SHARE = 0.6  # the database's share of the time; the rest is for the r
 
 
 class FallbackSources:
-    """The database with changed files, else the requested files. For one thread at a time."""
+    """The database with changed files, then the requested files. For one thread at a time."""
 
     def __init__(self, root: Path, db: Path | None, files: FileRules) -> None:
         self._members = Members(root, files.exclude, file_limit=files.limit)

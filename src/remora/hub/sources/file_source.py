@@ -1,4 +1,4 @@
-"""Answers from only the files of the requested nodes."""
+"""Answers that use only the files of the requested nodes."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -62,5 +62,5 @@ def _facts(path: str, content: Content) -> FileFacts:
 
 
 def _is_below(path: str) -> bool:
-    """True for a relative path in the form that git lists."""
+    """True if this is a relative path as git lists it."""
     return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))

@@ -21,7 +21,7 @@ class Busy(NamedTuple):
 
 
 class Budget:
-    """Time until a deadline. Threads cannot be stopped, so work starts only if there is time."""
+    """Time until a deadline. Threads cannot be stopped, so work starts only if it can finish."""
 
     def __init__(self, seconds: float) -> None:
         self.until = monotonic() + seconds
@@ -31,5 +31,5 @@ class Budget:
         return max(0.0, self.until - monotonic())
 
     def affords(self, seconds: float) -> bool:
-        """True if work of `seconds` would end in time."""
+        """True if work that takes `seconds` would finish in time."""
         return monotonic() + seconds <= self.until

@@ -1,4 +1,4 @@
-"""Database file: private, disposable, and reset in place if it is unusable.
+"""The database file, which is private and disposable. If unusable, it is reset in place.
 
 The file is never replaced or deleted, so that a reader that has it open keeps its snapshot and
 later sees the new content.

@@ -81,7 +81,7 @@ class HubStore:
         return Counts(len(self._rows), nodes)
 
     def apply(self, batch: Batch) -> Applied:
-        """Store a batch in one transaction. Without changes, nothing is written."""
+        """Store a batch in one transaction. If nothing has changed, nothing is written."""
         rebuilt = self._rebuild_if_damaged()
         try:
             with sqlite_errors(self._db):
@@ -121,7 +121,7 @@ class HubStore:
         return True
 
     def seen(self, path: str, stamp: Stamp | None) -> None:
-        """Note, only in memory for now, that a stored file (raw path) has this stamp."""
+        """Record that a stored file (raw path) has this stamp, for now only in memory."""
         row = self._rows[path]
         if row.stamp != stamp:
             self._rows[path] = row._replace(stamp=stamp)

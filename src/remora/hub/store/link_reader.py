@@ -45,7 +45,7 @@ class LinkState:
         """Keys of all nodes."""
 
     def before(self) -> dict[str, LoweredFile | None]:
-        """Return the base's IR of the files that changed after it; None for a new file."""
+        """Map each path that changed after the base to the base's IR, or to None for a new file."""
         rows = self._connection.execute("SELECT path, before FROM unlinked")
         return {path: None if stored is None else decode_lowered(stored) for path, stored in rows}
 
@@ -55,7 +55,7 @@ class LinkState:
             yield key, decode_reads(reads)
 
     def carried(self) -> dict[str, AliasDigest]:
-        """Return the stored carried rows by node key: the names that decided a link."""
+        """Return the stored carried rows by node key: the names that determined a link."""
         rows = self._connection.execute("SELECT key, names, reads FROM carried")
         return {key: AliasDigest(names, decode_reads(reads)) for key, names, reads in rows}
 

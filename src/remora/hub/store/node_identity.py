@@ -156,7 +156,11 @@ def _name(key: str) -> str:
 
 
 def _similarity(old_path: str, new_path: str) -> tuple[int, int, int]:
-    """Return a similarity: equal path and scope; path parts shared from the end, from the start."""
+    """Return a similarity as a tuple to compare.
+
+    It holds the number of equal values (path and scope), the number of path parts shared from the
+    end, and the number of path parts shared from the start.
+    """
     path, qualname = split_node_key(old_path)
     other_path, other_qualname = split_node_key(new_path)
     parts, other_parts = path.split("/"), other_path.split("/")

@@ -1,4 +1,4 @@
-"""Owner lock of a database: contains the owner's process id, and is released when it exits."""
+"""Owner lock of a database, with the owner's process id. Released when the owner exits."""
 
 import fcntl
 import os
@@ -109,7 +109,10 @@ def is_lock(path: Path) -> bool:
 
 
 def owner(path: Path) -> int | None:
-    """Return the process id of the lock's owner, None without an owner, or 0 if unknown."""
+    """Return the process id of the lock's owner, or 0 if it is unknown.
+
+    Return None if the lock has no owner.
+    """
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

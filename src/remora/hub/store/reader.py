@@ -65,7 +65,7 @@ class StoredSnapshot:
         return {unescape_path(row[0]): file_row(row[1:]) for row in rows}
 
     def partial(self) -> dict[str, str]:
-        """Return the reasons why files could be read only in part, by raw path."""
+        """Return the reasons why files could be read only partially, by raw path."""
         rows = self._all("SELECT path, detail FROM file_index WHERE partial ORDER BY path")
         return {unescape_path(path): detail for path, detail in rows}
 

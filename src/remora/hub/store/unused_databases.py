@@ -1,4 +1,4 @@
-"""Unused Hub databases in the user's cache: idle databases, and those of deleted projects."""
+"""Unused Hub databases in the user's cache: idle databases, and databases of deleted projects."""
 
 import os
 import sqlite3
@@ -36,7 +36,7 @@ def _root_of(db: Path) -> Path | None:
 
 
 def is_idle(db: Path) -> bool:
-    """True if no writer and no daemon uses the database. Writes nothing."""
+    """True if neither a writer nor a daemon uses the database. Writes nothing."""
     locks = (lock_of(db), db.with_name(db.name + _DAEMON))
     return all(
         not os.path.lexists(lock) or (is_lock(lock) and owner(lock) is None) for lock in locks

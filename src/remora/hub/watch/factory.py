@@ -36,7 +36,7 @@ def open_watcher(root: Path, members: Members, *, marker: Path, kind: str = "aut
 
 
 class SweepingWatcher:
-    """Reports that anything may have changed, so that each answer sweeps all files."""
+    """Reports that anything may have changed, so that all files are swept for each answer."""
 
     healthy = False
 

@@ -146,7 +146,10 @@ class InotifyWatcher:
             self._members.forget()
 
     def _handle_folder_itself(self, watch: int, mask: int, folder: str) -> None:
-        """Handle an event of a folder itself. For all but the root, its parent reports it, too."""
+        """Handle an event of a folder itself.
+
+        Except for the root, the parent folder reports it, too.
+        """
         if mask & inotify_syscalls.IGNORED:
             self._folders.ended(watch)
         if mask & inotify_syscalls.UNMOUNT or (folder == "" and mask & inotify_syscalls.ATTRIB):

@@ -32,7 +32,10 @@ class Sentinel:
         self.watch = -1
 
     def _prepare(self) -> bool:
-        """Create the folder, the watch and then the file if missing; touch it to queue an event."""
+        """Create the folder, the watch and then the file if missing.
+
+        Touch the file to queue an event.
+        """
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.watch = self._kernel.watch(str(self._folder))

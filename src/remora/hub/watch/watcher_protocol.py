@@ -36,8 +36,10 @@ class Watcher(Protocol):
         """Return all changes reported so far (with inotify: all completed changes). Never waits."""
 
     def settled(self, timeout: float) -> bool:
-        """Make a change and wait for its report. If True, the next `drain` has all earlier
-        changes."""
+        """Make a change and wait for its report.
+
+        If this returns True, the next `drain` contains all earlier changes.
+        """
 
     def fileno(self) -> int | None:
         """Descriptor that is readable when there is something to drain; constant until `close`."""
