@@ -1,1 +1,1 @@
-"""Static model of Python code: syntax, call graph, tests. Never executes the code."""
+"""Static model of Python code: its syntax, call graph and tests. The code is never executed."""

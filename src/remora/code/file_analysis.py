@@ -1,4 +1,4 @@
-"""Analysis of one Python file, using only its bytes."""
+"""Analysis of one Python file, without looking at other files."""
 
 import ast
 from hashlib import sha256
@@ -43,7 +43,7 @@ def read_facts(path: str, source: bytes) -> FileFacts:
 def analyze_file(path: str, source: bytes) -> FileAnalysis:
     """Return the facts and the syntax tree of a file. Never raises.
 
-    After an internal error they are those of an empty file, marked partial.
+    After an internal error, the facts and tree of an empty file are returned, marked partial.
     """
     try:
         return _analyze_file(path, source)
@@ -115,9 +115,10 @@ def _nodes(path: str, lowered: LoweringResult, source: Source, span: Span) -> tu
 
 
 def _with_type_hints(definitions: list[Definition], module: NodeKey) -> dict[NodeKey, bool]:
-    """Map each key to True if its node has type hints.
+    """Map the key of each node to True if the node has type hints.
 
-    A function needs its own annotations; a class or module needs them in all direct children.
+    A function has type hints if it is annotated. A class or module has type hints if all its direct
+    children do.
     """
     hinted = {module: True}
     containers = {module}

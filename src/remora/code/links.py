@@ -10,14 +10,14 @@ TIERS: tuple[Tier, ...] = ("exact", "inferred", "unique", "observed")
 assignments, attributes, returns and callbacks. `unique`: the only definition with that name.
 `observed`: seen while tests ran."""
 TIER_RANK = {tier: rank for rank, tier in enumerate(TIERS)}
-"""Tier → rank; 0 is the most certain."""
+"""Maps each tier to its rank; 0 is the most certain."""
 
 
 class Edge(msgspec.Struct, frozen=True, kw_only=True):
     """The other end of a link.
 
-    `key` is a node key, or an external name such as `ext:os.path.join`. `lines` are the ascending
-    line numbers of the calls; empty for a link that is not a call.
+    `key` is a node key, or an external name such as `ext:os.path.join`. `lines` contains the line
+    numbers of the calls in ascending order. It is empty if the link is not a call.
     """
 
     key: str

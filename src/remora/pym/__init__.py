@@ -1,4 +1,4 @@
-"""`.pym` scripts: loading, type checks, and runs in a sandbox with limits."""
+"""Loads, type-checks and runs `.pym` scripts in a sandbox with resource limits."""
 
 from remora.pym.batch_check import ScriptChecks
 from remora.pym.limits import Limits

@@ -1,4 +1,4 @@
-"""Checks of all scripts that a command uses: each file once, within a time limit."""
+"""Checks all scripts that a command uses. Each file is checked once, within a time limit."""
 
 import time
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""Declarations of a script, and the two sources that Monty checks and runs.
+"""Declarations of a script, and the two versions of its source that Monty checks and runs.
 
-Both sources keep the line numbers of the `.pym` file, so that messages refer to that file.
+Both versions keep the line numbers of the `.pym` file, so that messages refer to that file.
 """
 
 import ast
@@ -27,7 +27,10 @@ _DOCSTRING = re.compile(r"[rR]?[\"']")
 
 
 class Declarations(NamedTuple):
-    """The declarations, and two sources: `runs` without declarations, `checks` with them."""
+    """The declarations of a script, and two versions of its source.
+
+    `runs` does not contain the declarations; `checks` does.
+    """
 
     inputs: tuple[InputSpec, ...]
     externals: tuple[ExternalSpec, ...]
@@ -58,7 +61,7 @@ def parse_declarations(source: str, label: str) -> Declarations:
 
 
 class _DeclarationReader:
-    """Collects the declarations and edits the lines of both sources."""
+    """Collects the declarations and edits the lines of both versions of the source."""
 
     def __init__(self, source: str, label: str) -> None:
         self.label = label

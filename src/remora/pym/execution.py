@@ -52,7 +52,7 @@ class PrintedOutput:
 
     @property
     def text(self) -> str:
-        """The kept text, without an incomplete character at its end."""
+        """The part of the output that was kept, without an incomplete character at its end."""
         return b"".join(self.parts).decode("utf-8", "ignore")
 
 
@@ -96,7 +96,10 @@ class ScriptExecution:
         return step.output
 
     def _resolve_name(self, step: NameLookupSnapshot) -> _Snapshot:
-        """Resolve a name used as a value: a script may store an external or pass it to a call."""
+        """Resolve a name used as a value.
+
+        A script may store an external or pass it to a call.
+        """
         if step.object_id is None and step.variable_name in self.externals:
             return step.resume(value=_placeholder(step.variable_name))
         return step.resume()

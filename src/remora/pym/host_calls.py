@@ -1,4 +1,4 @@
-"""Handlers for a script's host calls: the granted functions, or a recording."""
+"""Handlers for a script's host calls. They call granted functions or replay a recording."""
 
 import inspect
 import time

@@ -26,7 +26,7 @@ class SizeBudget:
         self.left = limit
 
     def spend(self, count: int) -> None:
-        """Subtract `count`. Raises TooLargeError below zero."""
+        """Subtract `count`. Raises TooLargeError if the budget falls below zero."""
         self.left -= count
         if self.left < 0:
             raise TooLargeError(f"larger than {self.limit} bytes")
@@ -35,9 +35,10 @@ class SizeBudget:
 def to_json_value(value: Any, *, limit: int) -> Any:
     r"""Return `value` converted to JSON values of at most about `limit` bytes.
 
-    Tuples become lists, and sets become sorted lists. Dates and times become ISO text. Numbers that
-    JSON cannot represent become their `repr`, and lone surrogates become `\udXXX`. A shared object
-    counts each time it occurs. Raises NotJsonError for any other value, and TooLargeError.
+    Tuples become lists, and sets become sorted lists. Dates and times become ISO strings. Numbers
+    that JSON cannot represent become their `repr`, and lone surrogates become `\udXXX`. A shared
+    object counts each time it occurs. Raises NotJsonError for any other value, and TooLargeError if
+    the limit is exceeded.
     """
     return _to_json(value, SizeBudget(limit), 0)
 
@@ -109,7 +110,7 @@ def _scalar(value: object) -> Any:
 
 
 def time_text(value: object) -> str | None:
-    """Return the ISO text of a date or time, the `str` of a timedelta, or None for other values."""
+    """Return a date or time as an ISO string, or a timedelta as its `str`; otherwise None."""
     if isinstance(value, date | time):
         return value.isoformat()
     return str(value) if isinstance(value, timedelta) else None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # A worker whose parent was killed exits when its run ends. This must take less than 10 s.
 MAX_DURATION_S = 8.0
-_MAX_RECURSION = 3000  # the worker's stack holds more frames than this, but not many times more
+_MAX_RECURSION = 3000  # the worker's stack has room for more frames, but not for many times more
 _REQUEST_TIMEOUT_S = 20.0  # after this time, an unresponsive worker is killed
 _CHECKOUT_TIMEOUT_S = 120.0
 _RUNS_PER_WORKER = 1000
@@ -26,7 +26,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     `duration_s`: seconds in the sandbox, excluding host calls (at most 8). `wall_s`: seconds in
     total, checked at each host call. `recursion`: stack frames, and nesting depth of the result (at
     most 3000). `carried_bytes`: JSON size of the arguments and results of all host calls.
-    `result_bytes`: JSON size of one such value, of the inputs, or of the script's result.
+    `result_bytes`: JSON size of the arguments of a single call, of its result, of the inputs, or of
+    the script's result.
     """
 
     duration_s: float = 5.0

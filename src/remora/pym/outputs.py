@@ -25,13 +25,13 @@ class TooDeepMarker(msgspec.Struct, frozen=True):
 
 
 def to_output(value: Any, *, limit: int, levels: int) -> Any:
-    """Return a copy of `value`; as JSON, it would take at most about `limit` bytes.
+    """Return a copy of `value`, which must take at most about `limit` bytes as JSON.
 
-    Text, bytes, numbers, None, and lists and dicts of these are kept. A dict key may be any of the
-    scalar values or a tuple of them. Tuples become lists, and sets become sorted lists. Dates and
-    times become ISO text. The sandbox returns at most `levels` nested containers: a deeper value
-    becomes a TooDeepMarker, and a container inside itself becomes `[...]`.
-    Raises NotJsonError for any other value, and TooLargeError.
+    Strings, bytes, numbers, None, and lists and dicts of these are kept. A dict key may be any of
+    the scalar values or a tuple of them. Tuples become lists, and sets become sorted lists. Dates
+    and times become ISO strings. The sandbox returns at most `levels` nested containers: a deeper
+    value becomes a TooDeepMarker, and a container inside itself becomes `[...]`. Raises
+    NotJsonError for any other value, and TooLargeError if the limit is exceeded.
     """
     budget = SizeBudget(limit)
     top = [value]
@@ -118,7 +118,7 @@ def _leaf(value: Any, budget: SizeBudget) -> Any:
 
 
 def _is_kept_unchanged(value: object, budget: SizeBudget) -> bool:
-    """Charge the size of a value that is not text. Return True if it is kept unchanged."""
+    """Charge the size of a value that is not a string. Return True if it is kept unchanged."""
     if isinstance(value, bytes):
         budget.spend(_NUMBER + len(value) * 4 // 3)
     elif isinstance(value, int):

@@ -1,4 +1,4 @@
-"""Outcome of a script run: result, host calls, errors."""
+"""Outcome of a script run: its result, host calls and errors."""
 
 import json
 import re

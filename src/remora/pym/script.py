@@ -37,9 +37,9 @@ SOURCE_LIMIT = 256 * 1024
 class Script:
     """A checked script.
 
-    `path` is None if the script was given as text. `label` identifies the script in messages. `raw`
-    is the content of the file, and `sha256` its hash. `description` is the docstring. `source` is
-    the code that runs, without declarations.
+    `path` is None if the script has no file. `label` identifies the script in messages. `raw` is
+    the content of the file, and `sha256` its hash. `description` is the docstring. `source` is the
+    code that runs, without declarations.
     """
 
     name: str
@@ -87,7 +87,7 @@ def load(path: Path, *, name: str | None = None) -> Script:
 
 
 def load_source(source: str, *, name: str, path: Path | None = None) -> Script:
-    """Check a script given as text. Raises ScriptError."""
+    """Check a script given as a string. Raises ScriptError."""
     return load_bytes(source.encode("utf-8", "surrogatepass"), name=name, path=path)
 
 

@@ -22,7 +22,7 @@ def find_problems(label: str, runs: str, checks: str) -> list[ScriptError]:
 
 
 def _at_first_line(error: ScriptError, label: str) -> ScriptError:
-    """Return an error that has no line as an error at line 1."""
+    """Return a copy of an error that has no line number, placed at line 1."""
     message = error.message.removeprefix(f"{label}: ")
     return ScriptError(f"{label}:1: {message}", kind=error.kind, line=1, hint=error.hint)
 

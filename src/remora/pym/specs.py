@@ -20,7 +20,7 @@ class InputSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter of an external; `annotation` is its source, or empty."""
+    """A parameter of an external; `annotation` is the source of its annotation, or empty."""
 
     name: str
     annotation: str
@@ -38,7 +38,7 @@ class ExternalSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvalidDeclarationError(Exception):
-    """An invalid declaration; the message shows the correct form."""
+    """Raised for an invalid declaration; the message shows the correct form."""
 
 
 def input_spec(statement: ast.stmt, line: int) -> InputSpec:

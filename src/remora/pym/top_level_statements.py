@@ -24,7 +24,7 @@ _NAMED_ESCAPE = re.compile(r"\\N\{[^}]*\}")
 
 
 class Statement(NamedTuple):
-    """A top-level statement: its first and last line, counted from 1, and its text."""
+    """A top-level statement: its first and last line, counted from 1, and its source."""
 
     first: int
     last: int

@@ -33,7 +33,7 @@ class ProgramPoint(NamedTuple):
 
 
 class Context(Solver):
-    """A solver for one program. Recording inputs makes it take about 50% longer."""
+    """A solver for one program. With `track_inputs`, it takes about 50% longer."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Context(Solver):
         self._files = files.for_program(program)
         self._imports: dict[tuple[str, int, str], Value | None] = {}
         self.subclass_cache: dict[str, tuple[tuple[tuple[str, int], ...], int]] = {}
-        """Name → classes with a base of that name, in the form cached by `memoize`."""
+        """Maps a name to the classes with a base of that name, in the form cached by `memoize`."""
         self._star_sources: dict[str, dict[str, tuple[str, ...]]] = {}
         self._star_names: dict[str, frozenset[str]] = {}
 
@@ -97,7 +97,7 @@ class Context(Solver):
         return self._program.mentioning(name)
 
     def is_common(self, name: str, limit: MentionLimit) -> bool:
-        """True if more than `limit` files mention a name."""
+        """Return True if more than `limit` files mention a name."""
         self.inputs |= self._bit(incremental.MENTION_COUNT, f"{limit} {name}")
         return len(self._program.mentioning(name)) > limit
 
@@ -169,7 +169,10 @@ class Context(Solver):
         return self._star_names[path]
 
     def _spread_star_names(self, sources: Mapping[str, list[str]]) -> Mapping[str, frozenset[str]]:
-        """Return the exported names of each module; `sources` maps modules to their re-exports."""
+        """Return the exported names of each module.
+
+        `sources` maps each module to the modules that it re-exports.
+        """
         exported: dict[str, set[str]] = {}
         for module in sources:
             file = self._files.file(module)

@@ -36,11 +36,11 @@ ALIASES_OF = "carriers"  # key: the names that reach a node, see `Linker.alias_d
 FOLDER = "folder"  # path: the files in it
 
 MentionLimit = Literal[0, 12, 24, 32, 48, 64, 120, 128, 256]
-"""The limits that rules may use for file counts. A change across any other count is not noticed."""
+"""The limits that rules may use for file counts. No other limit is checked when counts change."""
 MENTION_LIMITS: tuple[MentionLimit, ...] = get_args(MentionLimit)
 
 _MAX_CHANGED_FILES = 200
-"""If more files change, everything counts as changed: comparing would cost as much as linking."""
+"""If more files change, all inputs count as changed, as comparing would take as long as linking."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -50,7 +50,7 @@ def input_bit(kind: str, name: str = "") -> int:
 
 
 class AliasDigest(NamedTuple):
-    """Hash of all names that reach a node, and the inputs it was computed from."""
+    """Hash of all names that reach a node, with the inputs that the hash was computed from."""
 
     names: bytes
     inputs: int
@@ -86,7 +86,10 @@ class _Change(NamedTuple):
 
 
 def changed_inputs(program: Program, before: Mapping[str, LoweredFile | None]) -> int:
-    """Return the changed inputs. `before`: old state of each changed file, or None if it is new."""
+    """Return the changed inputs.
+
+    `before` maps the path of each changed file to its old state, or to None if the file is new.
+    """
     if len(before) > _MAX_CHANGED_FILES:
         return ALL_INPUTS
     changes = [_Change(path, old, program.lowered(path)) for path, old in before.items()]

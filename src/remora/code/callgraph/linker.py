@@ -26,11 +26,11 @@ from remora.ids import node_key, split_node_key
 
 _MAX_CACHED_SITES = 3_000  # call sites whose targets are cached
 EdgeLines = dict[str, tuple[int, set[int]]]
-"""Node key → tier and lines."""
+"""Maps each node key to its tier and lines."""
 
 
 class NodeLinks(NamedTuple):
-    """Callees of a node, imports of a module (without lines), and the inputs of both."""
+    """Callees of a node, its imports (without lines) if it is a module, and the inputs of both."""
 
     calls: tuple[Edge, ...]
     imports: tuple[Edge, ...]
@@ -38,7 +38,7 @@ class NodeLinks(NamedTuple):
 
 
 class Linker:
-    """Linker of one program state; `max_answers` limits the answers that the solver caches."""
+    """Linker for one program state; `max_answers` limits the answers that the solver caches."""
 
     def __init__(
         self,
@@ -63,7 +63,10 @@ class Linker:
         return self._ctx.memoize(self._callees, key, lambda: self._find_callees(key))
 
     def callers(self, key: str) -> tuple[Edge, ...]:
-        """Return the nodes that call a node: exactly the nodes whose callees include it."""
+        """Return the nodes that call a node.
+
+        These are exactly the nodes whose callees include it.
+        """
         self._limit_cache()
         return self._ctx.memoize(self._callers, key, lambda: self._find_callers(key))
 
@@ -88,7 +91,10 @@ class Linker:
         return AliasDigest(names, self._ctx.inputs)
 
     def importers(self, key: str) -> tuple[Edge, ...]:
-        """Return the modules that import a node: exactly the modules whose imports include it."""
+        """Return the modules that import a node.
+
+        These are exactly the modules whose imports include the node.
+        """
         file, qualname = self._node(key)
         if file is None:
             return ()
@@ -158,7 +164,7 @@ class Linker:
         return _edges(found)
 
     def _is_caller_site(self, target: str, site: Site) -> bool:
-        """True if `callers` would consider the site for the target."""
+        """Return True if `callers` would consider the site for the target."""
         path, qualname = split_node_key(target)
         if not target.startswith("node:"):
             return True

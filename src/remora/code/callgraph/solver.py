@@ -88,7 +88,7 @@ class Solver:
         self._readers.setdefault(question, set())
 
     def _answer_depth_first(self, question: Question) -> None:
-        """Answer the question, after answering the questions that are nested too deeply."""
+        """Answer a question, but first answer the questions that are nested too deeply."""
         pending = [question]
         while pending:
             try:
@@ -114,7 +114,7 @@ class Solver:
         return known[0]
 
     def _intern(self, inputs: int) -> int:
-        """Return a shared object for equal sets, as thousands of answers have the same inputs."""
+        """Return a shared object for equal sets: thousands of answers have the same inputs."""
         return self._interned.setdefault(inputs, inputs)
 
     def _evaluate(self, question: Question) -> Values:
@@ -177,7 +177,10 @@ class Solver:
         return None
 
     def _propagate_inputs(self) -> None:
-        """Add the inputs of each answer to its readers, which in a cycle read them incomplete."""
+        """Add the inputs of each answer to its readers.
+
+        In a cycle, a reader may have read an answer before all inputs of that answer were known.
+        """
         known = self._inputs
         pending = [question for question in self._readers if known[question]]
         while pending:

@@ -62,7 +62,7 @@ class Scope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A module, class, function, lambda or comprehension.
 
     `qualname` is the qualname of the node that the code belongs to. `at` is the number of the
-    statement in `parent` that creates the scope. `outer` are the names declared `global` or
+    statement in `parent` that creates the scope. `outer` contains the names declared `global` or
     `nonlocal`. `results` and `yields` contain (statement, term) pairs.
     """
 
@@ -155,9 +155,9 @@ Export = str | tuple[int, str]
 class LoweredFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """IR of one file; `statements` contains the block number of each statement.
 
-    `names` are all names that the file mentions. They also include `def NAME`, `class (NAME` for
-    bases, `set NAME` for attributes set on anything except `self`, and `property NAME`. `exports`
-    is None if `__all__` is missing or cannot be evaluated.
+    `names` contains all names that the file mentions. It also contains `def NAME`, `class (NAME`
+    for bases, `set NAME` for attributes set on anything except `self`, and `property NAME`.
+    `exports` is None if `__all__` is missing or cannot be evaluated.
     """
 
     path: str
@@ -213,5 +213,5 @@ def decode_lowered(stored: bytes) -> LoweredFile:
 
 
 def decode_names(stored: bytes) -> tuple[str, ...]:
-    """Decode only `names`, which is twelve times as fast. Raises msgspec.DecodeError."""
+    """Decode only `names`; this is twelve times as fast. Raises msgspec.DecodeError."""
     return _start_decoder.decode(stored).names

@@ -28,7 +28,7 @@ class PytestProject:
         self._decorated: dict[str, dict[tuple[str, int], list[str]]] = {}
 
     def file(self, path: str) -> PytestFile | None:
-        """Return the tests and fixtures of a file, or None if it cannot have any."""
+        """Return the tests and fixtures of a file, or None if the file cannot contain any."""
         if path in self._files:
             known = self._files.pop(path)  # most recently used goes last
         else:
@@ -43,7 +43,7 @@ class PytestProject:
         if (lowered := self._program.lowered(path)) is None:
             return None
         known = is_test_file(path) or is_conftest(path) or "fixture" in lowered.names
-        # test folders may hold base classes, such as tests/base.py
+        # test folders may contain base classes, such as tests/base.py
         return PytestFile(lowered) if known or "/test" in f"/{path}" else None
 
     def files_named_after(self, module: str) -> Iterator[PytestFile]:
@@ -68,7 +68,7 @@ class PytestProject:
         return [key for line in edge.lines for key in places.get((qualname, line), ())]
 
     def _find_decorated(self, path: str) -> dict[tuple[str, int], list[str]]:
-        """Map the (calling qualname, line) of each decorator to the keys of the decorated nodes."""
+        """Map each decorator, as (calling qualname, line), to the keys of the decorated nodes."""
         found: dict[tuple[str, int], list[str]] = {}
         if (lowered := self._program.lowered(path)) is None:
             return found
@@ -97,7 +97,7 @@ class PytestProject:
         return found
 
     def classes_running(self, path: str, owner: str, name: str) -> Iterator[tuple[str, str]]:
-        """Yield (path, class) of each class in which pytest runs test `name` of class `owner`."""
+        """Yield (path, class) for each class in which pytest runs test `name` of class `owner`."""
         pending, seen = [(path, owner)], {(path, owner)}
         while pending and len(seen) < _MAX_CLASSES:
             file, qualname = pending.pop()
@@ -134,7 +134,7 @@ class PytestProject:
             pending += bases
 
     def _bases(self, path: str, qualname: str) -> list[tuple[str, str]]:
-        """Return (path, class) of the project classes that have the names of the base classes."""
+        """Return (path, class) for each project class with the same name as one of the bases."""
         pytest_file = self.file(path)
         scope = pytest_file.classes.get(qualname) if pytest_file is not None else None
         if pytest_file is None or scope is None:

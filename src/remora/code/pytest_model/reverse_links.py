@@ -28,7 +28,7 @@ class KnownLinks(Protocol):
 
 
 class ReverseLinks:
-    """Callers and importers, from the stored links or else from the linker (cached)."""
+    """Callers and importers of nodes. They are computed and cached if no stored links are known."""
 
     def __init__(self, linker: Linker, program: Program, known: KnownLinks | None = None) -> None:
         self._linker = linker
@@ -48,7 +48,7 @@ class ReverseLinks:
         return self._importers[key]
 
     def callers(self, key: str) -> Sequence[Edge]:
-        """Return callers in any order. After many queries, reverse all links, which is faster."""
+        """Return callers in any order. After many queries, all links are reversed to save time."""
         known = None if self._known is None else self._known.callers(key)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""Tests found by a search, including tests that use a fixture or setup function it found."""
+"""Tests found by a search, directly or through a fixture or setup function that they use."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ class FoundTests:
         self._project = project
         self._used_names = used_names
         self.places: dict[tuple[str, str], tuple[int, int]] = {}
-        """(path, qualname) → (rank of the tier, number of calls between test and node)."""
+        """Maps (path, qualname) to (rank of the tier, number of calls between test and node)."""
 
     def add(self, rank: int, depth: int, file: PytestFile, qualname: str) -> None:
         """Add a test. A test in a class also runs in each subclass."""
@@ -55,7 +55,7 @@ class FoundTests:
     def fixture_users(self, file: PytestFile, fixture: str) -> Iterator[tuple[PytestFile, str]]:
         """Yield the tests and fixtures that request a fixture, in files where pytest finds it."""
         candidates = set(self._program.mentioning(fixture))
-        for function in FIXTURE_REQUEST_FUNCTIONS:  # they take the name as a string
+        for function in FIXTURE_REQUEST_FUNCTIONS:  # these take the fixture name as a string
             candidates.update(self._program.mentioning(function))
         for path in sorted(candidates):
             user_file = self._project.file(path) if _can_use(path, file.path) else None

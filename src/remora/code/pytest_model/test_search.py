@@ -18,7 +18,7 @@ from remora.ids import MODULE, node_key, split_node_key
 _MAX_NODES = 6_000  # maximum number of nodes visited per search
 _EXACT, _INFERRED, _UNIQUE = (TIERS.index(tier) for tier in ("exact", "inferred", "unique"))
 _MAX_FILES_BY_NAME = 24
-"""If at most this number of files use a method name, every call of that name may be a caller."""
+"""If no more files than this use a method name, every call of that name may be a caller."""
 _DUNDER = re.compile(r"__\w+__")
 _CONSTRUCTORS = ("__init__", "__new__")
 _PICKLING = frozenset(("pickle", "dumps", "loads", "copy", "deepcopy"))
@@ -36,12 +36,12 @@ _EXPLICIT_CALLERS: dict[str, frozenset[str]] = {
     "__sizeof__": frozenset(("getsizeof",)),
     "__signature__": frozenset(("signature",)),
 }
-"""Rarely called special methods → the names that a test uses to call them. For these methods,
+"""Maps rarely called special methods to the names a test uses to call them. For these methods,
 using an instance is not evidence of a call."""
 
 
 class CallerSearch:
-    """One search through the callers of a node, up to `depth` calls deep."""
+    """A search through the callers of a node, up to `depth` calls deep."""
 
     def __init__(
         self,
@@ -128,12 +128,15 @@ class CallerSearch:
             self._follow_implicit_calls(max(rank, _INFERRED), depth + 1, key, uncalled=uncalled)
 
     def _runs_later(self, edge: Edge) -> bool:
-        """True unless the caller is the body of a module or class, which runs on import."""
+        """Return True unless the caller is the body of a module or class, which runs on import."""
         path, qualname = split_node_key(edge.key)
         return qualname != MODULE and qualname not in self._project.classes_in(path)
 
     def _follow_implicit_calls(self, rank: int, depth: int, key: str, *, uncalled: bool) -> None:
-        """Follow calls by operators and libraries. `uncalled`: the node has no known caller."""
+        """Follow calls by operators and libraries.
+
+        `uncalled` is True if the node has no known caller.
+        """
         path, qualname = split_node_key(key)
         owner, _, name = qualname.rpartition(".")
         parent = node_key(path, owner)
@@ -190,7 +193,7 @@ class CallerSearch:
             pending += [(max(rank, TIERS.index(edge.tier)), edge.key) for edge in extending]
 
     def _import_time_users(self, rank: int, depth: int, maker: str) -> list[tuple[int, str]]:
-        """Push the nodes that `maker` decorates; return the classes whose bodies call it."""
+        """Push the nodes that `maker` decorates; return the classes whose bodies call `maker`."""
         found = []
         for edge in self._reverse_links.callers(maker):
             if self._runs_later(edge):
@@ -205,7 +208,7 @@ class CallerSearch:
         return found
 
     def _add_tests_using(self, rank: int, key: str) -> None:
-        """Add tests that use a class by name, in its own file or after importing it."""
+        """Add tests that use a class by name, in the file that defines it or after importing it."""
         path, qualname = split_node_key(key)
         if (file := self._project.file(path)) is not None:
             for test in file.functions_using(qualname):

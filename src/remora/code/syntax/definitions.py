@@ -30,7 +30,7 @@ BLOCK_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.Match: ("cases",),
     ast.match_case: _BODY,
 }
-"""Nodes with nested statements → the fields that hold them, in source order."""
+"""Maps node types with nested statements to the fields that contain them, in source order."""
 _LAST_FIRST = {kind: blocks[::-1] for kind, blocks in BLOCK_FIELDS.items()}
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -45,7 +45,7 @@ class Definition(NamedTuple):
 
 
 class _Scope(NamedTuple):
-    """Naming context of nested definitions; `seen` counts each name."""
+    """Naming context of nested definitions; `seen` counts the uses of each name."""
 
     prefix: str
     key: NodeKey

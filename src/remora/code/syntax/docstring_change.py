@@ -1,4 +1,4 @@
-"""Detection of changes to docstrings only."""
+"""Detects changes that affect only docstrings."""
 
 import ast
 
@@ -8,7 +8,7 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def only_docstrings_changed(before: bytes, after: bytes) -> bool:
-    """True if both contents parse and their syntax trees differ at most in docstrings."""
+    """True if both sources parse and their syntax trees differ only in docstrings, if at all."""
     old, new = _without_docstrings(before), _without_docstrings(after)
     return old is not None and old == new
 

@@ -1,4 +1,4 @@
-"""Differences between a docstring and the code it documents; uncertain ones are not reported."""
+"""Differences between a docstring and the code it documents, reported only if they are certain."""
 
 import ast
 from collections.abc import Sequence
@@ -39,8 +39,8 @@ class DocstringDrift(NamedTuple):
     """Unambiguous differences between a docstring and its code.
 
     `unknown_parameters` are documented but not in the signature. `undocumented_parameters` are
-    missing from the docstring's parameter list. `no_value`: a result is documented, but the code
-    has none.
+    missing from the docstring's parameter list. `no_value` is True if a result is documented, but
+    the code has none.
     """
 
     unknown_parameters: frozenset[str] = frozenset()
@@ -89,7 +89,7 @@ def _parameter_drift(
 def _init_drift(found: DocumentedItems, code: Sequence[ast.stmt]) -> frozenset[str]:
     """Return documented parameters that `__init__` does not accept.
 
-    Return none if the class uses one of their names, for example as an attribute.
+    If the class uses one of these names, for example as an attribute, nothing is returned.
     """
     for statement in code:
         if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
@@ -118,7 +118,7 @@ def _mentioned_names(code: Sequence[ast.stmt]) -> set[str]:
 
 
 def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stmt]) -> bool:
-    """True if a result is documented, but the function neither declares nor produces one."""
+    """Return True if a result is documented, but the function neither declares nor produces one."""
     if not (found.returns or found.yields) or (code and isinstance(code[-1], ast.Raise)):
         return False
     promised = node.returns is not None and not is_none_or_missing(node.returns)
@@ -128,7 +128,7 @@ def _no_value(found: DocumentedItems, node: FunctionNode, code: Sequence[ast.stm
 def _exception_drift(
     found: DocumentedItems, code: Sequence[ast.stmt]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return documented exceptions that are never raised, and raised exceptions not documented."""
+    """Return documented exceptions that are never raised, and raised ones that are undocumented."""
     if found.raises is None:
         return frozenset(), frozenset()
     raised = raised_exceptions(code)

@@ -45,7 +45,7 @@ _NOTHING = re.compile(r"[ `*:]*(?:None|Nothing|nothing)\b")
 
 
 class DocumentedItems(NamedTuple):
-    """Items that a docstring documents. None: there is no list, or it is ambiguous."""
+    """Items that a docstring documents. A field is None if its list is missing or ambiguous."""
 
     parameters: frozenset[str] | None
     raises: frozenset[str] | None

@@ -1,4 +1,4 @@
-"""Effects of a function body: exceptions raised, values returned or yielded."""
+"""Effects of a function body: the exceptions it raises, the values it returns or yields."""
 
 import ast
 import builtins
@@ -30,8 +30,8 @@ _BUILTIN_EXCEPTIONS: dict[str, type[BaseException]] = {
 class RaisedExceptions(NamedTuple):
     """Exceptions raised in a body.
 
-    `unnamed`: the class of some raised exception is not known. `caught`: the body has exception
-    handlers.
+    `unnamed` is True if the class of a raised exception is not known. `caught` is True if the body
+    has exception handlers.
     """
 
     names: frozenset[str]
@@ -136,7 +136,7 @@ def exception_name(raised: ast.expr | None) -> str | None:
 
 
 def unqualified_name(node: ast.expr | None) -> str:
-    """Return `c` for `a.b.c` and `c(…)`; "" for anything else."""
+    """Return `c` for `a.b.c` and `c(…)`, or "" for anything else."""
     while isinstance(node, ast.Call):
         node = node.func
     if isinstance(node, ast.Attribute):

@@ -40,7 +40,10 @@ class _Recovery:
         self._removed_lines = 0
 
     def block(self, first: int, end: int, depth: int, *, strings: bool) -> list[ast.stmt]:
-        """Return the statements in some rows. If `strings` is False, ignore string boundaries."""
+        """Return the statements in a range of rows.
+
+        If `strings` is False, string boundaries are ignored.
+        """
         done: list[tuple[_Piece, list[ast.stmt]]] = []
         for each in self._pieces(first, end, strings=strings):
             piece = each
@@ -88,7 +91,10 @@ class _Recovery:
         return body
 
     def _remove_misplaced(self, piece: _Piece, before: _Piece) -> bool:
-        """Remove the first line if its indent is too small for its block; True if removed."""
+        """Remove the first line if its indent is too small for its block.
+
+        Return True if the line was removed.
+        """
         rows, row = self.rows, piece.first
         if (
             self._removed_lines >= _MAX_REMOVED_LINES

@@ -10,7 +10,7 @@ _NAME = ast.Name  # the most frequent node
 
 
 class _NotSimpleError(Exception):
-    """The node needs `ast.unparse`."""
+    """Raised if a node needs `ast.unparse`."""
 
 
 def unparse_header(node: DefinitionNode) -> str | None:

@@ -26,7 +26,10 @@ def match_nodes(keys: Iterable[NodeKey], pattern: str) -> tuple[NodeKey, ...]:
 
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:
-    """Return at most `n` of `names` (or node keys) similar to `name`, best first."""
+    """Return at most `n` of `names` that are similar to `name`, best first.
+
+    `names` may contain node keys.
+    """
     matcher = SequenceMatcher(b=name.removeprefix("node:").casefold())
     scored = ((_similarity(matcher, candidate), candidate) for candidate in set(names))
     near = sorted((-score, candidate) for score, candidate in scored if score >= _MIN_SIMILARITY)

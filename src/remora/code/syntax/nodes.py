@@ -19,7 +19,8 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     at the first decorator; an empty module has lines 1 to 0. Hashes are SHA-256. `source_hash` is
     the hash of the span's raw lines without the last newline. `body_hash` is the hash of the
     dedented body without the docstring, so that it does not change if the node is renamed or moved.
-    `parent` is None for modules. `skip`: the node or an enclosing node has a skip comment.
+    `parent` is None for modules. `skip` is True if the node or an enclosing node has a skip
+    comment.
     """
 
     key: NodeKey

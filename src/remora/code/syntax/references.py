@@ -30,11 +30,11 @@ _TEXT_NAMES = {
     "MatchMapping": ("rest", "write"),
     "MatchClass": ("kwd_attrs", "keyword"),
 }
-"""Type of a node that stores names as text → the attribute, and the kind of reference."""
+"""Maps each node type that stores a name as a string to the attribute and the kind of reference."""
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
-    """One use of a name: its line (from 1), the line's text, and the kind of use.
+    """A use of a name: the line number (from 1), the text of the line, and the kind of use.
 
     Kind `declaration` is `global` or `nonlocal`; `string` is a literal equal to the name (as in
     `__all__`); `text` is the name as a whole word in a file that does not parse.
@@ -99,7 +99,7 @@ def _use_kind(context: ast.expr_context, called: bool) -> str:
 
 
 def _text_names(node: ast.AST) -> Iterator[tuple[str | None, int, str]]:
-    """Yield each name that a node stores as text, with its line and kind."""
+    """Yield each name that a node stores as a string, with its line and kind."""
     attribute, kind = _TEXT_NAMES.get(type(node).__name__, ("", ""))
     if not attribute:
         return

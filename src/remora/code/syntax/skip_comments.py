@@ -13,7 +13,7 @@ _IGNORED_TOKENS = {tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCOD
 
 
 class SkipComments(NamedTuple):
-    """First lines of statements with a skip comment, and lines that contain only the comment."""
+    """First lines of statements with a skip comment, and lines that contain only such a comment."""
 
     statements: frozenset[int] = frozenset()
     standalone: frozenset[int] = frozenset()

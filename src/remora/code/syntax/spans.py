@@ -16,7 +16,7 @@ _MAY_HAVE_DECORATORS = frozenset(DEFINITIONS)
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
-    """Lines of a node, from 1 and including decorators. An empty module has lines 1 to 0."""
+    """Lines of a node, counted from 1, including decorators. An empty module has lines 1 to 0."""
 
     line_start: int
     line_end: int
@@ -29,7 +29,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 
 
 def span_of(node: DefinitionNode, source: Source, code: Sequence[ast.stmt] | None = None) -> Span:
-    """Return the span of a definition. `code`: its body without the docstring, if known."""
+    """Return the span of a definition. `code` is its body without the docstring, if known."""
     if code is None:
         code = without_docstring(node.body)
     start = start_line(node, source) if node.decorator_list else node.lineno

@@ -22,7 +22,10 @@ _BRACKETS = frozenset(
 
 
 class StatementRows:
-    """Lines of a file, numbered from 0. `indents` are columns; -1 for blank lines and comments."""
+    """Lines of a file, numbered from 0.
+
+    `indents` contains the column where each line starts, or -1 for blank lines and comments.
+    """
 
     def __init__(self, utf8: bytes) -> None:
         self.lines = utf8.decode().split("\n")
@@ -41,7 +44,7 @@ class StatementRows:
         return " ".join(found[1].split()), found[2]
 
     def opens_block(self, row: int) -> bool:
-        """True if the row starts a definition, decorator or compound statement."""
+        """Return True if the row starts a definition, decorator or compound statement."""
         return bool(self.header(row)) or self.is_decorator(row) or self.is_compound(row)
 
     def is_decorator(self, row: int) -> bool:

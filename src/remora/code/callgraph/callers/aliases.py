@@ -202,7 +202,7 @@ class AliasSearch:
     def _argument_parameters(
         self, file: IndexedFile, number: int, name: str
     ) -> Iterator[tuple[str, str, Any]]:
-        """Yield (path, name, term) of each parameter that receives the value from the call."""
+        """Yield (path, name, term) for each parameter that receives the value from the call."""
         call = file.lowered.calls[number]
         arguments: list[tuple[int | str | None, Any]] = [*enumerate(call.args), *call.keywords]
         places = [(key, term) for key, term in arguments if name in file.flows.names_in(term)]

@@ -1,4 +1,4 @@
-"""Target filter: checks if a value may lead to the node whose callers are being searched."""
+"""Target filter: checks if a value may lead to the node whose callers are being searched for."""
 
 from remora.code.callgraph.abstract_values import (
     BOUND,
@@ -44,7 +44,7 @@ class TargetFilter:
         self._kinds = kinds
 
     def accepts(self, path: str, flow: NameFlow, depth: int) -> bool:
-        """True if the term of a flow, after `depth` calls, may have an accepted value."""
+        """Return True if the term of a flow may have an accepted value after `depth` calls."""
         if flow.term is None:
             return True
         question = ("term", CALLER_LEVELS, path, flow.scope, flow.at, hashable_term(flow.term))

@@ -1,4 +1,4 @@
-"""Direct names: the names of a node, or of its class, without aliases."""
+"""Direct names: the names of a node or of its class, not including aliases."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,7 +16,7 @@ CONSTRUCTORS = frozenset(("__init__", "__new__"))
 
 
 class Name(NamedTuple):
-    """A name that may hold a value: in one file, or in all files if `path` is empty."""
+    """A name that may hold a value in one file, or in all files if `path` is empty."""
 
     name: str
     path: str
@@ -57,7 +57,10 @@ def _operator_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[Nam
 
 
 def class_names(ctx: Context, file: IndexedFile, scope: int, suffix: str) -> Iterator[Name]:
-    """Yield the names of a class and its subclasses, or of instances if `suffix` is RESULT."""
+    """Yield the names of a class and its subclasses.
+
+    If `suffix` is RESULT, yield the names of their instances instead.
+    """
     subclasses = [v for v, _ in ctx.solve(("derived", file.path, scope))]
     mro = [v for v, _ in ctx.solve(("mro", file.path, scope)) if v[0] == CLASS]
     for value in ((CLASS, file.path, scope), *subclasses):
@@ -74,7 +77,7 @@ def class_names(ctx: Context, file: IndexedFile, scope: int, suffix: str) -> Ite
 
 
 def class_family(ctx: Context, file: IndexedFile, scope: int) -> set[tuple[str, int]]:
-    """Return (path, scope) of a class and all its subclasses."""
+    """Return (path, scope) for a class and all its subclasses."""
     subclasses = ctx.solve(("derived", file.path, scope))
     return {(file.path, scope), *((v[1], v[2]) for v, _ in subclasses)}
 

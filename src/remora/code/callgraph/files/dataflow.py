@@ -115,7 +115,7 @@ _UNWRAPPED: dict[int, tuple[str, ...]] = {
     AWAIT: (),
     SLICE: (),
 }
-"""Tag of a term with one operand → methods whose result may be the value instead of the operand."""
+"""Maps term tags to methods whose result may be the value instead of the term's only operand."""
 
 
 class NameFlow(NamedTuple):
@@ -138,14 +138,14 @@ class NameFlows:
 
     @cached_property
     def by_name(self) -> dict[str, list[NameFlow]]:
-        """Name → the flows that give its value another name."""
+        """Maps each name to the flows that give its value another name."""
         self._add_scopes()
         self._add_attributes()
         return self._found
 
     @cached_property
     def calls_by_name(self) -> dict[str, list[int]]:
-        """Name → numbers of the calls that call its value."""
+        """Maps each name to the numbers of the calls whose callee is its value."""
         found: dict[str, list[int]] = {}
         for number, call in enumerate(self._lowered.calls):
             callee = call.callee
@@ -160,7 +160,7 @@ class NameFlows:
 
     @cached_property
     def calls_by_argument(self) -> dict[str, list[int]]:
-        """Name → numbers of the calls that pass its value as an argument."""
+        """Maps each name to the numbers of the calls that pass its value as an argument."""
         found: dict[str, list[int]] = {}
         for number in range(len(self._lowered.calls)):
             for name in self.argument_names(number):

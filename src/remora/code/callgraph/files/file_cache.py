@@ -11,7 +11,7 @@ DEFAULT_CAPACITY = 100_000
 
 
 class FileCache:
-    """Thread-safe cache of indexed files by path. `capacity` counts records of 1 KB."""
+    """Thread-safe cache of indexed files, keyed by path. `capacity` is a number of 1 KB records."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self._capacity = capacity
@@ -36,7 +36,7 @@ class FileCache:
             return file
 
     def mark_used(self, path: str) -> None:
-        """Mark a file as read again, so that others are evicted first."""
+        """Mark a file as read again, so that other files are evicted first."""
         self._used.add(path)
 
     def _cost(self, file: IndexedFile | None) -> int:
@@ -59,7 +59,10 @@ class FileCache:
 
 
 class ProgramFiles:
-    """Files of one program state; each is looked up in the cache once, and again after eviction."""
+    """Files of one program state.
+
+    Each file is looked up in the cache only once, unless it is evicted.
+    """
 
     def __init__(self, program: Program, cache: FileCache) -> None:
         self._program = program

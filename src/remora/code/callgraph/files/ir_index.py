@@ -54,7 +54,7 @@ class IndexedFile:
 
     @cached_property
     def nodes(self) -> dict[str, int]:
-        """Qualname → scope number of a definition or of the module."""
+        """Maps each qualname to the scope number of its definition, or of the module."""
         return {
             scope.qualname: number
             for number, scope in enumerate(self.scopes)
@@ -109,7 +109,7 @@ class IndexedFile:
 
     @cached_property
     def reads_by_name(self) -> dict[str, list[int]]:
-        """Attribute → numbers of its reads."""
+        """Maps each attribute name to the numbers of its reads."""
         found: dict[str, list[int]] = {}
         for number, read in enumerate(self.lowered.reads):
             found.setdefault(read.term[2], []).append(number)
@@ -117,7 +117,7 @@ class IndexedFile:
 
     @cached_property
     def stores_by_name(self) -> dict[str, list[int]]:
-        """Attribute → numbers of its stores."""
+        """Maps each attribute name to the numbers of its stores."""
         found: dict[str, list[int]] = {}
         for number, store in enumerate(self.lowered.stores):
             found.setdefault(store.name, []).append(number)
@@ -125,7 +125,7 @@ class IndexedFile:
 
     @cached_property
     def self_stores(self) -> dict[tuple[int, str], list[AttributeWrite]]:
-        """(class, attribute) → the assignments to `self.attribute` in its methods."""
+        """Maps (class, attribute) to the assignments to `self.attribute` in the class's methods."""
         found: dict[tuple[int, str], list[AttributeWrite]] = {}
         for store in self.lowered.stores:
             if (owner := self.class_of_self(store.scope, store.base)) is not None:
@@ -139,7 +139,10 @@ class IndexedFile:
 
     @cached_property
     def fills_by_variable(self) -> dict[tuple[int, str], list[ContainerWrite]]:
-        """Variable as (scope, name), or attribute as (class, name) → writes to its items."""
+        """Maps each variable or attribute to the writes to its items.
+
+        The key is (scope, name) for a variable, and (class, name) for an attribute.
+        """
         found: dict[tuple[int, str], list[ContainerWrite]] = {}
         for fill in self.lowered.fills:
             if (variable := self._variable(fill.scope, fill.at, fill.base)) is not None:
@@ -148,7 +151,10 @@ class IndexedFile:
 
     @cached_property
     def variables_by_container(self) -> dict[tuple[bool, int], list[tuple[int, str]]]:
-        """(True, container number) or (False, call number) → the variables that store the value."""
+        """Maps each container, and each result of a call, to the variables that store it.
+
+        The key is (True, container number) or (False, call number).
+        """
         found: dict[tuple[bool, int], list[tuple[int, str]]] = {}
         for number, scope in enumerate(self.scopes):
             for name, binds in scope.binds.items():
@@ -162,7 +168,7 @@ class IndexedFile:
 
     @cached_property
     def sites_by_owner(self) -> dict[str, tuple[list[int], list[int], list[int]]]:
-        """Qualname of a node → numbers of its calls, reads and stores."""
+        """Maps the qualname of each node to the numbers of its calls, reads and stores."""
         found: dict[str, tuple[list[int], list[int], list[int]]] = {}
         kinds: tuple[Sequence[Call | AttributeRead | AttributeWrite], ...] = (
             self.lowered.calls,
@@ -177,7 +183,7 @@ class IndexedFile:
 
     @cached_property
     def aliases(self) -> dict[str, set[str]]:
-        """Imported name → the other names under which this file imports it."""
+        """Maps each imported name to the other names under which this file imports it."""
         found: dict[str, set[str]] = {}
         for scope in self.scopes:
             for name, binds in scope.binds.items():
@@ -237,7 +243,7 @@ class IndexedFile:
     def lookup(self, scope: int, name: str, at: int) -> tuple[VisibleBinding, ...]:
         """Return the bindings in this file that `name` may refer to in `scope`, at statement `at`.
 
-        Empty if the file does not bind the name.
+        The result is empty if the file does not bind the name.
         """
         key = (scope, name, at)
         if (found := self._lookups.get(key)) is None:

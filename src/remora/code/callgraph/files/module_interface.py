@@ -53,7 +53,7 @@ def star_names(lowered: LoweredFile) -> Collection[str]:
 
 
 def reexported_modules(lowered: LoweredFile) -> Sequence[tuple[int, str]]:
-    """Return (level, module) of each module whose names the file re-exports through `import *`."""
+    """Return (level, module) for each module whose names the file re-exports through `import *`."""
     if lowered.exports is None:
         return lowered.stars
     return [each for each in lowered.exports if not isinstance(each, str)]

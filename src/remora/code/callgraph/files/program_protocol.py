@@ -1,4 +1,4 @@
-"""Program protocol: the linker's access to the files of a project."""
+"""Program protocol: gives the linker access to the files of a project."""
 
 from collections.abc import Collection
 from typing import Protocol

@@ -15,14 +15,17 @@ class ReachingDefinitions:
                 self._ending_arms[block.group] = self._ending_arms.get(block.group, 0) + 1
 
     def at_statement(self, binds: Sequence[Binding], scope: int, at: int) -> tuple[list[int], bool]:
-        """Return the indexes of `binds` that may reach a statement; True if one certainly does."""
+        """Return the bindings that may reach a statement, and True if one of them certainly does.
+
+        The bindings are given as indexes into `binds`.
+        """
         chain = self._chain(self._statements[at])
         found, killer = self._before(binds, scope, at, chain)
         found.extend(self._from_loops(binds, at, chain, killer))
         return sorted(set(found)), killer >= 0
 
     def at_end(self, binds: Sequence[Binding], scope: int, made_at: int) -> list[int]:
-        """Return the indexes of `binds` that may hold at the end of the scope."""
+        """Return the bindings that may hold at the end of the scope, as indexes into `binds`."""
         chain = self._chain(self._statements[made_at])
         found, _ = self._before(binds, scope, len(self._statements), chain)
         return sorted(found) or list(range(len(binds)))
@@ -30,7 +33,10 @@ class ReachingDefinitions:
     def _before(
         self, binds: Sequence[Binding], scope: int, at: int, chain: dict[int, int]
     ) -> tuple[list[int], int]:
-        """Return the earlier bindings that reach `at`, and the block that hides the rest, or -1."""
+        """Return the earlier bindings that may reach `at`, and the block that hides the others.
+
+        The block is -1 if no block hides the others.
+        """
         found: list[int] = []
         arms_seen: dict[int, set[int]] = {}
         for index in range(len(binds) - 1, -1, -1):

@@ -24,7 +24,7 @@ from remora.ids import node_key
 
 CALLER_LEVELS = 2
 """`ProgramPoint.level` of the questions that the linker asks."""
-_MAX_PARTIALS = 4  # nested `functools.partial`
+_MAX_PARTIALS = 4  # maximum number of nested `functools.partial` calls
 Targets = dict[str, int]
 _METHOD_BY_BUILTIN = {
     "builtins.len": "__len__",
@@ -51,7 +51,7 @@ CALLBACK_ARGUMENTS: dict[str, int | str] = {
     "builtins.min": "key",
     "builtins.max": "key",
 }
-"""External functions that call an argument: its index or keyword."""
+"""Maps external functions that call an argument to the index or keyword of that argument."""
 
 
 def call_targets(ctx: Context, path: str, number: int) -> Targets:
@@ -99,7 +99,10 @@ def is_operator_method(name: str) -> bool:
 
 
 def _mentions_class(ctx: Context, file: IndexedFile | None, value: Value) -> bool:
-    """True if a file mentions a special method's class; callers are searched only in such files."""
+    """Return True if a file mentions a special method's class.
+
+    Callers of such a method are searched for only in such files.
+    """
     owner = value[2] if value[0] == BOUND else value
     in_project = owner[0] in {INSTANCE, SELF, FUNCTION, CLASS, OWN_CLASS}
     home = ctx.definition_file(owner[1], owner[2]) if in_project else None

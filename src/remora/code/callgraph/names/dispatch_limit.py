@@ -20,7 +20,7 @@ _MAX_METHODS = 5
 def limit_dispatch(ctx: Context, values: Values, *, polymorphic: bool) -> Values:
     """Limit the number of inferred methods.
 
-    A `polymorphic` call may run any number of overrides in subclasses of `self`.
+    If `polymorphic` is True, overrides in subclasses of `self` are not limited.
     """
     kinds = {INSTANCE} if polymorphic else {INSTANCE, SELF}
     inferred = [v for v, tier in values if tier and v[0] == BOUND and v[2][0] in kinds]

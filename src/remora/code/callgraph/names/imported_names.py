@@ -43,7 +43,7 @@ def _imported_values(
 
 
 def _node(ctx: Context, value: Value) -> tuple[str, str] | None:
-    """Return the path and qualname of a value's node; for an instance, those of its class."""
+    """Return (path, qualname) for the node of a value, or for the class if it is an instance."""
     if value[0] == MODULE:
         return value[1], MODULE_NAME
     if value[0] not in {CLASS, FUNCTION, INSTANCE}:

@@ -1,4 +1,4 @@
-"""Candidates by name: calls that may call a function, classes that may derive from a class."""
+"""Candidates by name: calls that may call a function, and classes that may derive from a class."""
 
 from collections.abc import Collection, Iterator
 from typing import Final
@@ -19,7 +19,7 @@ _MAX_CLASS_FILES: Final = 64
 
 
 def candidate_calls(ctx: Context, file: IndexedFile, scope: int) -> list[tuple[str, int]]:
-    """Return (path, call) of the possible calls to a function; empty if there are too many."""
+    """Return (path, call) for each possible call to a function, or [] if there are too many."""
     found: list[tuple[str, int]] = []
     for name in _called_names(ctx, file, scope):
         paths = (file.path,) if file.is_local(scope) else _files_with_name(ctx, name)
@@ -36,7 +36,7 @@ def candidate_calls(ctx: Context, file: IndexedFile, scope: int) -> list[tuple[s
 
 
 def candidate_subclasses(ctx: Context, name: str) -> tuple[tuple[str, int], ...]:
-    """Return (path, class) of the classes with a base called `name` or one of its aliases."""
+    """Return (path, class) for each class that has a base called `name` or one of its aliases."""
     return ctx.memoize(ctx.subclass_cache, name, lambda: tuple(_find_subclasses(ctx, name)))
 
 
@@ -82,7 +82,10 @@ def _called_names(ctx: Context, file: IndexedFile, scope: int) -> Iterator[str]:
 
 
 def _factory_names(file: IndexedFile, scope: int) -> Iterator[str]:
-    """Yield `outer()` if `outer` returns the function it defines; also for enclosing functions."""
+    """Yield `outer()` if the enclosing function `outer` returns the function.
+
+    Yield `outermost()()` if `outermost` in turn returns `outer`, and so on.
+    """
     suffix = ""
     for _ in range(MAX_RESULT_DEPTH):
         found = file.scopes[scope]

@@ -1,4 +1,4 @@
-"""Search scope: the files in which callers of a node are searched by name.
+"""Search scope: the files that are searched, by name, for callers of a node.
 
 If too many files mention a name, only files near the node are searched. The search for callees uses
 the same limits.
@@ -15,9 +15,9 @@ from remora.code.callgraph.names.unique_method import EXTERNAL_METHOD_NAMES
 from remora.code.ir.model import CLASS_SCOPE
 
 MAX_CALLER_FILES: Final = 256
-"""If more files than this mention a name, only near files are searched for its calls."""
+"""If more files than this mention a name, only files near the node are searched for its calls."""
 MAX_BUILTIN_NAME_FILES: Final = 48
-"""The limit for methods named like a builtin method, because most calls are to the builtin."""
+"""The same limit for methods named like a builtin method: most calls are to the builtin method."""
 MAX_CLASS_NAME_FILES: Final = 128
 """If more files than this mention a related class, its name is too common (such as `TestCase`)."""
 MAX_ALIAS_FILES: Final = 32
@@ -25,7 +25,7 @@ MAX_ALIAS_FILES: Final = 32
 
 
 class SearchScope:
-    """The files to search for one node. Keeps only their paths, as each node may have a scope."""
+    """The files to search for one node. Stores only paths, because every node may have a scope."""
 
     def __init__(self, ctx: Context, file: IndexedFile, scope: int) -> None:
         self._ctx = ctx
@@ -35,11 +35,14 @@ class SearchScope:
         self._cache: dict[str, tuple[frozenset[str], int]] = {}
 
     def caller_files(self, name: str, *, own: bool) -> Collection[str]:
-        """Return the sorted files to search for calls by `name`; `own`: `name` is not an alias."""
+        """Return the sorted paths of the files to search for calls by `name`.
+
+        `own` is False if `name` is an alias.
+        """
         return self._files(name, self._limit(name, own=own))
 
     def is_caller_file(self, path: str, name: str, *, own: bool) -> bool:
-        """True if `caller_files` contains the path of a file that mentions the name."""
+        """True if `caller_files` contains `path`; the file must mention the name."""
         if not (mentioned := mentioned_name(name)):
             return path == lambda_file(name)
         return not self._ctx.is_common(mentioned, self._limit(name, own=own)) or path in self.near
@@ -67,7 +70,7 @@ class SearchScope:
 
     @property
     def near(self) -> frozenset[str]:
-        """Files that mention the node's module, package or (related) class, or share its folder."""
+        """Files in the node's folder or mentioning its module, package or (related) class."""
         return self._ctx.memoize(self._cache, "near", self._find_near)
 
     def _find_near(self) -> frozenset[str]:

@@ -45,7 +45,7 @@ def attribute_stores(ctx: Context, level: int, path: str, scope: int, name: str)
 
 
 def _keeps_store(ctx: Context, order: list[tuple[IndexedFile, int]], store: AttributeWrite) -> bool:
-    """True if no class before the last one in `order` overrides what the last one stores."""
+    """True if no earlier class in `order` overrides what the last class stores."""
     method = order[-1][0].enclosing_method(store.scope)
     name = "" if method is None else order[-1][0].scopes[method].name
     return all(delegates_to_base(ctx, file, n, name, store.name) for file, n in order[:-1])

@@ -93,9 +93,10 @@ def _function_result(ctx: Context, level: int, value: Value, site: tuple[str, in
 
 
 def _argument_classes(ctx: Context, point: ProgramPoint, term: Any) -> set[Any]:
-    """Return (path, scope) of each class that an argument refers to or instantiates.
+    """Return (path, scope) for each class that an argument refers to or instantiates.
 
-    Evaluates at level 0, because values that grow during a cycle must not remove others.
+    Arguments are evaluated at level 0, because values that grow during a cycle must not remove
+    other values.
     """
     callees = ctx.read(("callee", 0, point.path, term)) if isinstance(term, int) else EMPTY
     return {v[1:] for v, _ in join((callees, evaluate(ctx, point, term))) if v[0] == CLASS}

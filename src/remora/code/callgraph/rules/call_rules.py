@@ -54,7 +54,10 @@ def callee(ctx: Context, level: int, path: str, number: int) -> Values:
 
 
 def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Values:
-    """Rule: the values of a parameter from `self`, annotation, default, arguments or fixtures."""
+    """Rule: the values of a parameter.
+
+    They come from `self`, its annotation, its default, the arguments of calls, or fixtures.
+    """
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     found = file.scopes[scope]
@@ -74,7 +77,10 @@ def parameter(ctx: Context, level: int, path: str, scope: int, name: str) -> Val
 
 
 def _more_specific(ctx: Context, declared: Values, passed: Values) -> Values:
-    """Return the passed subclass instances and containers; if the type is unknown, all values."""
+    """Return the passed values that are subclass instances or containers.
+
+    If the declared type is unknown, return all passed values.
+    """
     bases = {value[1:] for value, _ in declared if value[0] == INSTANCE}
     external = [value[1:] for value, _ in declared if value[0] == OPAQUE]
     if () in external:
@@ -200,7 +206,7 @@ def _variadic_arguments(
 
 
 def call_sites(ctx: Context, level: int, path: str, scope: int) -> Values:
-    """Rule: the confirmed calls to a function; empty if there are too many candidates."""
+    """Rule: the confirmed calls to a function, or none if there are too many candidates."""
     if (file := ctx.definition_file(path, scope)) is None:
         return EMPTY
     kind = CLASS if file.scopes[scope].kind == CLASS_SCOPE else FUNCTION

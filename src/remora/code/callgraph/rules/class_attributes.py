@@ -57,7 +57,10 @@ def accessor(ctx: Context, path: str, scope: int, name: str, setting: bool) -> V
 
 
 def accessors(ctx: Context, value: Value, name: str, setting: bool) -> Values:
-    """Rule: the accessors of the property `name` of an instance; for `self`, also of subclasses."""
+    """Rule: the accessors of the property `name` of an instance.
+
+    For `self`, the accessors in subclasses are included.
+    """
     inherited = ctx.read(("accessor", value[1], value[2], name, setting))
     if value[0] != SELF or not inherited:
         return inherited
@@ -96,7 +99,7 @@ def instance_attribute(
 
 
 def overrides(ctx: Context, level: int, value: Value, name: str) -> Values:
-    """Return the overrides of an abstract method in subclasses; empty if there are too many."""
+    """Return the overrides of an abstract method in subclasses, or none if there are too many."""
     if not is_abstract(ctx, ctx.read(("class_attribute", level, value[1], value[2], name))):
         return EMPTY
     found = join(_subclass_attributes(ctx, level, (SELF, *value[1:]), name, ""))
@@ -136,7 +139,7 @@ def is_abstract(ctx: Context, methods: Values) -> bool:
 def attribute_of_class(
     ctx: Context, level: int, value: Value, name: str, method: str = ""
 ) -> Values:
-    """Return an attribute of a class itself; members of an enum are its instances."""
+    """Return an attribute of a class itself. A member of an enum is an instance of the enum."""
     members = ctx.read(("class_attribute", level, value[1], value[2], name))
     order = ctx.read(("mro", value[1], value[2]))
     external = {v[1] for v, _ in order if v[0] == EXTERNAL}
@@ -167,7 +170,7 @@ def super_attribute(ctx: Context, level: int, value: Value, name: str) -> Values
 
 
 def bind_methods(ctx: Context, values: Values, receiver: Value) -> Values:
-    """Return class attributes as read from a receiver, with functions bound to it."""
+    """Return class attributes as read through a receiver, with functions bound to the receiver."""
     found: dict[Value, int] = {}
     for value, tier in values:
         member = value

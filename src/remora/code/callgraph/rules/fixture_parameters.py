@@ -10,7 +10,7 @@ from remora.code.ir.model import DEFINITION, GENERATOR, TEXT, has_tag
 
 
 def fixture_values(ctx: Context, level: int, file: IndexedFile, scope: int, name: str) -> Values:
-    """Return the values of parameter `name` of a test or fixture; empty for other functions."""
+    """Return the values of parameter `name` of a test or fixture, or none for other functions."""
     function = file.scopes[scope]
     if not function.name.startswith("test") and not _is_fixture(file, scope):
         return EMPTY
@@ -55,7 +55,7 @@ def _fixture_in_scope(file: IndexedFile, parent: int, name: str) -> int | None:
 def _parametrized_values(
     ctx: Context, level: int, file: IndexedFile, scope: int, name: str
 ) -> Values:
-    """Return the values from `@pytest.mark.parametrize` decorators for only this parameter."""
+    """Return the values from `@pytest.mark.parametrize` decorators that set only this parameter."""
     function = file.scopes[scope]
     point = ProgramPoint(level, file.path, function.parent, function.at)
     found: list[Values] = []

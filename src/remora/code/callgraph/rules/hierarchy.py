@@ -55,7 +55,7 @@ def _without_subscript(base: Any) -> Any:
 
 
 def derived(ctx: Context, path: str, scope: int) -> Values:
-    """Rule: all direct and indirect subclasses; empty if there are too many."""
+    """Rule: all direct and indirect subclasses, or none if there are too many."""
     if (file := ctx.scope_file(path, scope)) is None:
         return EMPTY
     own: Value = (CLASS, path, scope)
@@ -135,9 +135,9 @@ _MAX_CLASSES = 256  # maximum length of an MRO; a chain of subclasses may have t
 
 
 def linearize(own: Value, orders: Sequence[list[Value]], bases: list[Value]) -> list[Value]:
-    """Return `own` and the merged orders of its bases.
+    """Return `own`, followed by the merged orders of its bases.
 
-    The result is depth first if the orders conflict, which Python would reject.
+    If the orders conflict, which Python would reject, the result is in depth-first order.
     """
     if len(orders) == 1:
         return list(dict.fromkeys([own, *orders[0]]))[:_MAX_CLASSES]

@@ -35,7 +35,7 @@ _SUPERTYPES: dict[str, frozenset[str]] = {
     "dict": _MAPPING_TYPES,
     "datetime": frozenset(("date",)),
 }
-"""External type → the other external types that accept its values."""
+"""Maps each external type to the other external types that accept its values."""
 _CONTAINER_TYPES = frozenset(("list", "tuple", "set", "frozenset", "dict"))
 _NO, _MAYBE, _YES = range(3)
 
@@ -102,7 +102,7 @@ def _accepts(ctx: Context, types: Values, values: Values) -> int:
 
 
 def _accepts_value(ctx: Context, types: Values, value: Value) -> int:
-    """Return _YES if the value has one of the declared types, else _NO or _MAYBE."""
+    """Return _YES if the value has one of the declared types, _NO if not, or _MAYBE if unknown."""
     if value[0] in {INSTANCE, SELF}:
         order = {v for v, _ in ctx.read(("mro", value[1], value[2]))}
         classes = {(CLASS, *v[1:]) for v, _ in types if v[0] in {INSTANCE, SELF}}

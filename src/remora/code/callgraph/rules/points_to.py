@@ -184,7 +184,7 @@ def _attribute(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Valu
 
 
 def _enclosing_method(ctx: Context, point: ProgramPoint) -> tuple[str, int, str] | None:
-    """Return (path, class, name) of the enclosing method, which limits the types of `self`."""
+    """Return (path, class, name) for the enclosing method, which limits the types of `self`."""
     file = ctx.scope_file(point.path, point.scope)
     method = None if file is None else file.enclosing_method(point.scope)
     if file is None or method is None:
@@ -195,7 +195,10 @@ def _enclosing_method(ctx: Context, point: ProgramPoint) -> tuple[str, int, str]
 def member_values(
     ctx: Context, level: int, receivers: Values, name: str, *, annotated: bool = False
 ) -> Values:
-    """Return the attribute of each receiver. `annotated`: exact receivers come from annotations."""
+    """Return the attribute `name` of each receiver.
+
+    `annotated` is True if exact receivers come from annotations.
+    """
     found = []
     for value, tier in receivers:
         rule = "annotated_member" if annotated and not tier else "member"
@@ -266,7 +269,7 @@ def _instance(ctx: Context, point: ProgramPoint, term: Any, depth: int) -> Value
 
 
 def instances_of(classes: Values) -> Values:
-    """Return an instance of each class; OPAQUE for an external class."""
+    """Return an instance of each class, or OPAQUE for an external class."""
     found: dict[tuple[Any, ...], int] = {}
     for value, tier in classes:
         if value[0] == CLASS:

@@ -17,7 +17,7 @@ ReturnedParameter = tuple[str, int]
 
 
 def returned_parameters(ctx: Context, path: str, scope: int) -> Values:
-    """Rule: the parameters that the function returns; empty for a generator or coroutine."""
+    """Rule: the parameters that the function returns, or none for a generator or coroutine."""
     file = ctx.file(path)
     if file is None or file.scopes[scope].flags:
         return EMPTY
@@ -94,7 +94,7 @@ def _object_of_class_term(file: IndexedFile, term: Any) -> str | None:
 
 
 def _callee_parameters(ctx: Context, function: Value) -> Iterator[tuple[str, int, int]]:
-    """Yield (name, how, index) of each parameter that another function returns."""
+    """Yield (name, how, index) for each parameter that another function returns."""
     file = ctx.definition_file(function[1], function[2]) if function[0] == FUNCTION else None
     if file is None:
         return

@@ -158,7 +158,7 @@ def _super(ctx: Context, _level: int, site: Site) -> Values:
 
 
 def _type(ctx: Context, _level: int, site: Site) -> Values:
-    """Return the class for `type(self)`; OPAQUE for any other argument."""
+    """Return the class for `type(self)`, or OPAQUE for any other argument."""
     if (file := ctx.file(site[0])) is None:
         return EMPTY
     call = file.lowered.calls[site[1]]

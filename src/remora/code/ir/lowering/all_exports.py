@@ -42,7 +42,10 @@ def extend_exports_by_call(builder: IRBuilder, call: ast.Call) -> None:
 
 
 def _evaluate(builder: IRBuilder, node: ast.expr) -> list[Export] | None:
-    """Return names, and modules whose `__all__` is included, or None if any part is unknown."""
+    """Return the exported names and the modules whose `__all__` is included.
+
+    Return None if any part is unknown.
+    """
     match node:
         case ast.List(elts) | ast.Tuple(elts) | ast.Set(elts):
             return _concatenate([_item(builder, item) for item in elts])

@@ -16,7 +16,7 @@ _ATTRIBUTE_FUNCTIONS = frozenset(("getattr", "setattr"))
 
 
 def lower_call(builder: IRBuilder, node: ast.Call) -> Any:
-    """Lower a call; return its number."""
+    """Lower a call and return its number."""
     func: Any = node.func
     if func.__class__ is _ATTRIBUTE:
         return _lower_method_call(builder, node, func)

@@ -64,7 +64,8 @@ def _enter_comprehension(
     outside = builder.scope
     inside = builder.open_scope(COMPREHENSION_SCOPE, "", node.lineno)
     for generator in node.generators:
-        source = lower_expression(builder, generator.iter)  # the first runs in the outer scope
+        # the first iterable is evaluated in the outer scope
+        source = lower_expression(builder, generator.iter)
         record_iteration(builder, source, generator.iter.lineno)
         builder.enter(inside)
         assign_target(builder, generator.target, None if source is None else (ELEMENT, source))
