@@ -103,6 +103,8 @@ def _check_answer(child: subprocess.Popen[str]) -> None:
         number, _, stage = what.partition(" ")
         raise DiskError(f"cannot {stage}: {os.strerror(int(number))}")
     if answer != "done":
+        child.kill()
+        child.wait()  # the next use then starts another one
         raise DiskError("the process that mounts layers has ended")
 
 

@@ -24,7 +24,7 @@ def recover(project: Project) -> list[str]:
     except OutsideError as error:
         notes.insert(
             0,
-            "`accept --git-branch` was interrupted, and its commit cannot be made yet: "
-            f"{error.message}; the next command tries again",
+            "`accept --git-branch` was interrupted, and its commit cannot be created yet: "
+            f"{error.message}; the next command will try again",
         )
     return [note for note in notes if note]
