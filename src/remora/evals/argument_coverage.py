@@ -1,4 +1,4 @@
-"""Coverage of call arguments: which of their values were in the packet."""
+"""Coverage of call arguments: finds where in the packet their values occurred."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,8 @@ class VisibleText:
     """The text that was available for a decision."""
 
     def __init__(self, packet: DecisionPacket, history: Sequence[Event] | None = None) -> None:
-        """With `history`, use the text of `history/1`: raw outputs and no memory."""
+        """If `history` is given, use what `history/1` shows of it instead of the packet's
+        memory."""
         shown = prompt_context(packet)
         remembered = _history_values(history) if history is not None else _packet_values(shown)
         self._places: dict[ValueOrigin, str] = {
@@ -51,7 +52,7 @@ class VisibleText:
     def origin_of(self, value: str) -> ValueOrigin | None:
         """Return the first place where a value occurs as a whole word or number, or None.
 
-        The places are, in order: the agent's start values, the memory of its packet, its candidate
+        Searches the agent's start values first, then the memory in its packet, then its candidate
         actions.
         """
         pattern: re.Pattern[str] | None = None
@@ -64,7 +65,7 @@ class VisibleText:
 
 
 def _packet_values(shown: dict[str, Any]) -> Iterator[Any]:
-    """Yield everything that changes between turns, except counters and turn numbers."""
+    """Yield the parts of the packet that change between turns, except counters and turn numbers."""
     yield from (shown[key] for key in _MEMORY)
     for action in shown["recent_actions"]:
         yield [action[key] for key in ("tool", "args", "summary")]
@@ -81,7 +82,7 @@ def _joined(parts: Iterator[Any]) -> str:
 
 
 def _leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
-    """Yield all values except lists and mappings, in order. With `keys`, also yield mapping
+    """Yield the leaves of nested lists and mappings, in order. With `keys`, also yield mapping
     keys."""
     left = [value]
     while left:

@@ -49,7 +49,7 @@ class ToolCounts(msgspec.Struct):
             setattr(self, name, combine(getattr(self, name), getattr(other, name)))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tool's entry. The share of an empty total is 1."""
+        """Return the tool's entry in the report. If a total is zero, its share is 1."""
         return {
             "coverage": _share(self.covered, self.values),
             "packet_tokens": round(self.tokens / self.calls, 1) if self.calls else 0,
@@ -100,8 +100,8 @@ class EvalReport(msgspec.Struct, frozen=True, kw_only=True):
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values.
 
-        `tools` and `total` are those of the first requested setting, or of the recorded setting if
-        none was requested.
+        `tools` and `total` describe the first requested setting, or the recorded setting if none
+        was requested.
         """
         chosen = self.arms[min(1, len(self.arms) - 1)]
         return {

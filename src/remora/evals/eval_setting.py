@@ -13,8 +13,10 @@ RENDERER_NAMES = {name.partition("/")[0]: name for name in RENDERERS}
 
 
 class EvalSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """Changed settings; None means as recorded. `limit` is the maximum tokens of the whole
-    request."""
+    """The settings to change. None keeps the recorded value.
+
+    `limit` is the maximum number of tokens in a whole request.
+    """
 
     summarizers: str | None = None
     limit: int | None = None
@@ -22,7 +24,7 @@ class EvalSetting(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """`recorded`, or the changes: `default, 600 tokens, json/1`."""
+        """`recorded`, or a list of the changes, such as `default, 600 tokens, json/1`."""
         limit = None if self.limit is None else f"{self.limit} tokens"
         return ", ".join(filter(None, (self.summarizers, limit, self.renderer))) or "recorded"
 
@@ -36,8 +38,8 @@ RECORDED = EvalSetting()
 def setting_combinations(
     summarizers: Sequence[str], limits: Sequence[int], renderers: Sequence[str]
 ) -> tuple[EvalSetting, ...]:
-    """Return every combination of the given values, in order. Without values, return an empty
-    tuple."""
+    """Return every combination of the given values, in order. If no values are given, return an
+    empty tuple."""
     every = product(summarizers or (None,), limits or (None,), renderers or (None,))
     made = [
         EvalSetting(summarizers=s, limit=n, renderer=r and RENDERER_NAMES[r]) for s, n, r in every

@@ -1,6 +1,6 @@
 """Evaluation of other summarizers, limits or renderers on recorded streams.
 
-Calls no model or tool: the recorded calls are kept, and only their packets are computed again.
+No model or tool is called. The recorded calls are kept, and only their packets are computed again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -123,7 +123,7 @@ class _Evaluation:
         )
 
     def _folded(self, agent: str) -> list[dict[str, ToolCounts]]:
-        # before `agent_start`, `recovered` may report a writer killed within its first line
+        # if a writer was killed while it wrote the first line, `recovered` precedes `agent_start`
         decoded = _events_with_payloads(self._folder, agent)
         events = dropwhile(lambda pair: pair[0].type == Recovered.type, decoded)
         first, start = next(events, (None, None))
@@ -153,7 +153,7 @@ class _Evaluation:
 
 
 class _StreamCount:
-    """Counts of one stream under one setting, by tool."""
+    """Counts for one stream under one setting, keyed by tool."""
 
     def __init__(self, fold: PacketReplay) -> None:
         self.tools: dict[str, ToolCounts] = {}
@@ -178,8 +178,10 @@ class _StreamCount:
 
 
 class _SummarizerLookup:
-    """Summarizers of an agent's tools, from its current definition, else from the recorded
-    definition."""
+    """Looks up the summarizers of an agent's tools.
+
+    Uses the agent's current definition, or the recorded definition if the agent no longer exists.
+    """
 
     def __init__(self, root: Path, operations: Operations) -> None:
         self.notes: dict[str, None] = {}
@@ -188,7 +190,7 @@ class _SummarizerLookup:
         self._known: dict[str, Mapping[str, Summarizer] | None] = {}
 
     def of(self, start: AgentStart, mode: str) -> Mapping[str, Summarizer]:
-        """Return the summarizers by tool, for results without a summary."""
+        """Return the summarizers to use for results without a summary, keyed by tool."""
         tools = [tool.name for tool in start.tools]
         return summarizers_in(mode, self._named(start), tools)
 
@@ -220,8 +222,10 @@ class _SummarizerLookup:
 def _events_with_payloads(
     folder: TraceFolder, agent: str
 ) -> Iterator[tuple[Event, Payload | None]]:
-    """Yield each event, with its payload (blobs resolved) if the evaluation reads its type, else
-    None."""
+    """Yield each event with its payload, in which blobs are resolved.
+
+    The payload is None if the evaluation does not read events of this type.
+    """
     for event in read_events(folder.existing_agent(agent)):
         yield event, resolved_payload(event, folder.blobs) if event.type in _READ_TYPES else None
 

@@ -1,4 +1,4 @@
-"""Replay of a recorded stream under another setting, which gives the packet of each call."""
+"""Replay of a recorded stream under another setting, to compute the packet of each call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ _RESULT_KEYS = ("diagnostics", "candidate_actions", "state_summary", "excerpt", 
 
 
 class PacketReplay:
-    """Replays one stream under one setting, and gives the packet of each decision."""
+    """Replays one stream under one setting, and returns the packet of each decision."""
 
     def __init__(
         self,
@@ -41,7 +41,8 @@ class PacketReplay:
         counter: TokenCounter,
         summarizers: Mapping[str, Summarizer] | None,
     ) -> None:
-        """`summarizers` maps tools to summarizers; None keeps the recorded summaries."""
+        """`summarizers` maps tools to summarizers. If it is None, the recorded summaries are
+        kept."""
         self.packet = first_packet(first)
         self._history: list[Event] = []
         self._renderer = setting.renderer or start.renderer
@@ -143,7 +144,7 @@ def _contract(result: ToolResulted, raw: Any) -> ToolResult:
 def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) -> dict[str, Any]:
     """Return the parts of a recomputed delta that depend on a summarizer.
 
-    These are the summary, the facts, and the error if it was the summary.
+    These are the summary, the facts, and the error if it was a copy of the summary.
     """
     changes: dict[str, Any] = {"update_knowledge": made.update_knowledge}
     if recorded.add_action is not UNSET and made.add_action is not UNSET:
@@ -155,7 +156,11 @@ def _summarizer_changes(recorded: PacketDelta, made: PacketDelta, summary: str) 
 
 
 def _strategy(start: AgentStart, renderer: str) -> str:
-    """Return the decoding strategy: the recorded one, unless only one renderer supports it."""
+    """Return the decoding strategy to use with `renderer`.
+
+    A renderer that supports only one strategy determines it. Otherwise, this is the recorded
+    strategy, or a default if that strategy requires another renderer or renders nothing.
+    """
     recorded = str(start.model.get("strategy"))
     own = RENDERERS[renderer].strategy
     # a run without a model has a strategy that renders nothing

@@ -1,4 +1,4 @@
-"""Token counts without a model server: the recorded counter, or an estimate."""
+"""Token counters that need no model server: the recorded counter, or an estimate."""
 
 import math
 
@@ -15,14 +15,15 @@ _GUESSED = 0.5
 class EstimatedCounter:
     """Estimates tokens as UTF-8 bytes times a ratio, rounded up.
 
-    The ratio is that of recorded requests counted by the same tokenizer. Without such requests it
-    is one half, as in `ContextManager`.
+    The ratio is measured on recorded requests that were counted by the same tokenizer. If there are
+    none, it is one half, as in `ContextManager`.
     """
 
     exact = False
 
     def __init__(self, of: str, tokens: int = 0, size: int = 0) -> None:
-        """`tokens` is the count of recorded requests of `size` bytes; zero if there are none."""
+        """`tokens` is the total for recorded requests of `size` bytes. Both are zero if there are
+        none."""
         known = tokens > 0 and size > 0
         self.ratio = tokens / size if known else _GUESSED
         how = f"{tokens} tokens in {size} recorded bytes" if known else "a guess"
@@ -51,7 +52,7 @@ def tools_size(tools: tuple[ToolSchema, ...]) -> int:
 
 
 class TokenRates:
-    """Tokens per byte of each tokenizer, from recorded requests."""
+    """Tokens per byte for each tokenizer, measured on recorded requests."""
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, int]] = {}

@@ -20,9 +20,9 @@ from remora.trace.trace_folder import TraceFolder
 def export_to_file(
     folder: TraceFolder, groups: Groups, options: ExportOptions, path: Path
 ) -> ExportCounts:
-    """Write an export to a file with mode 0600, which is replaced when the export is complete.
+    """Write an export to a file with mode 0600. The file is replaced when the export is complete.
 
-    Raises DiskError, UsageError for a folder, and whatever `export_chunks` raises.
+    Raises DiskError, UsageError if the path is a folder, and whatever `export_chunks` raises.
     """
     with replace_when_done(path) as file:
         return export_to_stream(folder, groups, options, file)
@@ -55,10 +55,10 @@ def send_to_receiver(
 def export_inspect_logs(
     folder: TraceFolder, groups: Groups, options: ExportOptions, path: Path, *, several: bool
 ) -> ExportCounts:
-    """Write Inspect logs: one `.eval` file, or with `several` a folder with one file per run.
+    """Write Inspect logs: one `.eval` file, or a folder with one file per run if `several` is true.
 
-    Holds one run in memory at a time. Raises UsageError (inspect-ai is missing, wrong suffix), and
-    whatever `export_chunks` raises.
+    Holds one run in memory at a time. Raises UsageError if inspect-ai is missing or the suffix is
+    wrong, and whatever `export_chunks` raises.
     """
     check_inspect()
     if not several and path.suffix != ".eval":

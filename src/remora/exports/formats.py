@@ -1,4 +1,4 @@
-"""Export formats of `trace export` that are byte streams."""
+"""Formats of `trace export` that produce a stream of bytes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -46,7 +46,7 @@ def export_chunks(
     """Yield the bytes of the exported file.
 
     Memory use is bounded by one agent's stream (for preferences, by the streams of one node). If a
-    run or everything is exported, unreadable agents are skipped and counted in `tally`. For a
+    run or all streams are exported, unreadable agents are skipped and counted in `tally`. For a
     single agent, StreamDamaged or NotFound is raised. A stream with an invalid hash is not exported
     at all.
     """
@@ -70,7 +70,7 @@ def export_chunks(
 def span_requests(
     folder: TraceFolder, groups: Groups, options: ExportOptions, tally: ExportCounts
 ) -> Iterator[tuple[dict[str, object], int]]:
-    """Yield the requests of `--format otel` with the number of spans in each."""
+    """Yield the OTLP requests of `--format otel`, each with its number of spans."""
     for group in _undamaged(groups, tally):
         yield from request_documents(group_spans(folder, group, options, tally), options.version)
 
@@ -158,7 +158,7 @@ def _transcripts(
 
 
 def _with_blobs(event: Event, folder: TraceFolder) -> Event:
-    """Resolve the blobs of requests and responses. Tool outputs stay in their blobs."""
+    """Resolve the blobs in requests and responses. Tool outputs stay in their blobs."""
     if event.type not in _WHOLE or not may_contain_reference(event.data):
         return event
     data = msgspec.json.encode(resolved_data(event, folder.blobs))

@@ -13,8 +13,10 @@ _FENCES = re.compile(r"`{3,}")
 
 
 def markdown(events: Iterable[Event]) -> Iterator[str]:
-    """Yield lines without newlines: a heading per turn, remarks as paragraphs, fenced
-    quotations."""
+    """Yield lines of Markdown, without newlines.
+
+    Each turn has a heading. Remarks are paragraphs, and quotations are fenced.
+    """
     turn = 0
     for event in events:
         if event.turn != turn:

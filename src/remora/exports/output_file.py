@@ -15,8 +15,8 @@ from remora.trace.content.private_files import FILE_MODE, disk_errors
 def replace_when_done(path: Path) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` on success and is removed on failure.
 
-    Follows a link. Writes directly to a pipe or device. Raises DiskError, and UsageError for a
-    folder.
+    Links are followed. Pipes and devices are written directly. Raises DiskError, and UsageError if
+    `path` is a folder.
     """
     with disk_errors(path):
         if path.exists() and not (path.is_file() or path.is_dir()):
@@ -31,10 +31,10 @@ def replace_when_done(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """Yield an unused path next to `path` with the same suffix. Its file replaces `path` on
-    success.
+    """Yield an unused path next to `path`, with the same suffix.
 
-    Raises DiskError, and UsageError for a folder.
+    On success, the file at this path replaces `path`. Raises DiskError, and UsageError if `path` is
+    a folder.
     """
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="choose a file")

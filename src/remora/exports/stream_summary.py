@@ -52,7 +52,7 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of the agent's definition, else the operation."""
+        """The name in the agent's definition, or the operation if it has no name."""
         return str(self.start.definition.get("name") or self.operation)
 
     @property
@@ -65,11 +65,11 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarize_stream(path: Path, blobs: ObjectStore) -> AgentSummary:
-    """Verify a stream's hashes and summarize it, in one pass and bounded memory.
+    """Verify a stream's hashes and summarize it, in one pass with bounded memory.
 
     Raises NotFound, or StreamDamaged if it is damaged or not an agent's stream.
     """
-    # before `agent_start` a writer may have been killed within its very first line
+    # a writer may have been killed while it wrote the very first line, before `agent_start`
     events = dropwhile(lambda event: event.type == Recovered.type, verified_events(path))
     first = next(events, None)
     start = resolved_payload(first, blobs) if first is not None else None

@@ -1,4 +1,4 @@
-"""Token budget: trimming a packet in single steps, least valuable first (`trim/1`)."""
+"""Token budget: trims a packet step by step, least valuable parts first (`trim/1`)."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -24,7 +24,8 @@ class FittedPacket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trim(packet: DecisionPacket, n: int) -> DecisionPacket:
-    """Return the packet after the first `n` steps of `trim/1`, or all if there are fewer."""
+    """Return the packet after the first `n` steps of `trim/1`, or after all steps if there are
+    fewer."""
     for step in islice(trim_steps(packet), n):
         packet = step
     return packet

@@ -17,9 +17,9 @@ CYCLE = "<contains itself>"
 
 
 def canonical(value: Any) -> bytes:
-    """Return canonical JSON: keys sorted by code point, `,` and `:`, no ASCII escaping, UTF-8.
+    """Return canonical JSON in UTF-8: keys sorted by code point, no white space, no ASCII escaping.
 
-    Only for results of `to_packet_value` and `encode_value`, and for records that contain them.
+    Accepts only results of `to_packet_value` and `encode_value`, and records that contain them.
     """
     # not msgspec, which writes 1e16 where the standard library writes 1e+16
     return json.dumps(
@@ -28,7 +28,10 @@ def canonical(value: Any) -> bytes:
 
 
 def canonical_size(value: Any) -> int:
-    """Return the size of a value's canonical JSON in bytes. Seven times as fast as creating it."""
+    """Return the size of a value's canonical JSON in bytes.
+
+    This is seven times as fast as creating the JSON.
+    """
     return len(msgspec.json.encode(value))
 
 
@@ -49,7 +52,7 @@ def to_packet_value(value: Any) -> Any:
 
     Integers within ±2^53 are kept. Any other number becomes its `repr`, and so do other objects.
     Lone surrogates are escaped. Nesting beyond 64 levels becomes `TOO_DEEP`, and a container inside
-    itself `CYCLE`.
+    itself becomes `CYCLE`.
     """
     return _to_plain(value, ())
 
@@ -72,15 +75,17 @@ def _to_plain(value: Any, ancestors: tuple[int, ...]) -> Any:
 
 
 def to_packet_key(key: Any) -> str:
-    """Return a JSON key: text without lone surrogates, other values as their `repr`."""
+    """Return a JSON key: a string without lone surrogates. Other values become their `repr`."""
     if type(key) is str and key.isascii():
         return key
     return escape_surrogates(key if isinstance(key, str) else safe_repr(key))
 
 
 def safe_repr(value: Any) -> str:
-    """Return the `repr` of an object, or hexadecimal for integers that exceed Python's digit
-    limit."""
+    """Return the `repr` of an object.
+
+    An integer that exceeds Python's digit limit is written in hexadecimal.
+    """
     try:
         return float.__repr__(value) if isinstance(value, float) else repr(value)
     except Exception:  # noqa: BLE001 - user code; its value must still be recorded

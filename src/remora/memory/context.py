@@ -1,4 +1,4 @@
-"""ContextManager: an agent's packet, deltas from tool results, application of events."""
+"""The ContextManager: keeps an agent's packet, creates deltas and applies events."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -26,7 +26,7 @@ _CAPPED = ("goal", "node_summary", "state_summary")
 
 
 def estimate_tokens(text: str) -> int:
-    """Return UTF-8 bytes / 2, rounded up: a safe estimate without a tokenizer."""
+    """Return half the number of UTF-8 bytes, rounded up: a safe estimate without a tokenizer."""
     return (len(text.encode()) + 1) // 2
 
 
@@ -53,8 +53,8 @@ def initial_packet(context: Mapping[str, Any]) -> DecisionPacket:
 class ContextManager:
     """Projects events onto the packet of one agent.
 
-    `packet_size_limit` is a number of tokens, counted by `token_counter` (text to tokens; default
-    `estimate_tokens`).
+    `packet_size_limit` is a number of tokens. `token_counter` returns the number of tokens in a
+    text; the default is `estimate_tokens`.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class ContextManager:
         return optional
 
     def _excerpt(self, found: Mapping[str, Any]) -> Excerpt:
-        """Return an excerpt of at most a third of the limit, cut at the end."""
+        """Return an excerpt of at most a third of the packet size limit. The rest is cut off."""
         limit = self.packet_size_limit // 3
         lines = tool_results.to_text(found.get("text")).removesuffix("\n").split("\n")
         low, high = 1, len(lines)
@@ -203,7 +203,11 @@ class ContextManager:
 def _error_set(
     packet: DecisionPacket, action: NewAction, tool_result: Mapping[str, Any]
 ) -> str | UnsetType | None:
-    """Return the error of a failed result, or a stated error. None clears the last error."""
+    """Return the error of a failed result, or a stated error.
+
+    If there is no error, return None to clear the last error, or UNSET if there is nothing to
+    clear.
+    """
     if action.outcome == "error" or tool_results.stated_error(tool_result):
         error = tool_results.error_of(tool_result) or action.summary or f"{action.tool} failed"
         return make.error_text(error)

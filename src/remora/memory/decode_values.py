@@ -46,8 +46,10 @@ def _copy_level(value: Any) -> Any:
 
 
 def _join_nodes(nodes: list[Any]) -> Any:
-    """Return the first node with the other nodes in their places, or None if they are not a
-    tree."""
+    """Put the other nodes in their places in the first node, and return it.
+
+    Return None if the nodes do not form a tree.
+    """
     if not all(isinstance(node, (dict, list)) for node in nodes):
         return None
     copies = [node.copy() for node in nodes]
@@ -101,7 +103,8 @@ def _dict(stored: Any) -> dict[Any, Any]:
 
 
 def _key(stored: Any) -> Any:
-    """Decode a key. A list was a tuple, the only hashable value that is stored as a list."""
+    """Decode a key. A list is decoded to a tuple, the only hashable value that is stored as a
+    list."""
     return tuple(map(_key, stored)) if isinstance(stored, list) else stored
 
 

@@ -50,7 +50,8 @@ def encoded_sha256(value: Any) -> str:
 
 
 def is_stored_unchanged(value: Any, depth: int = _INSPECTED_LEVELS) -> bool:
-    """Return True if `encode_value` would at most change surrogates. False is inconclusive."""
+    """Return True if `encode_value` would change nothing except surrogates. False is
+    inconclusive."""
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return True
@@ -100,7 +101,7 @@ def _encode(value: Any, ancestors: tuple[int, ...]) -> Any:
 
 
 def _with_safe_keys(value: Mapping[Any, Any]) -> Mapping[str, Any]:
-    """Return a mapping with JSON keys that cannot be mistaken for a mark."""
+    """Return a mapping with JSON keys that cannot be mistaken for a tag."""
     if not all(type(key) is str and (key.isascii() or _encodable(key)) for key in value):
         if not all(isinstance(key, str) and _encodable(key) for key in value):
             return {"$dict": [[key, item] for key, item in value.items()]}

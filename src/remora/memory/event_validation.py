@@ -11,7 +11,7 @@ from remora.memory.events import PAYLOADS, Event, ToolResulted
 from remora.memory.tool_results import to_text
 
 _KNOWN_TYPES = (*PAYLOADS, "hub_update")
-"""All types of recorded events, and `hub_update`, which only the mission's plain dicts have."""
+"""All types of recorded events, and `hub_update`, which is only in the mission's plain dicts."""
 _IGNORE = "pass strict=False to accept events that this version does not know"
 
 

@@ -352,8 +352,8 @@ _ANY_FIELDS: dict[str, frozenset[str]] = {
 def decode_event(line: bytes) -> Event:
     """Decode the event on one line. Raises `msgspec.DecodeError` (or its `ValidationError`).
 
-    A line of an older format version is upcast to this one. Unknown keys and types of newer
-    versions are ignored.
+    A line of an older format version is upcast to the current version. Unknown keys and types of
+    newer versions are ignored.
     """
     try:
         event = _EVENT.decode(line)

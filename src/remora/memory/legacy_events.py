@@ -22,8 +22,10 @@ _KNOWN_SUMMARY_KEYS = frozenset({"recent_actions", "recent_history", "knowledge"
 def delta_of_plain_event(
     event: Mapping[str, Any], delta_for: Callable[[Mapping[str, Any]], PacketDelta], *, strict: bool
 ) -> PacketDelta:
-    """Return an event's delta. `strict` raises InvalidEvent for an unknown type or a missing
-    tool."""
+    """Return an event's delta.
+
+    If `strict` is true, raise InvalidEvent for an unknown type or a missing tool.
+    """
     kind = event.get("type")
     if strict:
         check_type(kind)
@@ -57,7 +59,7 @@ def _tool_result(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_summary_delta(result: dict[str, Any], delta: Any) -> None:
-    """Read shape 2: the newest action is the summary; unknown keys are facts."""
+    """Read shape 2: the newest action becomes the summary, and unknown keys become facts."""
     if not isinstance(delta, Mapping):
         return
     if actions := to_list(delta.get("recent_actions") or delta.get("recent_history")):

@@ -25,19 +25,19 @@ class Summarizer(ABC):
 
     @abstractmethod
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return facts by key."""
+        """Return facts, keyed by knowledge key."""
 
 
 class ToolSidePassthrough(Summarizer):
     """Uses the `summary` (or `_summary`) and `knowledge_delta` that the tool returned."""
 
     def summarize(self, raw_result: Any) -> str:
-        """Return the summary from the tool, else `Tool completed`."""
+        """Return the summary that the tool returned, or `Tool completed` if there is none."""
         summary = _first_value(raw_result, "summary", "_summary")
         return summary if isinstance(summary, str) and summary else "Tool completed"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return the facts from the tool."""
+        """Return the facts that the tool returned."""
         facts = _first_value(raw_result, "knowledge_delta")
         return dict(facts) if isinstance(facts, Mapping) else {}
 
@@ -65,11 +65,12 @@ class LinterSummarizer(Summarizer):
 
 
 class DefaultSummarizer(Summarizer):
-    """Default for tools without a summarizer: `Executed X`, and short facts of structured results.
+    """Default for tools without a summarizer.
 
-    Facts are grouped by path, without list indices and repeats (`path=v1,v2;path=…`), in entries of
-    at most 490 characters. Of the formats that were measured, this one keeps the most arguments of
-    later calls in the packet.
+    Returns `Executed X` as the summary, and short facts from structured results. The facts are
+    grouped by path, without list indices and repeats (`path=v1,v2;path=…`), in entries of at most
+    490 characters. Of the formats that were measured, this one keeps the most arguments of later
+    calls in the packet.
     """
 
     def __init__(self, tool: str) -> None:
@@ -82,8 +83,10 @@ class DefaultSummarizer(Summarizer):
         return f"Executed {self.tool}"
 
     def extract_knowledge(self, raw_result: Any) -> dict[str, Any]:
-        """Return entries `X`, `X.2`, … of grouped facts, or an empty dict for an unstructured
-        result."""
+        """Return the grouped facts as entries `X`, `X.2`, ….
+
+        The dict is empty if the result is not structured.
+        """
         if not isinstance(raw_result, (Mapping, list, tuple)):
             return {}
         groups: dict[str, dict[str, None]] = {}
@@ -101,7 +104,7 @@ def _first_value(raw_result: Any, *keys: str) -> Any:
 
 
 def _facts(value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the path and text of each short leaf, in order, at most `MAX_FACTS`."""
+    """Yield the path and text of the first `MAX_FACTS` short leaves, in order."""
     stack: list[tuple[str, Any]] = [("", value)]
     found = 0
     while stack and found < MAX_FACTS:
@@ -133,7 +136,10 @@ def _entries(groups: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _pieces(path: str, texts: Iterable[str]) -> Iterator[str]:
-    """Yield `path=text,text`. If this exceeds an entry, yield several parts, each with the path."""
+    """Yield `path=text,text`.
+
+    If this is too long for one entry, yield several parts, each with the path.
+    """
     piece = ""
     for text in texts:
         longer = f"{piece},{text}" if piece else f"{path}={text}"

@@ -24,8 +24,10 @@ def to_list(value: Any) -> list[Any]:
 
 
 def to_text(value: Any) -> str:
-    """Return a value as text: a string as it is, None as an empty string, others as canonical
-    JSON."""
+    """Return a value as text.
+
+    A string is unchanged, None becomes an empty string, and other values become canonical JSON.
+    """
     if value is None:
         return ""
     value = to_packet_value(value)
@@ -33,7 +35,8 @@ def to_text(value: Any) -> str:
 
 
 def arguments(tool_result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments by name; anything but a mapping becomes the argument `args`."""
+    """Return the arguments keyed by name. A value that is not a mapping becomes the argument
+    `args`."""
     args = tool_result.get("args")
     return {"args": args} if args and not isinstance(args, Mapping) else to_dict(args)
 

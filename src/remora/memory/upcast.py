@@ -31,7 +31,7 @@ def version_of(line: bytes) -> int | None:
 
 
 def upcast_line(line: bytes, version: int) -> bytes | None:
-    """Return the line upcast to `version`, or None if it is not older.
+    """Return the line upcast to `version`, or None if it is not older than that.
 
     Raises `msgspec.ValidationError`.
     """

@@ -61,10 +61,10 @@ def externalise(data: Any, store: BlobSink) -> Any:
 
 
 def resolve(data: Any, store: ObjectStore) -> Any:
-    """Replace references by their strings.
+    """Replace references with the strings that they refer to.
 
-    Raises StreamDamaged for an invalid reference, StreamError beyond MAX_RESOLVED bytes, and
-    whatever `ObjectStore.get` raises.
+    Raises StreamDamaged for an invalid reference, StreamError if the strings exceed MAX_RESOLVED
+    bytes, and whatever `ObjectStore.get` raises.
     """
     return _Resolver(store).value(data)
 
@@ -108,7 +108,7 @@ class _Resolver:
 def read_text_lines(
     store: ObjectStore, digest: str, first: int, last: int
 ) -> tuple[list[str], int]:
-    r"""Return lines `first` to `last` (counted from 1) of a stored text, and its total line count.
+    r"""Return lines `first` to `last` (counted from 1) of a stored text, and its number of lines.
 
     Lines end at `\n`. Each returned line is cut to LINE_LIMIT characters. Memory use is bounded,
     and the hash is checked. Raises whatever `ObjectStore.get` raises.
@@ -167,8 +167,8 @@ def payload_without_values(event: Event, store: ObjectStore) -> Payload | None:
     """Return the payload with references resolved, in bounded memory.
 
     If the data is larger than MAX_LIGHT_DATA or contains references, fields that may hold any JSON
-    (tool output, host calls) are checked and dropped. Decoded to objects, 60 MB of JSON would take
-    many times that memory.
+    (tool output, host calls) are checked and dropped. Once decoded to objects, 60 MB of JSON would
+    take many times as much memory.
     """
     if len(memoryview(event.data)) > MAX_LIGHT_DATA or may_contain_reference(event.data):
         event = _without_values(event)

@@ -39,8 +39,8 @@ class TraceFolder:
         self.objects = ObjectStore(self.path / "objects")
 
     def create(self) -> None:
-        """Create missing private folders and a `.gitignore`. Raises DiskError, for links as
-        well."""
+        """Create missing private folders and a `.gitignore`. Raises DiskError, also for
+        links."""
         with ExitStack() as stack:
             with disk_errors(self.root):
                 root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

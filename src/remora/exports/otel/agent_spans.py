@@ -102,7 +102,7 @@ class _SpanBuilder:
         self.errors: list[dict[str, Any]] = []
 
     def take(self, event: Event) -> Iterator[Span]:
-        """Yield the spans that this event ends."""
+        """Yield the spans that end with this event."""
         if event.type == ModelRequest.type:
             yield from self.unfinished()
             self._request = event

@@ -46,7 +46,7 @@ def traces_url(endpoint: str) -> str:
 def headers_from(text: str) -> dict[str, str]:
     """Parse headers in the format of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`.
 
-    Decodes `%XX`.
+    `%XX` escapes are decoded.
     """
     pairs = (each.partition("=") for each in text.split(",") if "=" in each)
     return {unquote(name.strip()): unquote(value.strip()) for name, _, value in pairs}
@@ -55,7 +55,7 @@ def headers_from(text: str) -> dict[str, str]:
 def send_spans(
     documents: Iterable[tuple[dict[str, Any], int]], endpoint: str, headers: Mapping[str, str]
 ) -> Iterator[int]:
-    """Post each request, and yield the number of its spans, all of which the receiver accepted.
+    """Post each request, and yield its number of spans once the receiver has accepted all of them.
 
     Tries up to four times if the receiver is busy (429, 502, 503, 504) or unreachable. Raises
     OutsideError if it stays unreachable or rejects any spans.

@@ -1,4 +1,4 @@
-"""Spans, with IDs derived from names and numbers in the stream, and their JSON for OTLP."""
+"""Spans and their JSON for OTLP. Their IDs are derived from names and numbers in the stream."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,7 +15,7 @@ _ERROR = 2
 class Span(msgspec.Struct, frozen=True, kw_only=True):
     """A span of a run's trace, with times as in streams (RFC 3339).
 
-    `error` is an error class and message; `events` are in OTLP's JSON.
+    `error` contains an error class and a message; `events` are in OTLP's JSON format.
     """
 
     run_id: str
@@ -62,7 +62,7 @@ def span_json(span: Span) -> dict[str, Any]:
 
 
 def nanoseconds(timestamp: str) -> str:
-    """Return nanoseconds since 1970 as text, or `0` for an invalid time."""
+    """Return nanoseconds since 1970 as a string, or `0` for an invalid time."""
     try:
         when = msgspec.convert(timestamp, datetime)
     except msgspec.ValidationError:
@@ -75,12 +75,13 @@ _INT64 = 2**63
 
 
 def otlp_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return an entry for each value that is not null, in order."""
+    """Return an attribute for each value that is not null, in order."""
     return [{"key": key, "value": any_value(v)} for key, v in attributes.items() if v is not None]
 
 
 def any_value(value: Any) -> dict[str, Any]:
-    """Return a value in OTLP's JSON. Values of other types become their `str`."""
+    """Return a value in OTLP's JSON format. A value of an unsupported type is converted with
+    `str`."""
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and -_INT64 <= value < _INT64:

@@ -64,7 +64,7 @@ class ModelDecision(msgspec.Struct, frozen=True, kw_only=True):
         return answer_form(self.strategy)
 
     def shown(self) -> DecisionPacket:
-        """Return the packet that the request shows.
+        """Return the packet as shown in the request.
 
         Raises StreamDamaged if its hash differs from the recorded one.
         """

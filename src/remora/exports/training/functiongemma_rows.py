@@ -22,10 +22,10 @@ def functiongemma_rows(
 ) -> Iterator[Row]:
     """Yield one row for each answered request, with the strings `prompt` and `completion`.
 
-    For a FunctionGemma request, these are the exact texts that were sent and received. For another
-    renderer, `prompt` is rendered again from the packet, `completion` is the executed call, and
-    `rendered` is true; an answer without a call then has no row. `<bos>` is not included, because
-    tokenizers and servers add it.
+    For a FunctionGemma request, these are the exact strings that were sent and received. For
+    another renderer, `prompt` is rendered again from the packet, `completion` is the executed call,
+    and `rendered` is true. In that case, an answer without a call has no row. `<bos>` is not
+    included, because tokenizers and servers add it.
     """
     for one in answered_decisions(folder, survey, tally):
         texts = _recorded_texts(one) or _rendered_texts(one, survey)

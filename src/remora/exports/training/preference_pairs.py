@@ -5,7 +5,7 @@ Each row has one of three sources:
 - `verdict`: two attempts on one node gave different answers to the same prompt. A person accepted
   the result of one attempt and rejected the other.
 - `retry`: the same, but the accepted attempt also had the person's feedback. `prompt` is the prompt
-  without the feedback, `chosen_prompt` that of the accepted attempt.
+  without the feedback; `chosen_prompt` is the accepted attempt's prompt.
 - `scores`: the model ranked candidates, and its choice was used. The pair is its best and second
   best candidate, `margin` nats apart. This is the model's preference: no person rejected the second.
 
@@ -128,7 +128,7 @@ def _pairs(
 
 
 def _situation_hash(shown: DecisionPacket) -> str:
-    """Hash the packet that was decided on, without agent names and feedback."""
+    """Hash the packet on which a decision was based, without IDs, hub freshness and feedback."""
     knowledge = {key: fact for key, fact in shown.knowledge.items() if key not in PINNED}
     bare = msgspec.structs.replace(
         shown, agent_id="", run_id="", hub_freshness={}, knowledge=knowledge

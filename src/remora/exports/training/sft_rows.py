@@ -36,7 +36,7 @@ def sft_rows(
 def answered_decisions(
     folder: TraceFolder, survey: AgentSummary, tally: ExportCounts
 ) -> Iterator[ModelDecision]:
-    """Yield the answered requests; others are counted as left out."""
+    """Yield the decisions whose request was answered. All others are counted as left out."""
     events = read_events(folder.existing_agent(survey.agent_id))
     for one in model_decisions(events, folder.blobs):
         if one.answer is None:
@@ -68,8 +68,9 @@ def answer_message(one: ModelDecision) -> Row:
 def provenance(one: ModelDecision, survey: AgentSummary, attempt: Attempt) -> Row:
     """Return the origin and result of a row.
 
-    Each column has one type; values of varying type are JSON text. No column has a name that is
-    special for trainers, such as `label`, or `messages`, which TRL rejects next to `prompt`.
+    Each column has one type; values of varying type are JSON text. No column has a name with
+    a special meaning to trainers, such as `label`, or `messages`, which TRL rejects next to
+    `prompt`.
     """
     call, result = one.call, one.result
     return {

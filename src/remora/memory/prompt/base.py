@@ -27,7 +27,10 @@ class RenderedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chat_request(system: Sequence[str], user: str) -> RenderedRequest:
-    """Return a request of two messages, the stable part first. Control tokens are neutralized."""
+    """Return a request with two messages, of which the stable part is the first.
+
+    Control tokens are neutralized.
+    """
     return RenderedRequest(
         messages=(
             Message(role="system", content=neutralize_control_tokens("\n".join(system))),
@@ -53,7 +56,7 @@ def prompt_context(packet: DecisionPacket) -> dict[str, Any]:
 
 
 def without_empty_fields(shown: dict[str, Any]) -> dict[str, Any]:
-    """Return `shown` without empty fields and the format version."""
+    """Return `shown` without empty fields and without the format version."""
     shown = shown | {
         "constraints": {k: v for k, v in shown["constraints"].items() if v != []},
         "candidate_actions": [

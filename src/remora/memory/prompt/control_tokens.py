@@ -12,7 +12,7 @@ CONTROL_TOKENS = (*_GEMMA.split(), "<|")
 def neutralize_control_tokens(text: str) -> str:
     """Return `text` with a space after the `<` of every control token.
 
-    Agents read untrusted code: a string in it must not end the user's turn.
+    Agents read untrusted code. A string in that code must not end the user's turn.
     """
     for token in CONTROL_TOKENS:
         text = text.replace(token, "< " + token[1:])

@@ -119,7 +119,7 @@ def _call(tool: str, args: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return any value as one line, so that data cannot start a line."""
+    """Return any value as one line, so that data cannot begin a new line."""
     return value if isinstance(value, str) and value.isprintable() else _json(value)
 
 

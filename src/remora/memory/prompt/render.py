@@ -38,7 +38,7 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
         HISTORY: Renderer(render=render_history, reads_history=True),
     }
 )
-"""All renderers by their recorded names."""
+"""All renderers, keyed by their recorded names."""
 RENDERER_STRATEGIES = frozenset(filter(None, (found.strategy for found in RENDERERS.values())))
 """Strategies that only one renderer supports."""
 

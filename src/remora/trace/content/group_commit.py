@@ -43,7 +43,7 @@ class GroupCommit:
 
 
 class _Round:
-    """One call of `act`: its completion, and the exception it raised."""
+    """A call of `act`, with its completion and the exception that it raised, if any."""
 
     def __init__(self) -> None:
         self.ended = False

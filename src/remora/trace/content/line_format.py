@@ -48,8 +48,10 @@ def line_hash(previous: str, body: bytes | memoryview) -> str:
 
 
 def hashed_part(raw: bytes) -> bytes | memoryview:
-    """Return the part of a line covered by its hash: a view of a long line, a copy of a short
-    one."""
+    """Return the part of a line that its hash covers.
+
+    The result is a view of a long line, but a copy of a short one.
+    """
     return raw[:-HASH_SUFFIX_SIZE] if len(raw) <= _CHUNK else memoryview(raw)[:-HASH_SUFFIX_SIZE]
 
 
@@ -67,7 +69,10 @@ def stated_hash(raw: bytes) -> str | None:
 
 
 def valid_hash(raw: bytes, previous: str) -> str | None:
-    """Return the line's hash if it is correct after `previous`, else None."""
+    """Return the line's hash, or None if it is incorrect.
+
+    `previous` is the hash of the line before it.
+    """
     stated = stated_hash(raw)
     return stated if stated == line_hash(previous, hashed_part(raw)) else None
 

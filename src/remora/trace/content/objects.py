@@ -46,7 +46,10 @@ class ObjectStore:
     """
 
     def __init__(self, folder: Path, *, packs: bool = False) -> None:
-        """Use `packs` to compress objects. Only for text: binary data could look compressed."""
+        """Compress objects if `packs` is true.
+
+        Use this only for text, because binary data could look compressed.
+        """
         self.folder = folder
         self._packs = packs
         self._unsynced: set[str] = set()
@@ -81,15 +84,17 @@ class ObjectStore:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """Return the content. Raises NotFound, StreamDamaged (wrong hash) or DiskError."""
+        """Return the content. Raises NotFound, DiskError, or StreamDamaged if the hash is wrong."""
         whole = BytesIO()
         for piece in self.pieces(digest):
             whole.write(piece)
         return whole.getvalue()
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        """Yield the content in pieces. Raises whatever `get` raises; a wrong hash only after the
-        last piece."""
+        """Yield the content in pieces.
+
+        Raises whatever `get` raises. A wrong hash is reported only after the last piece.
+        """
         if not is_sha256(digest):
             raise NotFound(f"{digest!r} is not a SHA-256")
         path = self.folder / digest[:2] / digest
@@ -149,8 +154,10 @@ class ObjectStore:
         return False
 
     def sync(self) -> None:
-        """Make all objects safe against a power cut. Raises DiskError; after that, every call
-        raises it."""
+        """Make all objects safe against a power cut.
+
+        Raises DiskError. Once a call has raised it, all later calls raise it too.
+        """
         self._commit.run()
 
     def _sync_waiting(self) -> None:

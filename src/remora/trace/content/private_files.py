@@ -34,10 +34,10 @@ def open_folder(path: Path) -> int:
 
 
 def open_subfolder(parent: int, name: str, *, make: bool = False, sync: bool = True) -> int:
-    """Open the folder `name`.
+    """Open the folder `name` in `parent`.
 
-    `make` creates the folder if it is missing, and makes it private. `sync` syncs `parent` after
-    the folder was created.
+    With `make`, the folder is created if it is missing, and is made private. With `sync`, `parent`
+    is synced after the folder was created.
     """
     if not make:
         return os.open(name, _FOLDER, dir_fd=parent)

@@ -26,8 +26,10 @@ _ENTRY, _HEADER, _FOOTER = struct.Struct("<II"), struct.Struct("<II"), struct.St
 
 
 def compressed_frames(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed data in bounded memory. It does not depend on how the input was
-    split."""
+    """Yield the compressed data in bounded memory.
+
+    The output does not depend on how the input is split into pieces.
+    """
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
     entries = bytearray()
     for content in _cut_frames(pieces):

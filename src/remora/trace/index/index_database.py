@@ -55,7 +55,10 @@ Value = str | int | bytes | None
 
 
 class IndexUnusable(Exception):
-    """The index cannot be used now (locked, read-only, full disk); read the streams instead."""
+    """The index is locked or read-only, or the disk is full.
+
+    Read the streams instead.
+    """
 
 
 class IndexCorrupted(Exception):
@@ -69,10 +72,11 @@ def row_checksum(*values: Value) -> bytes:
 
 @contextmanager
 def database(folder: Path, *, fresh: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open the index in `folder`. Create it if it is missing; `fresh` deletes it first.
+    """Open the index in `folder`, or create it if it is missing. With `fresh`, delete it first.
 
-    A lock file admits one process at a time: if one process deleted a database that another has
-    open, the new database would be damaged. Raises IndexUnusable, IndexCorrupted.
+    A lock file admits one process at a time. Without the lock, a process could delete a database
+    that another process has open, and damage the new database. Raises IndexUnusable,
+    IndexCorrupted.
     """
     with ExitStack() as stack:
         with _os_errors():
@@ -129,8 +133,10 @@ def _os_errors() -> Iterator[None]:
 
 @contextmanager
 def _sqlite_errors() -> Iterator[None]:
-    """Convert SQLite errors. An operation refused by the system does not mean that the file is
-    damaged."""
+    """Convert SQLite errors.
+
+    If the system refuses an operation, this does not mean that the file is damaged.
+    """
     try:
         yield
     except sqlite3.Error as error:

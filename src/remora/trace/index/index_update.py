@@ -42,7 +42,10 @@ def update_all(db: sqlite3.Connection, folder: TraceFolder) -> list[IndexedStrea
 
 
 def agent_stream_paths(folder: TraceFolder) -> dict[str, Path]:
-    """Return the stream paths by agent ID. Ignores files whose name is not an ID."""
+    """Return the paths of agents' streams, keyed by agent ID.
+
+    Ignores files whose name is not an ID.
+    """
     named = ((stream_id(path), path) for path in folder.agent_streams())
     return {name: path for name, path in named if is_id(name)}
 
@@ -69,7 +72,8 @@ def update_stream(db: sqlite3.Connection, path: Path, until: int) -> IndexedStre
 
 
 def read_rows(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
-    """Return all rows that can be read from a stream. Uses no index and folds no packets."""
+    """Return all rows that can be read from a stream, without using the index or folding
+    packets."""
     reading, rows = StreamReading(agent_id=stream_id(path), folds=False), list[TurnRow]()
     with suppress(RemoraError), open_stream(path) as source:
         for line in complete_lines(source):
@@ -82,7 +86,7 @@ def read_rows(path: Path) -> tuple[StreamRow | None, list[TurnRow]]:
 def _update(
     db: sqlite3.Connection, path: Path, known: IndexedStream | None, until: int | None = None
 ) -> bool:
-    """Return True if anything was written."""
+    """Update the rows of one stream. Return True if anything was written."""
     try:
         stamp = FileStamp.of(path)
         # an empty plain file may exist next to the compressed stream
@@ -153,8 +157,10 @@ class _Batch:
         self._snapshots: list[Snapshot] = []
 
     def read(self, lines: Iterable[Line], until: int | None) -> None:
-        """Read to the end, to the first invalid line, or past turn `until`. Commits every 64
-        MiB."""
+        """Read to the end of the stream, to the first invalid line, or past turn `until`.
+
+        Commits every 64 MiB.
+        """
         written = self.reading.size
         for line in lines:
             rows, snapshot = self.reading.take(line)
@@ -174,8 +180,8 @@ class _Batch:
     def write(self) -> None:
         """Write the rows in one transaction.
 
-        A partly read stream is stored without its file's stamp, so that the next update continues
-        it.
+        If a stream was read only partially, it is stored without its file's stamp, so that the next
+        update continues it.
         """
         with transaction(self._connection):
             if self._rebuild and self._number is not None:

@@ -1,4 +1,4 @@
-"""Stream ingestion: lines to index rows and packet snapshots."""
+"""Stream ingestion: converts lines to index rows and packet snapshots."""
 
 from typing import Annotated, Any
 
@@ -47,7 +47,7 @@ class _Data(msgspec.Struct, gc=False):
 
 
 class _Bare(msgspec.Struct, gc=False):
-    """An event without its data. Data is most of a stream, so it is skipped."""
+    """An event without its data, which is skipped because it makes up most of a stream."""
 
     v: int
     seq: int
@@ -149,7 +149,7 @@ class StreamReading(msgspec.Struct, kw_only=True):
     def take(self, line: Line) -> tuple[list[TurnRow], Snapshot | None]:
         """Read the next line.
 
-        If it begins a turn, return the rows of the turn before it, and a packet snapshot if one is
+        If it begins a turn, return the rows of the previous turn, and a packet snapshot if one is
         due.
         """
         if (event := self._event(line)) is None:
@@ -172,7 +172,10 @@ class StreamReading(msgspec.Struct, kw_only=True):
         return self.turn.rows(None) if self.turn else []
 
     def is_behind(self, turn: int | None) -> bool:
-        """Return True if all of `turn` was read. False if it is None."""
+        """Return True if all of `turn` was read: a later turn has begun.
+
+        Return False if `turn` is None.
+        """
         return turn is not None and self.turn is not None and self.turn.turn > turn
 
     def stop_folding(self) -> None:
@@ -201,8 +204,10 @@ class StreamReading(msgspec.Struct, kw_only=True):
         )
 
     def _enter(self, event: _Bare, offset: int) -> tuple[list[TurnRow], Snapshot | None]:
-        """Begin the event's turn. Return the rows of the turn before it, and a packet snapshot if
-        one is due."""
+        """Begin the event's turn.
+
+        Return the rows of the previous turn, and a packet snapshot if one is due.
+        """
         closed = self.turn.rows(offset) if self.turn else []
         self.closed += len(closed)
         self.turn = _Turn(event.turn, offset, event.timestamp, event.timestamp)
@@ -286,7 +291,7 @@ def _word(value: object) -> str:
 
 
 def _number(value: object) -> int | None:
-    """Return an integer that every database can hold, or None."""
+    """Return `value` if it is an integer that every database can store, else None."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
         return value
     return None

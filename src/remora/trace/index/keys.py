@@ -16,7 +16,7 @@ _TRACE = re.compile(
 class TraceKey(msgspec.Struct, frozen=True, kw_only=True):
     """Key of one call in one turn.
 
-    Without `agent_id`, the key refers to the newest agent that has this entry.
+    If `agent_id` is None, the key refers to the newest agent that has this entry.
     """
 
     run_id: str

@@ -25,8 +25,10 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class Reindexed(msgspec.Struct, frozen=True, kw_only=True):
-    """Statistics of a rebuilt index: streams, rows, total bytes of the stream files, and seconds
-    taken."""
+    """Statistics of a rebuilt index.
+
+    `bytes` is the total size of the stream files, `seconds` the duration of the rebuild.
+    """
 
     streams: int
     turns: int

@@ -22,7 +22,7 @@ def ends_with_hash(source: ByteSource, offset: int, digest: str) -> bool:
 
 
 def line_at(source: ByteSource, place: LinePlace) -> bytes | None:
-    """Return the line at a place, or None if a different line is there.
+    """Return the line at `place`, or None if a different line is there.
 
     Raises StreamDamaged if the line does not match its hash.
     """

@@ -47,7 +47,7 @@ class IndexedStream(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def indexed_streams(db: sqlite3.Connection, agent_id: str | None = None) -> list[IndexedStream]:
-    """Return all indexed streams, or only that of `agent_id`. Raises IndexCorrupted."""
+    """Return all indexed streams, or only the stream of `agent_id`. Raises IndexCorrupted."""
     if agent_id is None:
         rows = db.execute("SELECT * FROM streams")
     else:
@@ -58,8 +58,10 @@ def indexed_streams(db: sqlite3.Connection, agent_id: str | None = None) -> list
 def store_stream(
     db: sqlite3.Connection, reading: StreamReading, stamp: FileStamp, number: int | None
 ) -> int:
-    """Write a stream and its reading state. Return its ID, which is `number` unless that is
-    None."""
+    """Write a stream and its reading state.
+
+    Return its ID, which is `number` unless that is None.
+    """
     stream = reading.stream or StreamRow(
         agent_id=reading.agent_id, run_id="", operation="", node_id="", attempt=0, started=""
     )

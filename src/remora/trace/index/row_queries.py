@@ -105,7 +105,9 @@ def _search_turns(
 ) -> list[TurnRow]:
     having: list[TurnRow] = []
     with suppress(RemoraError), open_stream(folder.existing_agent(info.agent_id)) as source:
-        having.extend(search.within(source, rows))  # for a damaged stream, its readable part
+        having.extend(
+            search.within(source, rows)
+        )  # in a damaged stream, only the readable part is searched
     return having
 
 
@@ -181,6 +183,9 @@ def _similar_keys(rows: RowSource, key: TraceKey) -> str:
 
 
 def _hint(name: str, known: Iterable[str], spelt: str) -> str:
-    """Return a hint with the nearest keys, one per line. `spelt` is the key template for a name."""
+    """Return a hint with the nearest keys, one per line.
+
+    `spelt` is a key template in which `{}` stands for the name.
+    """
     keys = [spelt.replace("{}", near) for near in nearest(name, known)]
     return "\n".join(["nearest:", *keys]) if keys else "list the streams with `remora trace list`"

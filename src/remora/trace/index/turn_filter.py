@@ -28,7 +28,7 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def at(cls, query: StreamQuery, now: datetime) -> "TurnFilter":
-        """Return the filter of a query. Raises UsageError for an invalid time."""
+        """Return the filter for a query. Raises UsageError for an invalid time."""
         since, until = (
             None if text is None else parse_time(text, now) for text in (query.since, query.until)
         )
@@ -94,7 +94,7 @@ class TextSearch:
 def _has(data: bytes, text: str) -> bool:
     """Return True if `data` contains the lower-case `text`.
 
-    Decodes in pieces, because a line may have 64 MiB.
+    Decodes in pieces, because a line may be up to 64 MiB long.
     """
     overlap = 4 * len(text) + 4
     return any(

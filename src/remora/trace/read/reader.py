@@ -49,8 +49,8 @@ class _End(msgspec.Struct):
 def open_stream(path: Path) -> Iterator[ByteSource]:
     """Open a plain or compressed stream for reading, given either of its two paths.
 
-    Raises NotFound, DiskError (a link, no permission), or StreamDamaged for an invalid compressed
-    file. Reading from such a file may raise StreamDamaged too.
+    Raises NotFound, DiskError (for a link or a missing permission), or StreamDamaged for an invalid
+    compressed file. Reading from such a file may raise StreamDamaged too.
     """
     with ExitStack() as stack:
         for place in _places(path):

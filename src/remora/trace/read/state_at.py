@@ -36,7 +36,7 @@ class FileState(NamedTuple):
 class DecisionState(NamedTuple):
     """The packet before a turn's decision, the number of trim steps, and the recorded hash.
 
-    The hash is that of the trimmed packet; it is None if the turn has no decision.
+    The hash covers the trimmed packet. It is None if the turn has no decision.
     """
 
     packet: DecisionPacket

@@ -12,7 +12,8 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     `run`, `operation`, `status`, `outcome`, `tool` and `decided_by` must match exactly. `node` is a
     name or a glob (`path:qualname` or a qualname). `since` and `until` are RFC 3339 times, dates or
-    ages (`90s`, `15m`, `2h`, `3d`, `1w`). `text` is part of a recorded line or blob, ignoring case.
+    ages (`90s`, `15m`, `2h`, `3d`, `1w`). `text` must occur in a recorded line or blob, ignoring
+    case.
     """
 
     run: str | None = None

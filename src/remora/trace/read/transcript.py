@@ -61,7 +61,7 @@ def event_parts(event: Event) -> Iterator[Part]:
 
 
 def _lines(event: Event, turn: int) -> Iterator[str]:
-    """Yield the lines of an event. `turn` is the turn of the event before it."""
+    """Yield the lines of an event. `turn` is the turn of the previous event."""
     if event.turn != turn:
         yield ""
         yield f"== turn {event.turn} =="

@@ -17,14 +17,16 @@ _REACH = 4096  # maximum bytes of a block that are searched; bounds the time
 _END = re.compile(rb"(?:\\{0,8}+\"){3}|(?:\\{0,8}+'){3}")
 _BREAK = re.compile(rb"\r?\n|(?<!\\)\\{1,8}+(?:r\\{1,8}+)?n|\\{1,8}+\r?\n")
 _SETTING = re.compile(rb"[A-Za-z_-]+[ \t]*[:=](?!=)|\[[^\]]*\]\Z")
-"""Lines of a block to skip: `name: value` is checked under its name, `[section]` is not a value."""
+"""Lines of a block to skip. `name: value` is checked under its name; `[section]` is not a value."""
 _MARGIN = b" \t+-|>"
 _PASSWORD = re.compile(rb"(?i)pass|pwd")
 
 
 def _find(data: bytes, heads: Matcher) -> Iterator[Span]:
-    """Yield the lines of each block that look like secrets. Of a YAML block, only the first line
-    counts."""
+    """Yield the lines of each block that look like secrets.
+
+    In a YAML block, only the first line is checked.
+    """
     done = 0
     for match in heads.finditer(data):
         start, end = match.span()

@@ -18,7 +18,7 @@ _STAND_IN = re.compile(
 
 
 def _is_password(value: bytes) -> bool:
-    """Return True if a value looks like a password. For places where code cannot occur."""
+    """Return True if a value looks like a password. Only for places without code."""
     return looks_secret(value, password=True, quoted=True)
 
 

@@ -63,7 +63,8 @@ def unescape(data: bytes) -> Unescaped | None:
 def _escape(match: Match, data: bytes) -> tuple[Span, bytes | None]:
     """Return the span of an escape, and its replacement.
 
-    The replacement is empty for a continued line, and None if it is not a token character.
+    The replacement is empty for a continued line, and None for any character that cannot be in a
+    token.
     """
     span = Span(*match.span())
     group = next((group for group in range(1, _SLASH + 1) if match.span(group)[0] >= 0), 0)

@@ -11,7 +11,7 @@ _MIN_REMAINDER = 4
 
 
 class Finding(NamedTuple):
-    """A secret in a text: offsets in bytes, and the rule that found it."""
+    """A secret in a text: its offsets in bytes, and the rule that found it."""
 
     start: int
     end: int
@@ -19,7 +19,7 @@ class Finding(NamedTuple):
 
 
 def mask(data: bytes, hidden: Iterable[Span]) -> bytes:
-    """Return `data` with every hidden part filled, so that no rule matches in it."""
+    """Return `data` with all hidden spans replaced by filler, so that no rule matches in them."""
     filled = bytearray(data)
     for start, end in hidden:
         filled[start:end] = FILLER.encode() * (end - start)
@@ -29,7 +29,7 @@ def mask(data: bytes, hidden: Iterable[Span]) -> bytes:
 def outside_placeholders(
     findings: Iterable[Finding], shields: Sequence[Span], *, inside_too: bool = False
 ) -> Iterator[Finding]:
-    """Yield the parts of findings that are outside placeholders, except very short ones.
+    """Yield the parts of findings that are outside placeholders, except very short parts.
 
     `inside_too` also yields findings that are completely inside a placeholder.
     """
@@ -57,8 +57,10 @@ def widen_to_characters(data: bytes, finding: Finding) -> Finding:
 
 
 def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Merge overlapping findings, left to right. The longest finding, or the first of these, sets
-    the rule."""
+    """Merge overlapping findings, left to right.
+
+    The rule is taken from the longest finding, or the first of several equally long findings.
+    """
     start, end, rule, longest = 0, 0, "", 0
     for finding in sorted(findings, key=_place):
         if finding.start >= end:

@@ -1,9 +1,9 @@
-"""Heuristics that decide if a value looks like a secret."""
+"""Heuristics that determine whether a value looks like a secret."""
 
 import re
 
 MIN_LENGTH = 8
-"""Minimum length of a value that only its context marks as a secret."""
+"""Minimum length of a value that is recognized as a secret only by its context."""
 
 FILLER = "\x01"
 """Replaces each character of a placeholder while rules search a text."""
@@ -29,7 +29,7 @@ _ODD = re.compile(r"[!@#$%^&*+=?~]")
 _NEVER_IN_NAMES = re.compile(r"[!^*~]")
 _MIN_DISTINCT = 4
 _LONG_SEGMENT = 16
-_MAX_JUDGED = 160  # characters of a longer value that are judged; bounds the time
+_MAX_JUDGED = 160  # maximum characters of a value that are checked; bounds the time
 
 _LONG_WORD = 20
 
@@ -64,8 +64,10 @@ def is_random_token(value: bytes) -> bool:
 
 
 def is_fixed_text(text: str) -> bool:
-    """Return True for paths, URLs without credentials, numbers, versions, dates, repeated
-    characters."""
+    """Return True for text that is recognizably not a secret.
+
+    This includes paths, URLs without credentials, numbers, versions, dates and repeated characters.
+    """
     return (
         len(set(text)) < _MIN_DISTINCT
         or _URL_OR_NUMBER.fullmatch(text) is not None
@@ -123,8 +125,10 @@ def _without_digits(text: str, *, password: bool, quoted: bool) -> bool:
 
 
 def _few_vowels(text: str) -> bool:
-    """Return True for random letters. English has about 38 vowels in 100 letters, random text
-    23."""
+    """Return True if the vowels are as few as in random letters.
+
+    Of 100 letters, about 38 are vowels in English text, but only 23 in random text.
+    """
     return sum(c in "aeiouyAEIOUY" for c in text) / len(text) < 0.27
 
 

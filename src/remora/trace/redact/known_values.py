@@ -26,11 +26,10 @@ class KnownValues:
             self._matcher = compile_pattern(self.pattern, longest=True)
 
     def found(self, data: bytes) -> Iterator[Finding]:
-        """Yield all occurrences from left to right. Of several that begin at one place, the longest
-        counts.
+        """Yield all occurrences from left to right.
 
-        If two overlap, the finding extends to the next blank or quote, so that no part of a secret
-        remains.
+        If several begin at the same offset, only the longest counts. If two overlap, the finding
+        extends to the next blank or quote, so that no part of a secret remains.
         """
         match = self._search(data, 0)
         while match is not None:

@@ -109,7 +109,7 @@ def _children(value: Any, under: str) -> _Children | None:
 def _items(value: dict[Any, Any]) -> _Children:
     """Return a dict's values, each with its secret name.
 
-    This is the key, or the `name` in `{"name": "DB_PASSWORD", "value": …}`.
+    The name is the key, or the `name` in `{"name": "DB_PASSWORD", "value": …}`.
     """
     name = value.get("name", value.get("key"))
     named = secret_name(name) if isinstance(name, str) else ""
@@ -125,8 +125,8 @@ def _items(value: dict[Any, Any]) -> _Children:
 def _elements(value: Sequence[Any], under: str) -> _Children:
     """Return a list's elements, each with its secret name.
 
-    This is the list's name, or the element before it: a flag such as `--password`, or the first of
-    a pair.
+    The name is the list's name, or the previous element if that is a flag such as `--password` or
+    the first of a pair.
     """
     children = []
     before = ""

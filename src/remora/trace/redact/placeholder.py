@@ -1,4 +1,4 @@
-"""Placeholders in place of secrets: creation and search."""
+"""Functions that create and find the placeholders for secrets."""
 
 import hmac
 import re
@@ -24,7 +24,7 @@ def placeholders(text: str | bytes) -> set[str]:
 
 
 def new_placeholders(before: str | bytes | None, after: str | bytes | None) -> set[str]:
-    """Return the placeholders that only `after` contains. None means no text.
+    """Return the placeholders that only `after` contains. None counts as empty.
 
     A model may write placeholders into a file. Text with new placeholders must not reach a user's
     file.

@@ -34,10 +34,10 @@ from remora.trace.redact.rule import (
 )
 
 BUILTIN: tuple[Rule, ...] = BY_FORMAT + SHAPES_2026_11 + BY_CONTEXT
-"""Most specific first: if two rules find the same secret, the earlier one names it."""
+"""Most specific first: if two rules find the same secret, the first is recorded."""
 
 VERSION = "redact/2"
-"""Version of the built-in rules; raise it whenever one of them matches differently."""
+"""Version of the built-in rules; raise it whenever the matches of a rule change."""
 
 _T = TypeVar("_T")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -86,7 +86,7 @@ class Redactor:
         return text if clean is data else clean[len(head) :].decode("utf-8", "surrogatepass")
 
     def may_contain_secret(self, text: str) -> bool:
-        """Return False if `text` certainly contains no secret. Cheap."""
+        """Return False if `text` certainly contains no secret. This test is cheap."""
         data = text.encode("utf-8", "surrogatepass")
         if self._user_rules or self._needs.met(data):
             return True
@@ -143,7 +143,7 @@ class Redactor:
     def _shields(self, data: bytes) -> tuple[list[Span], bytes]:
         """Return the spans of placeholders, and the text with placeholders masked.
 
-        A rule name that is not known is not masked.
+        If the rule name in a placeholder is unknown, the name is not masked.
         """
         if _MARK not in data:
             return [], data
@@ -172,8 +172,10 @@ class Redactor:
 
 
 def _version(rules: Sequence[Rule], own: Sequence[UserRule], variables: list[str]) -> str:
-    """Return the version of the rules in use. Of the environment, it covers only the variable
-    names."""
+    """Return the version of the rules in use.
+
+    It covers the names of environment variables, but not their values.
+    """
     if rules is BUILTIN and not own and not variables:
         return VERSION
     parts = [(rule.name, rule.pattern) for rule in own]

@@ -25,9 +25,9 @@ class Rule:
     """One kind of secret.
 
     `pattern` is an RE2 pattern over bytes (each byte is one character). The secret is the first
-    group that matched, else the whole match. `needs` is a short pattern for a first pass: without a
-    match of it, `pattern` cannot match. `accept` may reject a match. If a pattern is not enough,
-    `find` yields the secrets from left to right.
+    group that matched, else the whole match. `needs` is a short pattern for a first pass: if it
+    does not match, `pattern` cannot match either. `accept` may reject a match. If a pattern is not
+    enough, `find` yields the secrets from left to right.
     """
 
     name: str
@@ -49,7 +49,7 @@ class UserRule:
 
 
 class Match(Protocol):
-    """The part of a match object that is used. Offsets are in bytes."""
+    """The methods of a match object that are used here. Offsets are in bytes."""
 
     def span(self, group: int = 0) -> tuple[int, int]:
         """Return the start and end of a group, or (-1, -1) if it did not match."""

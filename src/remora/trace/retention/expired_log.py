@@ -20,9 +20,10 @@ EXPIRED_LOG = "expired.jsonl"
 
 
 class ExpiredStream(msgspec.Struct, frozen=True, kw_only=True):
-    """A removed stream, with its last anchor. If the stream still exists, it is yet to be removed.
+    """A removed stream, with its last anchor.
 
-    For a run's stream, `contents` lists all objects and blobs that its streams referred to.
+    If the stream still exists, it has not been removed yet. For a run's stream, `contents` lists
+    all objects and blobs that its streams referred to.
     """
 
     v: int = 1

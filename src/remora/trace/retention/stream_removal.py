@@ -59,7 +59,7 @@ def quarantine_files(path: Path) -> list[Path]:
 def remove_stream(path: Path) -> None:
     """Remove a stream with all its files.
 
-    The compressed file is removed first: if it were left alone, it would count as the stream.
+    The compressed file is removed first: if only this file were left, it would count as the stream.
     """
     with disk_errors(path):
         for place in (compressed_path(path), plain_path(path), *quarantine_files(path)):
@@ -68,9 +68,10 @@ def remove_stream(path: Path) -> None:
 
 
 def remove_unfinished_files(folder: TraceFolder, made_before: float) -> int:
-    """Remove unfinished files of killed processes last changed before `made_before` (Unix time).
+    """Remove unfinished files that killed processes left behind.
 
-    Return the total size of the removed files in bytes.
+    Only files last modified before `made_before` (Unix time) are removed. Return their total size
+    in bytes.
     """
     removed = 0
     for path in _unfinished_files(folder):

@@ -51,7 +51,7 @@ def stored_contents(folder: TraceFolder) -> Iterator[StoredContent]:
 
 def referenced_contents(path: Path, known: Collection[str]) -> frozenset[str]:
     """Return the `known` hashes that a stream references. Every JSON string that is a SHA-256
-    counts."""
+    counts as a reference."""
     found: set[bytes] = set()
     with open_stream(path) as source:
         rest = b""

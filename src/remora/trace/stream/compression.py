@@ -24,15 +24,15 @@ TEMPORARY_SUFFIX = "~"
 
 
 def compressed_size(path: Path) -> int:
-    """Return the size of the stream in bytes if it were compressed. Writes nothing."""
+    """Return the size in bytes that the stream would have if it were compressed. Writes nothing."""
     with disk_errors(path), _opened_folder(path) as folder, _file(path.name, folder) as file:
         return sum(map(len, compressed_frames(read_pieces(FileSource(file)))))
 
 
 def compress_stream(path: Path) -> int:
-    """Replace the plain stream by a compressed file, and return the size of that file.
+    """Replace the plain stream with a compressed file, and return the size of that file.
 
-    Raises StreamLocked, StreamError (the stream is empty, or was moved), DiskError, or
+    Raises StreamLocked, StreamError (if the stream is empty or was moved), DiskError, or
     StreamDamaged if decompressing would not restore the same bytes; the plain file is then kept.
     """
     sealed = compressed_path(path).name
@@ -87,7 +87,10 @@ def decompress_stream(path: Path) -> None:
 
 
 def is_current_stream(file: int, path: Path) -> bool:
-    """Return True if the locked file is still the stream. If not, decompress and open it again."""
+    """Return True if the locked file is still the stream.
+
+    If it is not, the caller must decompress the stream and open it again.
+    """
     with disk_errors(path), _opened_folder(path) as folder:
         is_stream = (
             os.fstat(file).st_size > 0 or _status(compressed_path(path).name, folder) is None
@@ -101,7 +104,7 @@ def _write_plain(content: ByteSource, plain: str, folder: int) -> None:
             write_all(target, piece)
         os.fsync(target)
         with suppress(FileNotFoundError), _file(plain, folder) as empty:
-            # a writer that opened it waits for this lock, then sees that it is not the stream
+            # a writer that opened it waits for this lock, then detects that it is not the stream
             fcntl.flock(empty, fcntl.LOCK_EX)
             os.unlink(plain, dir_fd=folder)
         os.link(name, plain, src_dir_fd=folder, dst_dir_fd=folder)

@@ -24,7 +24,7 @@ class EventEmitter(Protocol):
 
     @property
     def head(self) -> Head:
-        """Number of events so far, and the hash of the last one."""
+        """Number of events so far, and the hash of the last event."""
 
     def emit(self, payload: Payload, *, turn: int, delta: PacketDelta | None = None) -> Event:
         """Record one event. Callers must use only the returned event, which is what was written."""
@@ -70,7 +70,7 @@ class NullEventEmitter:
 class TeeEmitter:
     """Emits into `primary`, then passes each event to all listeners.
 
-    An error of a listener is raised after the event was recorded.
+    An exception from a listener is raised after the event was recorded.
     """
 
     def __init__(self, primary: EventEmitter, *listeners: Listener) -> None:

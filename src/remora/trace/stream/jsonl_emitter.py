@@ -101,8 +101,8 @@ class JsonlEventEmitter:
     ) -> "JsonlEventEmitter":
         """Claim the stream in the file at `path`, whose folder must exist.
 
-        Raises StreamLocked, StreamDamaged (an invalid line that is not a torn tail), StreamError
-        (it belongs to another run or agent), StreamWriteFailed or DiskError.
+        Raises StreamLocked, StreamDamaged for an invalid line that is not a torn tail, StreamError
+        if it belongs to another run or agent, StreamWriteFailed or DiskError.
         """
         store = JsonlTraceStore(path.parent)
         options = EmitterOptions(blobs=blobs, objects=objects, durability=durability, clock=clock)

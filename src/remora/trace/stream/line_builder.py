@@ -59,7 +59,7 @@ def build_line(
     turn: int,
     delta: PacketDelta | None = None,
 ) -> tuple[bytes, Event]:
-    """Return the line after `head`, and its event.
+    """Return the line that follows `head`, and its event.
 
     Raises StreamError if the payload or delta cannot be encoded, or if the line is too long.
     """

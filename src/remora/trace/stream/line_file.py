@@ -47,7 +47,8 @@ class LineFile:
     def open(cls, path: Path) -> Self:
         """Open the file (decompressed) or create it, lock it, and check all hashes.
 
-        Raises StreamLocked, StreamDamaged (an invalid line that is not a torn tail) or DiskError.
+        Raises StreamLocked, DiskError, or StreamDamaged for an invalid line that is not a torn
+        tail.
         """
         with ExitStack() as on_failure:
             file = _open_locked(path)

@@ -20,7 +20,7 @@ _NOTE = b'"type":"recovered"'
 class StreamContents(msgspec.Struct, frozen=True, kw_only=True):
     """State of a stream when it is opened.
 
-    `size` is the size of the valid lines, `torn` that of the torn tail after them, in bytes.
+    `size` is the size of the valid lines, `torn` the size of the torn tail after them, in bytes.
     `quarantines` are the files named in `recovered` events.
     """
 

@@ -29,16 +29,17 @@ class TraceStore(Protocol):
     def claim(self, stream: str) -> Claim:
         """Claim a stream for its only writer. Create it if it is missing.
 
-        Raises StreamLocked (a live writer has it), StreamDamaged (by more than a torn tail),
-        UsageError (invalid name) or DiskError.
+        Raises StreamLocked if a live writer has it, StreamDamaged for any damage except a torn
+        tail, UsageError for an invalid name, or DiskError.
         """
 
     def append(self, stream: str, epoch: int, expected_seq: int, line: bytes) -> None:
         """Append one line with its newline as line number `expected_seq`, counted from 0.
 
-        The line then survives the end of this process, and a power cut after `sync`. Raises
-        WriterReplaced (a newer claim, a release, or a changed file), SeqConflict (a different
-        number of lines) or StreamWriteFailed. In these cases, the stream is unchanged.
+        The line is then safe if this process is killed, and after `sync` also in a power cut.
+        Raises WriterReplaced after a newer claim, a release or a change of the file, SeqConflict if
+        the stream has a different number of lines, or StreamWriteFailed. In these cases, the stream
+        is unchanged.
         """
 
     def sync(self, stream: str, epoch: int) -> None:

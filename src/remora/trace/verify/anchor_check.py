@@ -31,7 +31,7 @@ class RunAnchors:
     def see(self, line: int, payload: Payload | None) -> None:
         if isinstance(payload, JobStart):
             self.started.add(payload.agent_id)
-            # a second job_start resumes the job: earlier anchors stay, but do not end it
+            # a second job_start resumes the job: earlier anchors are kept, but do not end it
             known = self.anchors.get(payload.agent_id, [])
             self.anchors[payload.agent_id] = [a._replace(ends_job=False) for a in known]
         elif isinstance(payload, JobEnd):

@@ -72,7 +72,10 @@ def streams_to_anchor(
 
 
 def parse_anchors(text: str) -> list[SavedAnchor]:
-    """Parse the output of `trace anchor`, lines or JSON. Raises UsageError with the line number."""
+    """Parse the output of `trace anchor`, either lines or JSON.
+
+    Raises UsageError with the line number.
+    """
     if text.lstrip().startswith("{"):
         return _from_json(text)
     return [

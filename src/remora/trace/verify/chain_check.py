@@ -18,8 +18,8 @@ _CANDIDATES = 3
 class ChainCheck:
     """Follows the hash chain over raw bytes, and continues after an invalid line.
 
-    `trusted` is true if the last line is valid, `sound` if all lines so far are. `count` and `hash`
-    are the head.
+    `trusted` is true if the last line is valid, `sound` if all lines so far are valid. `count` and
+    `hash` are the head.
     """
 
     def __init__(self, found: Problems) -> None:

@@ -112,8 +112,10 @@ def _objects(payload: Payload | None) -> Iterable[Any]:
 
 
 def _scripts(payload: Payload | None) -> Iterable[Any]:
-    """Yield the hashes of the scripts that were run, except those of tools, which may not be
-    stored."""
+    """Yield the hashes of the scripts that were run.
+
+    Tools are left out, because their scripts may not be stored.
+    """
     if isinstance(payload, ContextUpdate) and payload.output_sha256 is not None:
         yield payload.script_sha256
     elif isinstance(payload, ToolResulted) and payload.summarized is not None:

@@ -61,7 +61,7 @@ class _FolderCheck:
         self._runs: dict[str, _RunRead] = {}
 
     def verify(self) -> list[StreamReport]:
-        # list agents before reading their runs: a run's stream has every agent listed earlier
+        # list agents before reading their runs: each listed agent is then in its run's stream
         agents = list(self._folder.agent_streams())
         runs = [self.run(path) for path in self._folder.run_streams()]
         return [*runs, *map(self.agent, agents), *self._missing()]
@@ -127,7 +127,7 @@ class _FolderCheck:
                 yield from anchors
 
     def _has_expired(self, anchor: SavedAnchor) -> bool:
-        """Return True if the stream expired with this head or a later one."""
+        """Return True if the stream expired with this head or a later head."""
         last = self._expired_heads.get((anchor.kind, anchor.id))
         return last is not None and (last == anchor.head or last.count > anchor.count)
 
@@ -135,8 +135,10 @@ class _FolderCheck:
         return None if run_id is None else self._folder.find_run(run_id)
 
     def _run_that_names(self, agent_id: str) -> str | None:
-        """Return the run whose stream mentions an agent. For agents' streams without a readable run
-        ID."""
+        """Return the run whose stream mentions an agent.
+
+        Used if the agent's stream has no readable run ID.
+        """
         for path in self._folder.run_streams():
             anchors = self._read_run(path).anchors
             if agent_id in anchors.started or agent_id in anchors.anchors:
@@ -206,9 +208,10 @@ def _size(path: Path) -> int:
 
 
 def _run_id(path: Path) -> str | None:
-    """Return the run ID of a stream's first event, or of its last if the first is not an event.
+    """Return the run ID in a stream's first event.
 
-    Return None if neither is readable.
+    If the first line is not an event, return the run ID in the last event. Return None if neither
+    is readable.
     """
     try:
         with open_stream(path) as source:

@@ -26,7 +26,7 @@ from remora.trace.verify.verify_report import Kind, Problems, SignatureCounts, S
 
 
 class VerifyTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream to verify, and what it is compared with.
+    """A stream to verify, and the data that it is compared with.
 
     For a run's stream, its anchors are added to `anchors`. For an agent's stream, `run` has the
     anchors of its run, which are compared if `anchored` is true. `saved` are heads kept elsewhere;
