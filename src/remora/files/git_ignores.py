@@ -127,7 +127,7 @@ class GitIgnores:
 
 
 def _write(into: int, data: memoryview) -> int:
-    """Write data; return the bytes written, or the full length if git has closed its input."""
+    """Write data; return the number of bytes written, or `len(data)` if git closed its input."""
     try:
         return os.write(into, data[:_PART])
     except BlockingIOError:

@@ -60,7 +60,7 @@ class ServerTokenizer:
     def __init__(self, model: str, post: PostJson) -> None:
         self.name = f"tokenizer/{model}"
         self._post = post
-        # fitting a packet and the check before a request count the same texts repeatedly
+        # fitting a packet and the check before a request count the same strings repeatedly
         self._messages = lru_cache(_CACHED_COUNTS)(self._count_messages)
         self._text = lru_cache(_CACHED_COUNTS)(self._count_text)
 

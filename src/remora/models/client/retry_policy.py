@@ -1,5 +1,6 @@
-"""Retry policy of the model client, which selects the failures to retry and the pauses between
-attempts.
+"""Retry policy of the model client.
+
+It selects the failures to retry and the pauses between attempts.
 """
 
 import random

@@ -30,8 +30,8 @@ _CACHE_MIB = 256
 class EmbeddedModel:
     """A `Model` whose server starts with the first request or token count. Raises ModelError.
 
-    With `exact`, there is no prompt cache and only one request at a time, so that requests with the
-    same seed get the same answer.
+    With `exact`, there is no prompt cache and only one request at a time, so that equal requests
+    with the same seed get the same answer.
     """
 
     name = weights.MODEL

@@ -54,8 +54,10 @@ def _redirect_stdout() -> int:
 
 
 def _first_line() -> str:
-    """Read one line of standard input byte by byte. The thread that watches standard input reads
-    the rest."""
+    """Read one line of standard input byte by byte.
+
+    The thread that watches standard input reads the rest.
+    """
     line = b""
     while (byte := os.read(0, 1)) not in (b"", b"\n"):
         line += byte

@@ -126,7 +126,7 @@ class _ResumedJobs:
         """Return the attempt to run on the changed file.
 
         An attempt that had not begun is returned unchanged. Otherwise a child attempt is started,
-        and the run's stream records the end of the old attempt.
+        and the run's stream records where the old attempt's stream ends.
         """
         if start is None:
             return moved.job, None

@@ -17,7 +17,7 @@ from remora.trace.read.verified_reader import hash_mismatch
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A run's events.
 
-    `is_written` is True if a writer held the stream's lock when it was read. `verified` is True if
+    `is_written` is True if a writer held the stream's lock during the read. `verified` is True if
     every line matches its hash, and the run was started by this installation or is `trusted`.
     """
 

@@ -16,8 +16,10 @@ _MOST = 4096
 
 
 def note_root(project: Project) -> None:
-    """Record a project's path next to its copies, because their folder has only a hash of it in
-    its name. Never raises."""
+    """Record a project's path next to its copies. Never raises.
+
+    The name of the copies' folder contains only a hash of the path.
+    """
     note = project.cache / _NOTE
     with suppress(OSError):
         if not note.exists():

@@ -1,4 +1,4 @@
-"""Search for this process's descendants, and ways to kill and reap them."""
+"""Functions that find, kill and reap the descendants of this process."""
 
 import os
 import time

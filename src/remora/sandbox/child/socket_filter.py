@@ -30,7 +30,7 @@ _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 
 
 def filter_program() -> bytes:
-    """Return the BPF program for this machine. Raises OSError (ENOSYS) if it is unknown."""
+    """Return the BPF program for this machine. Raises OSError (ENOSYS) if the type is unknown."""
     machine = os.uname().machine
     if machine not in _MACHINES or sys.maxsize < 1 << 32 or sys.byteorder != "little":
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

@@ -171,8 +171,9 @@ def _clear(place: Path) -> None:
 
 
 def _load(path: Path) -> dict[str, ScannedFile]:
-    """Load a slot's saved scan. If it is unreadable, return an empty scan, so that all files are
-    hashed again.
+    """Load a slot's saved scan.
+
+    An unreadable scan is replaced by an empty scan, so that all files are hashed again.
     """
     try:
         names, files = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
