@@ -23,7 +23,7 @@ _REFUSALS = frozenset(
 
 
 def is_refusal(error: sqlite3.Error) -> bool:
-    """Return True if the system refused access, False if the file is damaged.
+    """Return True if the system refused access, or False if the file is damaged.
 
     A damaged file must be recreated.
     """
@@ -33,7 +33,7 @@ def is_refusal(error: sqlite3.Error) -> bool:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit all changes in the block or none, even if the process is killed."""
+    """Commit either all changes made in the block or none, even if the process is killed."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

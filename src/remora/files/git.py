@@ -17,7 +17,7 @@ _LOOK_SECONDS = 0.1
 
 
 def git_environment() -> dict[str, str]:
-    """Return git's environment, without variables that point git to another repository.
+    """Return git's environment, without variables that refer git to another repository.
 
     The user's git configuration is used.
     """
@@ -46,10 +46,10 @@ def git_output(
     succeeds: tuple[int, ...] = (0,),
     index: Path | None = None,
 ) -> bytes:
-    """Run git in `root` and return its output. With `index`, git uses this index file.
+    """Run git in `root` and return its output. If `index` is given, git uses this index file.
 
-    Raises OutsideError if git is missing, does not end in time, or exits with a status that is not
-    in `succeeds`.
+    Raises OutsideError if git is missing, does not finish in time, or exits with a status that is
+    not in `succeeds`.
     """
     check_not_stalled(root)
     try:

@@ -1,4 +1,4 @@
-"""Check for pipes and devices that git would read forever in an untrusted repository."""
+"""Check for pipes and devices in an untrusted repository, which git would read forever."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def check_excludes(root: Path, top: Path) -> None:
 
 
 def check_ignore_file(root: Path) -> None:
-    """Check the ignore file in `root`. A link is not checked: git does not read it.
+    """Check the ignore file in `root`. A link is not checked, because git does not read it.
 
     Raises OutsideError.
     """
@@ -55,7 +55,7 @@ def _check(path: Path) -> None:
 
 
 def _check_named(configs: list[Path], top: Path) -> None:
-    """Check the files that configurations refer to, including files of included configurations."""
+    """Check the files that configurations refer to, directly or through included configurations."""
     waiting = [*configs]
     checked: set[Path] = set()
     while waiting and len(checked) < _MAX_CONFIGS:
@@ -71,8 +71,8 @@ def _check_named(configs: list[Path], top: Path) -> None:
 def _named_files(config: Path, top: Path) -> Iterator[Path]:
     """Yield the files that a configuration refers to.
 
-    Each relative path is resolved against the configuration's folder, as for includes, and against
-    `top`, as for other settings.
+    Each relative path is resolved in two ways: against the configuration's folder, as in includes,
+    and against `top`, as in other settings.
     """
     try:
         with config.open("rb") as file:

@@ -26,7 +26,7 @@ _LOOK_MS = 100
 
 
 class IgnoreAnswer(NamedTuple):
-    """Ignored paths among the queried ones, up to the first path that git refuses.
+    """The queried paths that are ignored, up to the first path that git refuses.
 
     Git refuses paths behind a link or in another repository.
     """
@@ -36,10 +36,10 @@ class IgnoreAnswer(NamedTuple):
 
 
 class GitIgnores:
-    """Ignore queries for paths below a root, answered by one long-lived process.
+    """Answers ignore queries for paths below a root, using one long-lived process.
 
-    The process is started by the first query and ended by `close`. It reads a folder's ignore file
-    once, at the first query in that folder.
+    The process is started by the first query and stopped by `close`. It reads a folder's ignore
+    file once, at the first query in that folder.
     """
 
     def __init__(self, root: Path) -> None:
@@ -100,7 +100,7 @@ class GitIgnores:
             raise OutsideError(f"git check-ignore wrote nothing for {_SILENT_SECONDS:g} s")
 
     def _exchange(self, process: subprocess.Popen[bytes], query: bytes, ends: int) -> bytes:
-        """Write `query` and read until `ends` fields are complete or git ends."""
+        """Write `query` and read until `ends` fields are complete or git exits."""
         assert process.stdin is not None
         assert process.stdout is not None
         into, out = process.stdin.fileno(), process.stdout.fileno()
@@ -127,7 +127,7 @@ class GitIgnores:
 
 
 def _write(into: int, data: memoryview) -> int:
-    """Return the number of bytes written, or of all bytes if git has closed its input."""
+    """Write data; return the number of bytes written, or `len(data)` if git closed its input."""
     try:
         return os.write(into, data[:_PART])
     except BlockingIOError:

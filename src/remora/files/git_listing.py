@@ -12,7 +12,7 @@ _LINK = b"160000"  # the mode of a submodule in the index
 
 
 class GitPaths(NamedTuple):
-    """Git files that determine which project files belong to a repository."""
+    """Paths of the git files that determine which project files belong to a repository."""
 
     top: Path
     index_file: Path
@@ -92,7 +92,7 @@ def _is_ignored(root: Path) -> bool:
 
 
 def _configured(root: Path, top: Path) -> set[Path]:
-    """Return git's configuration files, even missing ones, and the user's excludes file."""
+    """Return git's configuration files, even if they are missing, and the user's excludes file."""
     found = {Path.home() / ".gitconfig", Path.home() / ".config/git/config", Path("/etc/gitconfig")}
     excludes = Path.home() / ".config/git/ignore"
     fields = git_output(root, "config", "--list", "--show-origin", "-z").split(b"\0")

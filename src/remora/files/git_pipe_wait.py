@@ -12,7 +12,7 @@ _lock = threading.Lock()
 
 
 class StallDetector:
-    """Checks one process for stalls by comparing calls of `is_stalled`. Needs /proc.
+    """Detects a stall of one process by comparing successive calls of `is_stalled`. Needs /proc.
 
     A process that waits for a pipe is in state S. If it waits for a slow disk, it is in state D.
     """
@@ -33,7 +33,7 @@ class StallDetector:
 def _asleep(pid: int) -> object:
     """Return each thread's voluntary context-switch count.
 
-    None if a thread is running or has child processes.
+    Returns None if a thread is running or has child processes.
     """
     found = []
     try:
@@ -49,7 +49,7 @@ def _asleep(pid: int) -> object:
 
 
 def remember_stall(root: Path) -> None:
-    """Remember that git stalled in this folder, so that the next calls fail at once."""
+    """Remember that git stalled in this folder, so that the next calls fail immediately."""
     with _lock:
         _stalled[str(root)] = time.monotonic()
 

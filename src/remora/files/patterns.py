@@ -69,7 +69,10 @@ def _piece_regex(piece: str) -> str:
 
 
 class IgnoreRules:
-    """Ignore rules from `.gitignore` files only. Case-sensitive; the last matching rule decides."""
+    """Ignore rules from `.gitignore` files only.
+
+    Matching is case-sensitive, and the last matching rule decides.
+    """
 
     def __init__(self) -> None:
         self._rules: list[tuple[str, re.Pattern[str], bool, bool]] = []

@@ -104,7 +104,7 @@ class _Kinds:
         self._folders: dict[str, bool] = {"": True}
 
     def why_not(self, path: str) -> str | None:
-        """Return None for a regular file, "" for a missing one, or the reason to skip the path."""
+        """Return None for a regular file, "" for a missing path, or the reason to skip the path."""
         if path.endswith("/"):
             return "another repository"
         try:

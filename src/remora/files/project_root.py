@@ -1,4 +1,4 @@
-"""Project root. A separate, small module, because every command imports it first."""
+"""Search for the project root. This is a small module, because every command imports it first."""
 
 from collections.abc import Sequence
 from os.path import expanduser
@@ -10,9 +10,9 @@ def find_root(start: Path, within: Path | None = None) -> Path:
 
     In a git repository, this is the nearest folder with `remora.yaml`, up to the repository's root,
     or else the repository's root. Outside of git, it is the target folder, unless the target is in
-    `within`, the user's current folder. Then it is the nearest folder with `remora.yaml`, up to
-    `within`, or else the nearest one with `pyproject.toml`, or else `within`. Folders above are not
-    searched, because other users may have put files there.
+    `within`, the user's current folder. In that case, it is the nearest folder with `remora.yaml`,
+    up to `within`, or else the nearest one with `pyproject.toml`, or else `within`. Folders above
+    `within` are not searched, because other users may have put files there.
     """
     target = start.resolve()
     folder = target if target.is_dir() else target.parent

@@ -1,4 +1,4 @@
-"""Names that no change may write: version control, recordings and Remora's settings."""
+"""Names of files that no change may write: version control, recordings and Remora's settings."""
 
 import re
 import unicodedata
@@ -20,9 +20,9 @@ _SHORT_SETTINGS = re.compile(r"remora~\d+(?:\.yam)?|re[0-9a-f]{4}~\d+(?:\.yam)?"
 def reserved(path: str) -> Kind | None:
     """Return the kind of reserved file that a root-relative path could refer to, or None.
 
-    File systems treat different names as equal. This function allows for the rules of HFS+, APFS,
-    NTFS and FAT: case, invisible characters, compatibility forms, trailing dots and spaces, streams
-    after a colon, and short names.
+    File systems may treat different names as equal. This function takes account of the rules of
+    HFS+, APFS, NTFS and FAT: case, invisible characters, compatibility forms, trailing dots and
+    spaces, streams after a colon, and short names.
     """
     kinds = {_kind(part) for part in _SEPARATORS.split(path)}
     return "records" if "records" in kinds else "settings" if "settings" in kinds else None

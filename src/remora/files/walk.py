@@ -57,7 +57,7 @@ def is_dependency_folder(root: Path, folder: str) -> bool:
 def included_files(root: Path, include: Sequence[str]) -> Iterator[str]:
     """Yield the files that match a glob, even ignored ones.
 
-    Raises ConfigError if a glob leaves the root.
+    Raises ConfigError if the glob refers to a path outside the root.
     """
     for pattern in include:
         *folders, _ = parts = pattern.split("/")

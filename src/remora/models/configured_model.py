@@ -1,4 +1,7 @@
-"""Model at a configured address, with an async client and a synchronous connection for counting."""
+"""Model at a configured address.
+
+It has an async client, and a synchronous connection for counting tokens.
+"""
 
 from typing import Any
 
@@ -44,7 +47,7 @@ def configured_model_facts(
 
 
 def find_local_servers() -> list[str]:
-    """Return the addresses of model servers on common ports of this machine."""
+    """Return the addresses of model servers found on common ports of this machine."""
     found = []
     for port in _USUAL_PORTS:
         address = parse_address(f"http://127.0.0.1:{port}/v1")
@@ -87,7 +90,7 @@ class ConfiguredModel:
         return self._client.describe()
 
     async def ask(self, request: Request) -> Answer:
-        """Return one answer. Raises ModelError.
+        """Send a request and return the answer. Raises ModelError.
 
         Raises ContextTooLarge before sending a request that does not fit into the context.
         """

@@ -1,4 +1,4 @@
-"""Model settings: the server to use, and the limits of requests to it."""
+"""Model settings, which select the server and limit requests to it."""
 
 from typing import Protocol
 
@@ -22,7 +22,7 @@ class ModelSettings(Protocol):
 
     @property
     def exact(self) -> bool:
-        """True to use no prompt cache and only one request at a time."""
+        """True to disable the prompt cache and send only one request at a time."""
 
     @property
     def timeout_s(self) -> float:

@@ -1,4 +1,4 @@
-"""`NoModel`: only rules decide. They take the first candidate of each turn."""
+"""`NoModel`, with which rules make all decisions by taking the first candidate of each turn."""
 
 from typing import Any
 
@@ -29,4 +29,4 @@ class NoModel:
         raise ModelError("no model is available", hint=self.hint)
 
     async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
+        """Do nothing, because there are no connections."""

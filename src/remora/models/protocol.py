@@ -13,8 +13,8 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
     """Decoding settings of one request.
 
     `rank` needs `labels`, which are single capital letters. `grammar` needs a `grammar` in GBNF,
-    and `tool_call` needs `tools`. `completion` is free text that ends before a text in `stop`; it
-    may contain FunctionGemma's special tokens.
+    and `tool_call` needs `tools`. `completion` is free text that ends before any of the strings in
+    `stop`, and may contain FunctionGemma's special tokens.
     """
 
     strategy: Strategy
@@ -62,7 +62,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TokenCounter(Protocol):
-    """Token counter of a request. Synchronous: call it from a worker thread."""
+    """Token counter for requests. It is synchronous, so call it from a worker thread."""
 
     @property
     def name(self) -> str:
@@ -70,15 +70,15 @@ class TokenCounter(Protocol):
 
     @property
     def exact(self) -> bool:
-        """True if counts equal those of the server; otherwise they are never lower."""
+        """True if counts equal the server's counts; otherwise they are never lower."""
 
     def count_messages(
         self, messages: tuple[Message, ...], tools: tuple[ToolSchema, ...] = ()
     ) -> int:
-        """Return the number of tokens of a chat request, with its template and declared tools."""
+        """Return the number of tokens in a chat request, including its template and tools."""
 
     def count_text(self, prompt: str) -> int:
-        """Return the number of tokens of a complete prompt."""
+        """Return the number of tokens in a complete prompt."""
 
 
 class Model(Protocol):
@@ -94,7 +94,7 @@ class Model(Protocol):
 
     @property
     def context(self) -> int | None:
-        """Maximum tokens of a request and its answer, or None if the server does not report it."""
+        """Maximum tokens in a request and its answer, or None if the server does not report it."""
 
     @property
     def counter(self) -> TokenCounter:
@@ -103,11 +103,11 @@ class Model(Protocol):
     def describe(self) -> dict[str, Any]:
         """Return the JSON data that identifies the model in a stream.
 
-        It has the provider and the name, but no secrets.
+        The data contains the provider and the name, but no secrets.
         """
 
     async def ask(self, request: Request) -> Answer:
-        """Return one answer. Raises ModelError.
+        """Send a request and return the answer. Raises ModelError.
 
         Raises ContextTooLarge before sending a request that does not fit into the context.
         """
@@ -125,8 +125,8 @@ def without_cache(request: Request) -> Request:
 def is_truncated(counted: int, *, exact: bool, usage: Usage) -> bool:
     """Return True if the server counted so few tokens that it must have truncated the request.
 
-    If `counted` is an upper bound, it may be several times the true count. So the request only
-    counts as truncated if the server reports less than a fifth of it.
+    If `counted` is an upper bound, it may be several times the true count. So the request is only
+    considered truncated if the server reports less than a fifth of `counted`.
     """
     if usage.prompt_tokens is None:
         return False

@@ -1,4 +1,4 @@
-"""Model selection: the model at the configured address, else the embedded model, else none.
+"""Selection of the model: the model at the configured address, else the embedded model, else none.
 
 The HTTP client is imported only when a server is contacted, because most commands do not need it.
 """
@@ -45,7 +45,7 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Status of the configured model.
 
     `document` is the output of `model status --json`. `problem` is the reason that the model cannot
-    be used. If `is_optional` is True, runs work without it: rules make all decisions.
+    be used. If `is_optional` is True, runs work without the model, and rules make all decisions.
     """
 
     document: dict[str, Any]
@@ -56,7 +56,7 @@ class ModelStatus(msgspec.Struct, frozen=True, kw_only=True):
 def used_provider(settings: ModelSettings, *, cache: Path) -> str:
     """Return `openai`, `embedded`, or `none` if only rules decide.
 
-    Contacts no server, and does not read the weights.
+    Does not contact a server or read the weights.
     """
     if _wants_none(settings):
         return "none"
@@ -68,9 +68,9 @@ def used_provider(settings: ModelSettings, *, cache: Path) -> str:
 def check_model(settings: ModelSettings, *, cache: Path, api_key: str | None) -> ModelStatus:
     """Return the status and capabilities of the configured model.
 
-    No server is started, and a server at an address generates one token at most. A model that
-    cannot be used is reported as `problem`, not as an exception. Raises ConfigError if the settings
-    are invalid.
+    No server is started, and a server at a configured address generates at most one token. A model
+    that cannot be used is reported as `problem`, not as an exception. Raises ConfigError if the
+    settings are invalid.
     """
     wants_none = _wants_none(settings)
     base_url = None if wants_none else _configured_address(settings)
@@ -106,7 +106,7 @@ def _wants_none(settings: ModelSettings) -> bool:
 
 
 def _may_be_missing(settings: ModelSettings) -> bool:
-    """Return True if the embedded model is optional, so that it is used only if installed."""
+    """Return True if the embedded model is optional, which means it is used only if installed."""
     return settings.provider == "auto" and settings.name is None
 
 

@@ -51,7 +51,7 @@ class ScriptedModel:
         return _answer(reply, usage=usage, model=self.name)
 
     async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
+        """Do nothing, because there are no connections."""
 
     def _reply(self, request: Request) -> Reply | ModelError:
         if callable(self._answers):

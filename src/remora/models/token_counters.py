@@ -22,10 +22,10 @@ _CACHED_COUNTS = 256
 class UpperBound:
     """Upper bound for every byte-level tokenizer: a token is at least one byte long.
 
-    A text counts as its UTF-8 bytes, or those of its NFKC form if that is longer. For the chat
-    template, 16 is added for each message and 64 for each request. A tool counts as its JSON, plus
-    2 for each line of its indented form, because tokenizers have tokens for runs of spaces. A
-    template that adds a long text is not covered; `is_truncated` detects that.
+    A string counts as its number of UTF-8 bytes, or that of its NFKC form if it is larger. For the
+    chat template, 16 is added for each message and 64 for each request. A tool counts as its JSON,
+    plus 2 for each line of its indented form, because tokenizers have tokens for runs of spaces. A
+    template that adds more than that is not covered, but `is_truncated` detects it.
     """
 
     name = "upper-bound/1"
@@ -60,7 +60,7 @@ class ServerTokenizer:
     def __init__(self, model: str, post: PostJson) -> None:
         self.name = f"tokenizer/{model}"
         self._post = post
-        # fitting a packet and the check before a request count the same texts repeatedly
+        # fitting a packet and the check before a request count the same strings repeatedly
         self._messages = lru_cache(_CACHED_COUNTS)(self._count_messages)
         self._text = lru_cache(_CACHED_COUNTS)(self._count_text)
 

@@ -1,4 +1,4 @@
-"""Machine checks. Each one uses the part it checks, instead of only reading its version."""
+"""Machine checks. Each check uses the component itself, instead of only reading its version."""
 
 import os
 import platform
@@ -37,7 +37,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_machine(root: Path, folders: UserFolders) -> list[Check]:
-    """Check interpreter, programs, scripts and writable folders. Never raises."""
+    """Check the interpreter, programs, scripts and writable folders. Never raises."""
     return [
         _python(),
         _try("git", lambda: _git(root), needed=False, hint="without git all files are selected"),
@@ -50,7 +50,7 @@ def check_machine(root: Path, folders: UserFolders) -> list[Check]:
 
 
 def check_overlay(driver: str, folders: UserFolders) -> Check:
-    """Check that overlay copies work; needed if `driver` is overlay."""
+    """Check that overlay copies work. The check is needed if `driver` is overlay."""
     problem = overlay_problem(folders.cache)
     return Check(
         name="overlay",
@@ -64,7 +64,7 @@ def check_overlay(driver: str, folders: UserFolders) -> Check:
 def check_model(status: ModelStatus) -> list[Check]:
     """Check the configured model and the requirements of the embedded one.
 
-    If no model is configured, none of them is needed: rules make all decisions.
+    If no model is configured, these checks are not needed, because rules make all decisions.
     """
     document, problem = status.document, status.problem
     needed = not status.is_optional
@@ -118,7 +118,7 @@ def _with_settings(paths: Sequence[str]) -> list[Path]:
 
 
 def check_tests(find: Callable[[], None], configured: str | None) -> Check:
-    """Check that the project's tests can run: `find` raises if they cannot.
+    """Check that the project's tests can run. `find` raises an error if they cannot.
 
     The check is needed if the interpreter is `configured`.
     """

@@ -21,10 +21,10 @@ if TYPE_CHECKING:  # importing pydantic and the redaction rules takes longer tha
 class Project:
     """A project.
 
-    `cache` and `state` are the user's folders for this root only. `install_key` is the secret by
-    which this installation recognizes its own runs. Everything written to a stream passes through
-    `redact`. If the user has a key, `signer` signs new runs. `interpreter` is called only if
-    project code must run; it raises UsageError if the user has not given consent.
+    `cache` and `state` are folders of the user that are used only for this root. `install_key` is
+    the secret by which this installation recognizes its own runs. Everything written to a stream
+    passes through `redact`. If the user has a key, `signer` signs new runs. `interpreter` is called
+    only if project code must run; it raises UsageError if the user has not given consent.
     """
 
     root: Path
@@ -46,7 +46,10 @@ class Project:
 
 
 class RecordedProject(Project):
-    """A project opened to read its records; other attributes are loaded by `whole` on first use."""
+    """A project opened to read its records.
+
+    `whole` loads all other attributes on first use.
+    """
 
     def __init__(
         self,

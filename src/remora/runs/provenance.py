@@ -1,4 +1,4 @@
-"""Provenance of runs: a project may contain streams from another installation."""
+"""Provenance of runs. A project may contain streams from another installation."""
 
 import hmac
 import os
@@ -66,8 +66,8 @@ def sign_run_start(start: RunStart, key: bytes) -> RunStart:
 def remember_head(state: Path, run_id: str, head: Head) -> None:
     """Store the head of the last append to a run atomically.
 
-    The folder is synced for the first head only. A run without a stored head counts as foreign, but
-    an outdated head is harmless.
+    The folder is synced only for the first head. A run without a stored head is treated as a run
+    from another installation, but an outdated head is harmless.
     """
     folder = state / "heads"
     try:
@@ -108,10 +108,10 @@ def known_head(state: Path, run_id: str) -> Head:
 
 
 def check_own_run(run_id: str, events: Sequence[Event], known: Head, key: bytes) -> None:
-    """Raise UsageError unless the run was started here and has only grown since head `known`.
+    """Raise UsageError unless this installation started the run and only appends followed `known`.
 
-    `events` are the events whose lines match their hashes. A stream that was truncated, or
-    rewritten before this installation's last append, counts as foreign.
+    `events` are the events whose lines match their hashes. A stream is also rejected if it was
+    truncated or rewritten before `known`, the head of this installation's last append.
     """
     if not known.count:
         raise _foreign(run_id, "its record is not in the state folder")

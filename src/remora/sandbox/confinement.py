@@ -45,9 +45,9 @@ _MAX_LINKS = 40
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     """Paths that a subprocess may access, in addition to the system's programs and libraries.
 
-    It may read the paths in `read` and its working folder, and read and write the paths in `write`.
-    At level 2 and above, changes in `scratch` folders are private and discarded, and there is no
-    network. At level 0, none of this is enforced.
+    The subprocess may read the paths in `read` and its working folder, and read and write the paths
+    in `write`. At level 2 and above, changes in `scratch` folders are private and discarded, and
+    there is no network. At level 0, none of this is enforced.
     """
 
     read: tuple[Path, ...] = ()
@@ -56,10 +56,10 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResolvedPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """A confinement as real paths that exist. Paths inside another path are left out.
+    """A confinement's existing paths, as real paths. Paths inside another path are left out.
 
-    `links` has the symbolic links that lead to them. The paths are valid in the mount namespace of
-    the process `view_pid`, or in the current one if it is 0.
+    `links` has the symbolic links that lead to these paths. The paths are valid in the mount
+    namespace of the process `view_pid`, or in the current one if it is 0.
     """
 
     read: tuple[str, ...]
@@ -108,9 +108,9 @@ def _real_paths(paths: Iterable[Path], links: dict[str, str]) -> list[str]:
 
 
 def _follow(path: str, prefix: str, links: dict[str, str]) -> str:
-    """Resolve all links of `path` and add each one to `links`.
+    """Resolve all links in `path`, and add each link to `links`.
 
-    `prefix` is the path of the root of its mount namespace.
+    `prefix` leads to the root of the path's mount namespace.
     """
     done, parts, links_followed = "/", deque(path.split("/")), 0
     while parts and links_followed <= _MAX_LINKS:

@@ -29,7 +29,7 @@ def is_activated(python: Path, root: Path, active: str | None) -> bool:
 
 
 def interpreter_paths(python: Path, *, trusted: bool) -> tuple[Path, ...]:
-    """Return the interpreter and the parts of its installation and virtual environment.
+    """Return the paths of the interpreter, its installation and its virtual environment.
 
     With `trusted`, folders from `.pth` files are included. A `.pth` file can refer to any folder.
     """
@@ -60,7 +60,7 @@ def _is_installation(prefix: Path) -> bool:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """Return the parts of an installation, without links that lead out of it."""
+    """Return the parts of an installation, except links to places outside it."""
     parts = (prefix / name for name in _PARTS)
     return [part for part in parts if part.resolve().is_relative_to(prefix.resolve())]
 

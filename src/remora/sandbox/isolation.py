@@ -1,4 +1,4 @@
-"""Isolation levels that work on this machine, each one probed once per process."""
+"""Isolation levels that work on this machine. Each level is probed once per process."""
 
 import functools
 import os
@@ -51,7 +51,7 @@ def best_level() -> int:
 
 
 def missing_levels() -> Iterator[MissingLevel]:
-    """Yield the levels above the best one, the next one first."""
+    """Yield the levels above the best level, the lowest of them first."""
     for level in range(best_level() + 1, BUBBLEWRAP + 1):
         yield MissingLevel(
             level=level, name=LEVEL_NAMES[level], problem=level_problem(level), hint=_HINTS[level]
@@ -75,7 +75,7 @@ def describe_level(level: int) -> str:
 
 
 def level_problem(level: int) -> str:
-    """Return the reason that this machine does not support a level; empty if it does."""
+    """Return the reason that this machine does not support a level; empty if it is supported."""
     with _ONCE:  # only one thread runs the probe
         return _problem_of(level)
 

@@ -1,8 +1,8 @@
 """Probe that runs in an isolated process and tries actions that its level must prevent.
 
-It is run by path. Its arguments are the level, a writable folder, a scratch folder, a folder
-outside, a port, and the ID of a process outside. It fails if a permitted action does not work. It
-prints `held` if all forbidden actions failed, otherwise those that succeeded.
+The file is run by its path. Its arguments are the level, a writable folder, a scratch folder, a
+folder outside, a port, and the ID of a process outside. It fails if a permitted action does not
+work. It prints `held` if all forbidden actions failed, otherwise the actions that succeeded.
 """
 
 import os

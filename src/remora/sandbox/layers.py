@@ -1,4 +1,4 @@
-"""Overlayfs layers over a folder, mounted by a child process that ends with this process."""
+"""Overlayfs layers over a folder, mounted by a child process that exits with this process."""
 
 import itertools
 import os
@@ -16,7 +16,7 @@ from remora.sandbox.supervisor_client import GRACE_SECONDS, PATH, bare_interpret
 class OverlayMounts:
     """Layers over the folder `below`, which must not change, mounted in the empty folder `place`.
 
-    They exist only in memory and in the mount namespace of the child process, until it ends.
+    The layers exist only in memory and in the child's mount namespace, until the child exits.
     """
 
     def __init__(self, below: Path, place: Path) -> None:
@@ -29,7 +29,7 @@ class OverlayMounts:
     def add(self) -> Path:
         """Mount a new layer and return its path. Raises DiskError.
 
-        In it, `tree` is the merged view, and `layer/upper` contains the changes.
+        In the layer, `tree` is the merged view, and `layer/upper` contains the changes.
         """
         with self._lock:
             child = self._child
@@ -41,7 +41,7 @@ class OverlayMounts:
 
     def drop(self, layer: Path) -> None:
         """Unmount a layer and discard its changes."""
-        with self._lock, suppress(DiskError):  # if the child has ended, its layers no longer exist
+        with self._lock, suppress(DiskError):  # if the child has exited, its layers no longer exist
             if self._child is not None:
                 _request(self._child, f"drop {layer.name}")
 
@@ -53,7 +53,7 @@ class OverlayMounts:
                 _request(self._child, f"add {layer.name}")
 
     def close(self) -> None:
-        """Discard all layers and end the child. A later `add` starts a new child."""
+        """Discard all layers and stop the child. A later `add` starts a new child."""
         with self._lock:
             child, self._child = self._child, None
             if child is not None:
@@ -109,10 +109,10 @@ def _check_answer(child: subprocess.Popen[str]) -> None:
 
 
 def _end(child: subprocess.Popen[str]) -> None:
-    """End the child by closing its input; kill it if it does not end in time."""
+    """Stop the child by closing its input; kill it if it does not exit in time."""
     with child:
         assert child.stdin
-        with suppress(OSError):  # it may have ended already
+        with suppress(OSError):  # it may have exited already
             child.stdin.close()
         try:
             child.wait(GRACE_SECONDS)

@@ -1,4 +1,4 @@
-"""Isolated subprocesses with limits and a minimal environment. Whole process trees are ended."""
+"""Isolated subprocesses with limits and a minimal environment. Whole process trees are killed."""
 
 import os
 import select
@@ -41,9 +41,9 @@ class ProcessExit(msgspec.Struct, frozen=True, kw_only=True):
 def run_command(
     command: Command, *, output_limit: int = 8 * _MIB, stdin: bytes = b"", level: int | None = None
 ) -> ProcessResult:
-    """Run a command until it ends or times out, at `level` or at the best level of this machine.
+    """Run a command until it exits or times out, at `level` or at this machine's best level.
 
-    HOME and TMPDIR are empty private folders. All descendants are ended before this function
+    HOME and TMPDIR are empty private folders. All descendants are killed before this function
     returns, and also if this process is killed. Raises HostError.
     """
     used = best_level() if level is None else level

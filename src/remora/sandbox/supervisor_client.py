@@ -1,4 +1,4 @@
-"""Start of a command under a supervisor, which ends the command's whole process tree."""
+"""Start of a command under a supervisor, which kills the command's whole process tree."""
 
 import contextlib
 import functools
@@ -60,8 +60,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class Lifeline:
     """Two pipes to the supervisor.
 
-    Closing the first one ends the command's process tree. The supervisor writes its report to the
-    second one.
+    Closing the first pipe makes the supervisor kill the command's process tree. The supervisor
+    writes its report to the second pipe.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Lifeline:
     def close_child_ends(self) -> None:
         """Close this process's copies of the supervisor's ends.
 
-        When the supervisor then exits, the report pipe reaches its end.
+        When the supervisor then exits, the report pipe reaches end-of-file.
         """
         self.child_end, self.report_writer = _closed(self.child_end), _closed(self.report_writer)
 
@@ -103,7 +103,7 @@ def bubblewrap_path() -> str:
 def start_supervised(
     command: Command, level: int, streams: Streams
 ) -> Iterator[tuple[subprocess.Popen[bytes], Lifeline]]:
-    """Run the command at a level. Its process tree is ended when the block exits.
+    """Run the command at a level. Its process tree is killed when the block exits.
 
     Raises HostError.
     """

@@ -23,7 +23,7 @@ GIT_STALL_SECONDS = 60.0
 
 
 class CommittedFile(msgspec.Struct, frozen=True):
-    """A regular file of a commit: blob name and mode, 0644 or 0755."""
+    """A regular file of a commit, with its blob name and its mode (0644 or 0755)."""
 
     blob: str
     mode: int
@@ -38,7 +38,7 @@ class CommittedFile(msgspec.Struct, frozen=True):
 
 
 def committed_files(root: Path, commit: str) -> dict[str, CommittedFile]:
-    """Return the regular files of a commit under `root`, by root-relative path."""
+    """Return the regular files of a commit under `root`, keyed by root-relative path."""
     found: dict[str, CommittedFile] = {}
     for entry in git_output(root, "ls-tree", "-r", "-z", commit).split(b"\0"):
         kind, _, path = entry.partition(b"\t")
@@ -56,7 +56,7 @@ def committed_mode(mode: int) -> int:
 def read_blobs(root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
     """Yield the raw contents of blobs.
 
-    Raises OutsideError if an object is missing or cannot be read in time.
+    Raises OutsideError if an object is missing or cannot be read within the time limit.
     """
     if not blobs:
         return

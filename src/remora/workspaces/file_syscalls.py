@@ -30,7 +30,7 @@ def _raise_errno() -> None:
 def openat2(folder: int, path: bytes, flags: int) -> int:
     """Open `path` under the folder descriptor `folder`, without following links.
 
-    Raises OSError, with ENOSYS or EPERM if the system call is not available.
+    Raises OSError. The error is ENOSYS or EPERM if the system call is not available.
     """
     if not hasattr(os, "O_PATH"):  # not Linux: the number would mean something else
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
@@ -58,7 +58,7 @@ def _renameat2(folder: int, old: bytes, new: bytes, flags: int) -> None:
 def rename_exchange(folder: int, one: bytes, other: bytes) -> None:
     """Swap two names in one folder atomically.
 
-    Raises OSError, with ENOSYS or EINVAL if this is not supported.
+    Raises OSError. The error is ENOSYS or EINVAL if this is not supported.
     """
     _renameat2(folder, one, other, _RENAME_EXCHANGE)
 
@@ -66,6 +66,7 @@ def rename_exchange(folder: int, one: bytes, other: bytes) -> None:
 def rename_noreplace(folder: int, old: bytes, new: bytes) -> None:
     """Rename within one folder without overwriting.
 
-    Raises OSError, with EEXIST if `new` exists, and ENOSYS or EINVAL if this is not supported.
+    Raises OSError. The error is EEXIST if `new` exists, and ENOSYS or EINVAL if this is not
+    supported.
     """
     _renameat2(folder, old, new, _RENAME_NOREPLACE)

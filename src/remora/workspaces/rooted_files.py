@@ -26,7 +26,7 @@ _LINKED = {errno.ELOOP, errno.EXDEV, errno.ENOTDIR}
 
 
 class RootedFiles:
-    """Access to the regular files under `root`, by root-relative POSIX path.
+    """Access to the regular files under `root`. Paths are root-relative POSIX paths.
 
     Paths are resolved relative to open folders, and symbolic links are never followed. All methods
     raise HostError, with the path in its message, for a path that is absolute or empty, contains
@@ -64,7 +64,7 @@ class RootedFiles:
                 raise
 
     def create(self, rel: str, data: bytes, mode: int = 0o644) -> None:
-        """Write a new file, and create missing folders above it."""
+        """Write a new file. Missing folders above it are created."""
         with self.open_parent(rel, make=True) as (folder, name), _host_errors(rel):
             write_new_file(folder, name, data, mode)
 

@@ -1,4 +1,4 @@
-"""Conversion of a model server's HTTP failures to `ModelError`, with a hint and without the key."""
+"""Conversion of a model server's HTTP failures to `ModelError`, with a hint but without the key."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ def server_failure(
 ) -> ModelError:
     """Return the error for a server that refused a request or did not answer.
 
-    `shown` is its address without credentials.
+    `shown` is the server's address without credentials.
     """
     if isinstance(failure, Reply):
         return _refused(failure, shown, key)

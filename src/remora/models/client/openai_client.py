@@ -30,7 +30,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenAIClient:
-    """Client for one server. Owns the connection pool and the key, which it never reveals."""
+    """Client for one server. Owns the connection pool and the key, and never reveals the key."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class OpenAIClient:
         }
 
     async def ask(self, request: Request) -> Answer:
-        """Return one answer, decoded with the request's strategy.
+        """Send a request and return the answer, decoded with the request's strategy.
 
         Raises ModelError or ContextTooLarge.
         """
@@ -132,7 +132,7 @@ class OpenAIClient:
             )
 
     async def _post(self, url: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request until it is answered, finally refused, or all retries have failed."""
+        """Send a request until it is answered or refused, or until all retries have failed."""
         # escaped as ASCII, so that a lone surrogate reaches the server instead of failing here
         content = json.dumps(body).encode("ascii")
         for attempt in itertools.count():
@@ -174,7 +174,7 @@ class OpenAIClient:
 
 
 def count_tokens(counter: TokenCounter, request: Request) -> int:
-    """Return the number of tokens of a whole request, as counted by `counter`."""
+    """Return the number of tokens in a whole request, as counted by `counter`."""
     if request.prompt is not None:
         return counter.count_text(request.prompt)
     return counter.count_messages(request.messages or (), request.decoding.tools)

@@ -1,4 +1,7 @@
-"""Retry policy of the model client: which failures are retried, and the pauses between attempts."""
+"""Retry policy of the model client.
+
+It selects the failures to retry and the pauses between attempts.
+"""
 
 import random
 from collections.abc import Callable
@@ -35,10 +38,10 @@ def next_pause(
 ) -> float | None:
     """Return the seconds to wait after attempt number `attempt` (from 0), or None to give up.
 
-    Only busy servers and broken connections are retried. A refusal or a timed-out answer is not.
-    The pause uses exponential backoff with equal jitter: half of it is fixed and half is random
-    (`random` returns 0 to 1), so that clients do not all retry at the same time. `Retry-After`
-    (seconds or an HTTP date) replaces the fixed half. The maximum is 30 s.
+    Only busy servers and broken connections are retried. A refused request or a timed-out answer is
+    not retried. The pause uses exponential backoff with equal jitter: half of it is fixed and half
+    is random (`random` returns 0 to 1), so that clients do not all retry at the same time.
+    `Retry-After` (seconds or an HTTP date) replaces the fixed half. The maximum is 30 s.
     """
     if attempt >= limits.retries or not _is_temporary(failure):
         return None

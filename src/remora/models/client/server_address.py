@@ -1,4 +1,4 @@
-"""Address of a model server: its endpoints, and a form that is safe to show."""
+"""Address of a model server, with its endpoints and a form that is safe to show."""
 
 from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""Server probe, which finds models, context size and decoding abilities by sending requests."""
+"""Server probe, which sends requests to find a server's models, context size and abilities."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def probe_server(connection: ServerConnection, *, name: str | None) -> ServerFac
 
 
 def token_counter_for(facts: ServerFacts, post: PostJson) -> TokenCounter:
-    """Return a counter that uses the server's tokenizer, or the upper bound if it has none."""
+    """Return a counter that uses the server's tokenizer, or an upper bound if it has none."""
     return ServerTokenizer(facts.name, post) if facts.capabilities.tokenize else UpperBound()
 
 

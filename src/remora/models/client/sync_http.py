@@ -20,7 +20,7 @@ _REFUSED = (401, 403)
 
 
 class ServerConnection:
-    """Connection to one server. Owns the key, which it never reveals. Thread-safe."""
+    """Connection to one server. Owns the key and never reveals it. Thread-safe."""
 
     def __init__(self, address: Address, *, key: str | None, limits: RequestLimits) -> None:
         self.address = address
@@ -54,7 +54,7 @@ class ServerConnection:
         raise AssertionError("count() does not end")
 
     def request_once(self, method: str, url: str, body: dict[str, Any] | None = None) -> Any:
-        """Send one request without retries; return the JSON object, or else the HTTP status.
+        """Send a request without retries; return the JSON object, or else the HTTP status.
 
         Raises ModelError if the server cannot be reached or refuses the key.
         """

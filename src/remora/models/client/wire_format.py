@@ -1,4 +1,4 @@
-"""Wire format: conversion of requests to JSON bodies, and of JSON bodies to answers."""
+"""Wire format of requests and answers, with conversions to and from JSON bodies."""
 
 import json
 import math
@@ -37,8 +37,8 @@ def rank_body(prompt: str, decoding: Decoding) -> dict[str, Any]:
     A grammar is not enough: the server first samples without it. If the sampled token fits the
     grammar, the server reports the distribution over the whole vocabulary, and an unlikely label
     may not be among the `n_probs` most likely tokens. The same large bias on every label keeps
-    their odds and makes all other tokens impossible. Raises ValueError unless all labels are
-    single capital letters, because only these are one token for every tokenizer.
+    their odds and makes all other tokens impossible. Raises ValueError unless all labels are single
+    capital letters, because only these are a single token in every tokenizer.
     """
     labels = decoding.labels
     if not labels or not all(len(label) == 1 and "A" <= label <= "Z" for label in labels):
@@ -139,7 +139,7 @@ def decode_body(body: bytes) -> dict[str, Any]:
 
 
 def _recordable(value: Any) -> Any:
-    """Escape lone surrogates, because UTF-8 and therefore streams cannot encode them."""
+    """Escape lone surrogates, because they cannot be encoded in UTF-8, which streams use."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, list):
@@ -150,7 +150,7 @@ def _recordable(value: Any) -> Any:
 
 
 def read_usage(body: dict[str, Any]) -> Usage:
-    """Return the token counts of either protocol. Counts that the server omits are None."""
+    """Read the token counts in either protocol's format. Counts that are missing are None."""
     usage = _dict(body.get("usage"))
     timings = _dict(body.get("timings"))
     prompt = _count(usage.get("prompt_tokens", body.get("tokens_evaluated")))

@@ -13,11 +13,11 @@ _SHOWN_CHARS = 60
 
 
 class BadCall(RemoraError):
-    """A model's answer is not a valid call. The one-line message is shown to the model."""
+    """An answer that is not a valid call. The one-line message is shown to the model."""
 
 
 def find_tool(name: str, tools: Iterable[ToolSchema]) -> ToolSchema:
-    """Return the granted tool of that name. Raises BadCall with a list of the tools."""
+    """Return the granted tool called `name`, or raise BadCall with a list of the tools."""
     granted = {tool.name: tool for tool in tools}
     if name not in granted:
         raise BadCall(f"unknown tool {short_repr(name)}; the tools are {', '.join(granted)}")

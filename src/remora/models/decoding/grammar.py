@@ -60,7 +60,7 @@ def tool_call_grammar(tools: Iterable[ToolSchema]) -> str:
 
 
 def closed_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool's parameters as an object schema that allows no other keys."""
+    """Return a tool's parameters as an object schema that does not allow any other keys."""
     return {**parameters, "type": "object", "additionalProperties": False}
 
 
@@ -147,9 +147,9 @@ class _Rules:
         return f"{_literal(_json(key) + ':')} {self.value(name, schema)}"
 
     def _members(self, name: str, pairs: list[tuple[str, bool]]) -> str:
-        """Return an expression for the pairs in order, with commas between the present ones.
+        """Return an expression for the pairs in order, with commas between those present.
 
-        `starts` has the pairs that can be first: optional ones, up to the first required pair.
+        `starts` has the pairs that can be first, which are those up to the first required pair.
         `after` is the expression for what may follow a pair.
         """
         after = ""
@@ -170,7 +170,7 @@ class _Rules:
     def _ref(self, ref: str) -> str:
         """Return the name of a definition's rule.
 
-        It is named before its body is built, so that the definition may be recursive.
+        The rule is named before its body is built, so that the definition may be recursive.
         """
         if ref not in self._refs:
             name = self._refs[ref] = f"{self._prefix}-d{len(self._refs)}"

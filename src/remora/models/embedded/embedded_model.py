@@ -30,8 +30,8 @@ _CACHE_MIB = 256
 class EmbeddedModel:
     """A `Model` whose server starts with the first request or token count. Raises ModelError.
 
-    With `exact`, there is no prompt cache and only one request at a time, so that a seed
-    reproduces its answer.
+    With `exact`, there is no prompt cache and only one request at a time, so that equal requests
+    with the same seed get the same answer.
     """
 
     name = weights.MODEL
@@ -69,7 +69,7 @@ class EmbeddedModel:
     def describe(self) -> dict[str, Any]:
         """Return the data that identifies the model in a stream.
 
-        It is sufficient to repeat an exact run.
+        The data is sufficient to repeat an exact run.
         """
         return {
             "provider": "embedded",

@@ -1,7 +1,7 @@
 """Child process that serves the embedded model. It does not import other modules of Remora.
 
 It reads its key from the first line of standard input, and writes its address as the only line of
-standard output. It ends when standard input is closed, and so also when its parent is killed.
+standard output. It exits when standard input is closed, which also happens if its parent is killed.
 """
 
 import argparse
@@ -54,7 +54,10 @@ def _redirect_stdout() -> int:
 
 
 def _first_line() -> str:
-    """Read one line of standard input byte by byte. The thread that watches it reads the rest."""
+    """Read one line of standard input byte by byte.
+
+    The thread that watches standard input reads the rest.
+    """
     line = b""
     while (byte := os.read(0, 1)) not in (b"", b"\n"):
         line += byte

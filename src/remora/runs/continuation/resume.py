@@ -43,7 +43,7 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
     """Finish a run's open attempts and start its remaining jobs.
 
     `record` is the run's verified record. With `only`, just these agents are continued, on the
-    files that they began with. Raises StreamLocked while another process writes the run. If an
+    files that they started from. Raises StreamLocked if another process is writing the run. If an
     attempt's stream cannot be continued, the other jobs are finished first, then StreamDamaged is
     raised.
     """
@@ -68,8 +68,8 @@ async def finish_run(run: Run, record: RunRecord, *, only: Collection[str] | Non
 class _ResumedJobs:
     """Jobs of a resumed run.
 
-    With `rebases`, an agent whose file changed restarts on the current file. Forks never restart,
-    because their purpose is to continue from the earlier file.
+    With `rebases`, an agent restarts on the current file if the user has changed its file. Forks
+    never restart, because their purpose is to continue from the earlier file.
     """
 
     def __init__(
@@ -125,8 +125,8 @@ class _ResumedJobs:
     ) -> tuple[Job, AgentStart | None]:
         """Return the attempt to run on the changed file.
 
-        An attempt that had not begun is used as it is. Otherwise a child attempt is started, and
-        the run records the end of the old attempt's stream.
+        An attempt that had not begun is returned unchanged. Otherwise a child attempt is started,
+        and the run's stream records where the old attempt's stream ends.
         """
         if start is None:
             return moved.job, None

@@ -25,7 +25,8 @@ from remora.trace.stream.line_builder import Clock, utc_now
 def jobs_to_retry(view: RunView, node: str) -> list[JobView]:
     """Return the current attempts of the jobs on `node`, which is a name or a glob.
 
-    Raises UsageError if a job has not ended, NotFound with the nearest names, StreamDamaged.
+    Raises UsageError if a job has not ended, NotFound (with the nearest names) if no node matches,
+    and StreamDamaged.
     """
     jobs = jobs_named(view, node)
     for job in jobs:

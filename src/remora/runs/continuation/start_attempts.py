@@ -1,4 +1,4 @@
-"""Numbers and first stream lines of further attempts, before they are run."""
+"""Attempt numbers for further attempts of a job, and the first line of their streams."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from remora.trace.stream.line_builder import Clock
 
 
 class AttemptNumbers:
-    """Gives each further attempt of a job a unique number."""
+    """Assigns a unique number to each further attempt of a job."""
 
     def __init__(self, project: Project, attempts: Attempts) -> None:
         self._trace = project.trace

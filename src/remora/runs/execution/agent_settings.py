@@ -1,4 +1,4 @@
-"""Settings of one agent from the run's configuration: model query, turns, script options."""
+"""Agent settings from the run's configuration: model query, turns and script options."""
 
 from typing import Any
 
@@ -45,7 +45,8 @@ def query_settings_for(
 def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:
     """Return the maximum number of turns.
 
-    The first one set is used: flag, operation's configuration, agent definition, runner default.
+    The first value that is set is used: the flag, the operation's configuration, the agent
+    definition, then the runner's default.
     """
     operation = config.operations.get(agent.definition.operation)
     configured = operation.max_turns if operation is not None else None
@@ -53,7 +54,7 @@ def max_turns_for(config: Config, agent: Agent, request: RunRequest) -> int:
 
 
 def options_for(config: Config, operation: str, request: RunRequest) -> dict[str, Any]:
-    """Return the options of an agent's scripts: flags and the operation's settings."""
+    """Return the options for an agent's scripts, from flags and the operation's settings."""
     configured = config.operations.get(operation)
     own = configured.model_dump(exclude={"max_turns"}, exclude_none=True) if configured else {}
     return {"unsafe_fixes": request.unsafe_fixes, **own}

@@ -39,7 +39,7 @@ async def run_attempt(
     """Run an attempt to its end, record the end in the run's stream, and return the status.
 
     `start` is the start event in the attempt's stream, if it has begun. `failure` is an error that
-    prevents the attempt from continuing: it is ended in its current state.
+    prevents the attempt from continuing. The attempt is then ended in its current state.
     """
     await run_in_thread(stream.append, job_start(job))
     run.observer.began(job)
@@ -119,7 +119,7 @@ def _query_settings(
 ) -> tuple[Model, QuerySettings, int]:
     """Return the model, the query settings and the maximum number of turns.
 
-    An agent that has begun keeps the recorded ones. Raises ModelError if the model no longer
+    An agent that has begun keeps the recorded settings. Raises ModelError if the model no longer
     supports them.
     """
     if start is None:

@@ -36,13 +36,14 @@ class ChangedJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BaseFilesCache:
-    """Restored bases of a run: the recorded one, and ones that include the user's later edits.
+    """Restored bases of a run: the recorded base, and bases that include the user's later edits.
 
-    The owner must be the only writer of the run's stream: the folders are named after the run.
+    The process that uses it must be the only writer of the run's stream, because the folders are
+    named after the run.
     """
 
     def __init__(self, project: Project, run_id: str, start: RunStart) -> None:
-        if not is_id(run_id):  # the folder of this name is emptied
+        if not is_id(run_id):  # the folder with this name is emptied
             raise NotFound(f"{run_id!r} is not a run ID")
         self._project = project
         self._run_id = run_id
@@ -53,7 +54,7 @@ class BaseFilesCache:
     def of(self, rebased: _Rebased) -> BaseFiles:
         """Return the run's base with the files in `rebased` replaced.
 
-        Raises OutsideError (the commit is missing), DiskError, NotFound or StreamDamaged.
+        Raises OutsideError if the commit is missing, DiskError, NotFound and StreamDamaged.
         """
         with self._lock:
             known = canonical(dict(rebased))
@@ -117,7 +118,7 @@ class BaseFilesCache:
 def _commit(commit: object) -> str | None:
     """Return the commit hash. Raises StreamDamaged for any other value.
 
-    In a stream from another installation it could be an option for git.
+    A stream from another installation could contain an option for git instead of a hash.
     """
     if commit is None or (isinstance(commit, str) and _COMMIT.fullmatch(commit)):
         return commit

@@ -1,4 +1,4 @@
-"""Execute a run: store its base, run its jobs concurrently, record everything."""
+"""Execution of a run, which stores its base, runs its jobs concurrently and records the results."""
 
 import msgspec
 

@@ -66,7 +66,7 @@ class Run:
     """A planned or resumed run.
 
     `settings` is the configuration recorded in its stream. `base` is the snapshot that a new run
-    starts from. `python` runs the project's code, if an agent needs that. `models` maps the model
+    starts from. `python` runs the project's code for agents that need it. `models` maps the model
     names in agent definitions to connected models. Agents without a model use `default_model`.
     """
 
@@ -92,7 +92,7 @@ class Run:
         return LocalEngine(concurrency)
 
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
-        """Return an agent's model. A resumed agent uses the model name `recorded` in its stream."""
+        """Return an agent's model. `recorded` is the model name in a resumed agent's stream."""
         return self.models[recorded or agent.definition.model or self.default_model]
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""Planning: which nodes need which operation."""
+"""Planning of the operations that each node needs."""

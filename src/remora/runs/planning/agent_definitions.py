@@ -1,4 +1,4 @@
-"""Validation of agent definitions, one by one and as a set."""
+"""Validation of agent definitions, individually and as a set."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from remora.pym import ScriptChecks
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedDefinition:
-    """Result for one `agent.yaml`; `error` is empty if it is valid.
+    """Result of checking one `agent.yaml`. `error` is empty if the file is valid.
 
     `warnings` list unused grants, and externals that are declared but not granted.
     """
@@ -43,7 +43,10 @@ def check_definitions(
 def _check_together(
     checker: "_Checker", checked: list[CheckedDefinition]
 ) -> list[CheckedDefinition]:
-    """Report agents that share a name or an operation, at the definition in the error's message."""
+    """Report agents that share a name or an operation.
+
+    The error is added to the definition whose path is in its message.
+    """
     try:
         load_agents(checker.root, checker.operations, checks=checker.scripts)
     except RemoraError as error:
@@ -76,7 +79,7 @@ class _Checker:
         )
 
     def named(self, path: Path) -> CheckedDefinition:
-        """Check the folder or file at `path`, or the agent of that name if there is none."""
+        """Check the folder or file at `path`. If neither exists, check the agent of that name."""
         if path.exists() and (path.name == "agent.yaml" or (path / "agent.yaml").exists()):
             return self.check(path.parent if path.is_file() else path, builtin=False)
         known = agent_folders(self.root, self.operations)

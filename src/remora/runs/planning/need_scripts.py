@@ -13,7 +13,7 @@ from remora.pym import Limits
 
 
 class NeedScripts:
-    """Runs need scripts on the nodes of one file, which is read on first use."""
+    """Runs need scripts on the nodes of one file. The file is read on first use."""
 
     def __init__(self, tree: Path, module: Module) -> None:
         self._path = tree / module.path
@@ -33,7 +33,7 @@ class NeedScripts:
         return bool(run.value)
 
     def _text(self, node: Node) -> str:
-        """Return the node's lines without those of nested nodes."""
+        """Return the node's lines, without the lines of nested nodes."""
         return "".join(
             self._lines[number - 1] for number in sorted(own_lines(self._module, node.key))
         )

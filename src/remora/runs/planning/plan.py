@@ -1,4 +1,7 @@
-"""Run plan: which nodes need which operation. Deterministic, and runs no project code."""
+"""Run plan: the operations that each node needs.
+
+Planning is deterministic and runs no project code.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +48,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """Jobs in the order of files and lines.
+    """Planned jobs, ordered by file and line.
 
     `skipped` counts pairs of node and operation that need no work. `findings` is the number of
     lint findings on the nodes of lint jobs.
@@ -121,7 +124,7 @@ def make_plan(
 
 
 class _Part(NamedTuple):
-    """A file's share of a plan; `nodes` counts the nodes with jobs."""
+    """The part of a plan for one file. `nodes` is the number of nodes with jobs."""
 
     jobs: list[Job]
     nodes: int
@@ -131,7 +134,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True)
 class _FilePlanner:
-    """Plans jobs file by file; `counting` has the names of the needs that count findings."""
+    """Plans jobs file by file. `counting` contains the names of the needs that count findings."""
 
     run_id: str
     tree: Path
@@ -141,7 +144,7 @@ class _FilePlanner:
     counting: frozenset[str]
 
     def within(self, module: Module, room: int | None) -> _Part:
-        """Return the jobs on at most `room` nodes of a file, or on all if it is None."""
+        """Return the jobs on at most `room` nodes of a file, or on all nodes if `room` is None."""
         scripts = NeedScripts(self.tree, module)
         jobs: list[Job] = []
         chosen: set[NodeKey] = set()

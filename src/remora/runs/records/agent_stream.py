@@ -1,4 +1,4 @@
-"""Stream of one attempt: writer, start and end."""
+"""Stream of one attempt: its writer and its start and end events."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ def agent_emitter(project: Project, job: Job, clock: "Clock | None" = None) -> "
 
 
 def is_begun(folder: TraceFolder, agent_id: str) -> bool:
-    """Return True if an agent has a stream, even a sealed or an empty one."""
+    """Return True if an agent has a stream, even if it is sealed or empty."""
     with suppress(NotFound):
         folder.existing_agent(agent_id)
         return True
@@ -41,9 +41,10 @@ def is_begun(folder: TraceFolder, agent_id: str) -> bool:
 
 
 def start_of(folder: TraceFolder, agent_id: str) -> AgentStart | None:
-    """Return an agent's start event, or None if it never began.
+    """Return an agent's start event, or None if the agent never began.
 
-    Raises StreamDamaged, or StreamError if the stream needs folding rules that are unknown.
+    Raises StreamDamaged, or StreamError if the stream needs folding rules that this version does
+    not have.
     """
     with suppress(NotFound):
         for event in read_events(folder.existing_agent(agent_id)):

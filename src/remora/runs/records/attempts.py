@@ -31,7 +31,7 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def newest(self) -> dict[tuple[str, str], Attempt]:
-        """Return the newest attempt by operation and node."""
+        """Return each job's newest attempt, keyed by operation and node."""
         return {_key(attempt.job): attempt for attempt in self.begun}
 
     @property
@@ -42,7 +42,7 @@ class Attempts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unended(self) -> list[Attempt]:
-        """Return attempts without an end, and interrupted ones that no newer attempt replaces."""
+        """Return attempts without an end, and interrupted attempts that were not replaced."""
         newest = [attempt.job.agent_id for attempt in self.newest.values()]
         return [
             attempt

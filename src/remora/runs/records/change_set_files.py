@@ -1,4 +1,4 @@
-"""Diff and patches of a job's change set, from the file contents in `objects/`."""
+"""Diff and patches of a job's change set, created from the file contents in `objects/`."""
 
 from typing import TYPE_CHECKING
 

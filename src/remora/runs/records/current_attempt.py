@@ -12,8 +12,8 @@ class CurrentAttempts:
     """Finds the current attempt of each job in a run's events.
 
     The current attempt is the newest one that ended, so a fork replaces its parent only when the
-    fork ends. If none ended, or the newest ended one is `retried`, the newest attempt is current.
-    `ends` and `verdicts` map each agent to its last end and verdict.
+    fork ends. If none ended, or if the verdict on the newest ended attempt is `retried`, the newest
+    attempt is current. `ends` and `verdicts` map each agent to its last end and verdict.
     """
 
     def __init__(self) -> None:

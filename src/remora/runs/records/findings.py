@@ -1,4 +1,4 @@
-"""Fixed and remaining findings of nodes by code, as recorded in streams.
+"""Numbers of fixed and remaining findings of nodes, keyed by code, as recorded in streams.
 
 A linter's code is one word. Any other code is `missing THING` or `outdated THING`, such as `missing
 docstring`; its fix is displayed as `THING added` or `THING updated`.
@@ -27,7 +27,7 @@ def known_findings(event: Event) -> dict[str, int] | None:
 def known_worth(event: Event) -> dict[str, int] | None:
     """Return the measurements of written tests in a tool's result, such as mutants killed.
 
-    None for other events.
+    Returns None for other events.
     """
     return _known_counts(event, "worth")
 
@@ -46,7 +46,7 @@ def fixed(before: Codes, after: Codes) -> dict[str, int]:
 
 
 def fixed_and_left(job: Mapping[str, Any]) -> tuple[Codes, Codes] | None:
-    """Return the findings that a job's change set fixes and the remaining ones, or None if unknown.
+    """Return a job's fixed findings and its remaining findings, or None if unknown.
 
     Only a verified change set counts as a fix.
     """

@@ -46,18 +46,18 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     `review` is the last verdict, or `pending` for a verified change set without a verdict. It is
     `stale` if the user edited the node while the agent worked, and empty if there is nothing to
     review.
-    `before` and `after` are the findings by code that tools reported first and last, or null if
-    they reported none. `worth` has the measurements of a written test. `why` is the reason for
-    `no_change`.
-    `same` is True if the change set equals that of the parent attempt. `branch` is the branch that
-    the change set was committed to. `conflicts` are the conflicts of the last verdict, each
+    `before` and `after` are the findings, keyed by code, that tools reported first and last, or
+    null if tools reported none. `worth` contains the measurements of a written test. `why` is the
+    reason for `no_change`.
+    `same` is True if the parent attempt has an equal change set. `branch` is the branch that the
+    change set was committed to. `conflicts` are the conflicts of the last verdict, each
     `{node_id, path, detail}`.
     `first_diagnostics` and `last_diagnostics` are the first and last diagnostics of the packet, as
     lines.
     `head` is the stream's head in the run's record. `sound` is the head computed from the stream,
     if all its lines match their hashes.
-    `model` is the model's name. `observed` has the calls that were observed while the tests of a
-    verified submission ran.
+    `model` is the model's name. `observed` contains the calls that were observed while the tests of
+    a verified submission ran.
     If `damaged` is True, the stream cannot be read and only `error` is set.
     """
 

@@ -18,7 +18,7 @@ PLANNED = "planned"
 
 
 def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None) -> dict[str, Any]:
-    """Return the document of `analyze --dry-run --json`: a run's document with `planned` jobs."""
+    """Return the document of `analyze --dry-run --json`, a run's document with `planned` jobs."""
     jobs = [
         JobView(agent_id=job.agent_id, operation=job.operation, node_id=job.node_id, status=PLANNED)
         for job in plan.jobs
@@ -43,8 +43,8 @@ def plan_document(project: Project, run_id: str, plan: "Plan", model: str | None
 def diff_document(project: Project, view: RunView, nodes: Sequence[str] = ()) -> dict[str, Any]:
     """Return `{"run_id", "diffs": [{agent_id, operation, node_id, status, review, diff}]}`.
 
-    Without `nodes`, it has every verified change set. With `nodes` (names or globs), it has all
-    changes of their jobs, verified or not. Raises NotFound for an unknown node.
+    Without `nodes`, the document contains every verified change set. With `nodes` (names or globs),
+    it contains all changes of their jobs, verified or not. Raises NotFound for an unknown node.
     """
     jobs = select_jobs(view, nodes) if nodes else [job for job in view.jobs if job.review]
     return {

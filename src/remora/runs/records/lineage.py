@@ -13,7 +13,10 @@ from remora.trace.trace_folder import TraceFolder
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """Parent of a fork: the last line of its stream that the fork continues from."""
+    """Parent of a fork.
+
+    `seq` and `hash` identify the line of the parent's stream after which the fork continues.
+    """
 
     run_id: str
     agent_id: str
@@ -27,7 +30,7 @@ def ancestors(
     """Yield the events before a fork, oldest first. Unreadable events are left out.
 
     `recall` and the stop rules need these events. The packet and the files are in the fork's own
-    stream. Agents in `seen` are skipped, so that a cycle ends.
+    stream. Agents in `seen` are skipped, so that a cycle cannot cause an endless loop.
     """
     parent = parent_of(start)
     if parent is None or parent.agent_id in seen:

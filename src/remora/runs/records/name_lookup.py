@@ -16,7 +16,7 @@ _FEW = 5
 def run_named(folder: TraceFolder, name: str) -> str:
     """Return the ID of the run that `name` refers to: an ID, a unique prefix, or `last`.
 
-    Raises NotFound for an unknown name, UsageError for an ambiguous prefix.
+    Raises NotFound for an unknown name, and UsageError for an ambiguous prefix.
     """
     known = [stream_id(path) for path in folder.run_streams()]
     if name == LAST:
@@ -24,7 +24,7 @@ def run_named(folder: TraceFolder, name: str) -> str:
         if newest is None:
             raise NotFound(f"no run in {folder.path}", hint="run `remora analyze` to start one")
         return newest
-    # a missing one raises NotFound with the nearest names
+    # if it does not exist, this raises NotFound with the nearest names
     return _by_prefix(known, name, "run") or stream_id(folder.existing_run(name))
 
 
@@ -32,8 +32,8 @@ def stream_named(folder: TraceFolder, name: str) -> str:
     """Return the ID of the agent or run that `name` refers to.
 
     `name` is an ID, a node (`path:qualname`, a qualname or a glob) of the newest run, a unique
-    prefix of an ID, or `last` for the newest run. Raises NotFound with the nearest names, or
-    UsageError for an ambiguous name.
+    prefix of an ID, or `last` for the newest run. Raises NotFound, with the nearest names, for an
+    unknown name, and UsageError for an ambiguous name.
     """
     if name == LAST:
         return run_named(folder, name)
@@ -56,7 +56,7 @@ def _newest_run(folder: TraceFolder) -> str | None:
 
 
 def _nodes_of_newest_run(folder: TraceFolder) -> dict[str, list[str]]:
-    """Return the newest run's current agents by node key, or nothing if it cannot be read."""
+    """Return the newest run's current agents by node key; empty if the run cannot be read."""
     newest = _newest_run(folder)
     counting = CurrentAttempts()
     # if the stream is damaged, use the events before the damage

@@ -1,4 +1,4 @@
-"""Reason for `no_change`, as worded by the agent's scripts."""
+"""Reason for `no_change`, in the words of the agent's scripts."""
 
 from typing import Any
 
@@ -36,10 +36,10 @@ class NoChangeReason:
             self._found = delta.add_action.summary
 
     def text(self, left: Codes | None) -> str | None:
-        """Return the reason, or None if there is none. `left` has the remaining findings.
+        """Return the reason, or None if there is none.
 
-        If they are lint findings, the tool's summary is preferred to the candidate's reason,
-        because it says more.
+        `left` has the remaining findings. If all of them are lint findings, the tool's summary is
+        preferred to the candidate's reason, because it says more.
         """
         if self._needs_model:
             return NEEDS_MODEL

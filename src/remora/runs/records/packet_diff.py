@@ -16,7 +16,8 @@ class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
     """One difference.
 
     `path` is a JSON Pointer. It uses an item's index in the later packet, or in the earlier packet
-    for a removed item. `before` is null for an added value, `after` for a removed one.
+    for a removed item. `before` is null for an added value, and `after` is null for a removed
+    value.
     """
 
     op: Op
@@ -28,7 +29,8 @@ class PacketChange(msgspec.Struct, frozen=True, kw_only=True):
 def packet_changes(before: DecisionPacket, after: DecisionPacket) -> list[PacketChange]:
     """Return the differences in the packet's order; empty only if both are equal as JSON.
 
-    `knowledge` is compared by key and lists by item. Everything else is compared as a whole.
+    `knowledge` is compared key by key, and lists are compared item by item. Any other value is
+    compared as a whole.
     """
     return list(_members("", packet_json(before), packet_json(after)))
 
@@ -70,7 +72,7 @@ def _items(place: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[
 
 
 def _replaced(place: str, old: dict[int, Any], new: dict[int, Any]) -> Iterator[PacketChange]:
-    """Yield the changes of a replaced range of a list, by index."""
+    """Yield the changes in a replaced range of a list. `old` and `new` map indexes to items."""
     pairs = {o: n for o, n in zip(old, new, strict=False) if _is_same_call(old[o], new[n])}
     for index, item in old.items():
         if index in pairs:

@@ -46,8 +46,8 @@ def own_record(
 ) -> tuple[RunRecord, Sequence[JobView]]:
     """Return a run's verified record and the jobs that were read with it.
 
-    Both are taken from a view if its record is verified. Otherwise the record is read again and
-    there are no jobs. Raises whatever `read_own_record` raises.
+    If a view with a verified record is given, both are taken from it. Otherwise the record is read
+    again and no jobs are returned. Raises whatever `read_own_record` raises.
     """
     if isinstance(run, RunView):
         if run.record.verified and (trusted or not run.record.trusted):
@@ -64,8 +64,8 @@ def own_run(project: Project, run_id: str, *, trusted: bool = False) -> RunView:
 def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = ()) -> RunView:
     """Read a run from its streams.
 
-    Attempts in `known` that had ended are not read again. Raises NotFound, or StreamDamaged if the
-    run's stream is damaged. The damaged stream of an attempt is reported in its view.
+    Attempts in `known` that had ended are not read again. Raises NotFound, and StreamDamaged if the
+    run's stream is damaged. If an attempt's stream is damaged, its view reports this.
     """
     record = run if isinstance(run, RunRecord) else read_record(project, run)
     run_id, events = record.run_id, record.events
@@ -88,7 +88,7 @@ def read_run(project: Project, run: str | RunRecord, known: Sequence[JobView] = 
 
 
 def list_runs(project: Project) -> list[dict[str, Any]]:
-    """Return every run as `runs --json` shows it, oldest first."""
+    """Return the entries of `runs --json`, one for each run, oldest first."""
     return run_documents(list_run_lines(project.trace))
 
 
@@ -98,9 +98,9 @@ def run_documents(runs: Iterable[RunLine]) -> list[dict[str, Any]]:
 
 
 def jobs_named(view: RunView, name: str) -> list[JobView]:
-    """Return the jobs on the nodes that match `name` (a name or a glob), or the agent of that ID.
+    """Return the job of the agent with the ID `name`, or the jobs on nodes that match `name`.
 
-    Raises NotFound with the nearest names.
+    `name` may be a glob. Raises NotFound, with the nearest names, if nothing matches.
     """
     ours = [job for job in view.jobs if job.agent_id == name]
     if ours:
@@ -117,7 +117,7 @@ def jobs_named(view: RunView, name: str) -> list[JobView]:
 
 
 def select_jobs(view: RunView, names: Iterable[str]) -> list[JobView]:
-    """Return the jobs that match any of the names, without duplicates, in the order of the run."""
+    """Return the jobs that match any of the names, without duplicates, in the run's order."""
     meant = {job.agent_id for name in names for job in jobs_named(view, name)}
     return [job for job in view.jobs if job.agent_id in meant]
 

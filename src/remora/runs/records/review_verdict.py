@@ -22,8 +22,8 @@ def review_event(
 ) -> Review:
     """Return the review event.
 
-    `feedback` must be redacted. `branch` is the branch that was committed to. `detail` lists
-    conflicts.
+    `feedback` must be redacted. `branch` is the branch that the change set was committed to.
+    `detail` lists conflicts.
     """
     return Review(
         verdict=verdict,

@@ -1,4 +1,4 @@
-"""List of a project's runs. Only the runs' streams are read, not those of their agents."""
+"""List of a project's runs. Only run streams are read, not agent streams."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from remora.trace.trace_folder import TraceFolder, stream_id
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A run and the numbers of its pending, accepted and conflicting change sets.
+    """A run, with the numbers of its pending, accepted and conflicting change sets.
 
     `jobs` counts planned pairs of node and operation. An unreadable run is `damaged`, and its
     change sets are not counted.

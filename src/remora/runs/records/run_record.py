@@ -1,4 +1,4 @@
-"""Events of a run's stream, read once and passed on."""
+"""Events of a run's stream, read once and passed to the functions that need them."""
 
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from remora.trace.read.verified_reader import hash_mismatch
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A run's events.
 
-    `is_written` is True if a live writer had locked the stream. `verified` is True if every line
-    matches its hash, and the run was started by this installation or is `trusted`.
+    `is_written` is True if a writer held the stream's lock during the read. `verified` is True if
+    every line matches its hash, and the run was started by this installation or is `trusted`.
     """
 
     run_id: str
@@ -38,7 +38,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_record(project: Project, run_id: str) -> RunRecord:
-    """Read a run without checking hashes. Raises NotFound, StreamDamaged."""
+    """Read a run without checking hashes. Raises NotFound and StreamDamaged."""
     path = project.trace.existing_run(run_id)
     is_written = is_being_written(path)
     return RunRecord(run_id=run_id, events=tuple(read_events(path)), is_written=is_written)
@@ -48,7 +48,7 @@ def read_own_record(project: Project, run_id: str, *, trusted: bool = False) -> 
     """Read a run and check its hashes.
 
     Unless `trusted`, also check that this installation started the run, and raise UsageError if it
-    did not. A torn tail is left out, because only a writer may remove it. Raises NotFound,
+    did not. A torn tail is left out, because only a writer may remove it. Raises NotFound and
     StreamDamaged.
     """
     path = project.trace.existing_run(run_id)

@@ -1,4 +1,4 @@
-"""Stream of a run: plan, job starts and ends, verdicts."""
+"""Stream of a run, which records its plan, job starts and ends, and verdicts."""
 
 import threading
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from remora.trace.verify.head_hmac import Signer, signer_for, with_signature
 
 
 class RunStream:
-    """Appends to a run's stream; syncs each event and stores the head.
+    """Appends to a run's stream. Each event is synced, and then the head is stored.
 
     Thread-safe: concurrent appends share one sync and one stored head.
     """
@@ -72,8 +72,8 @@ def open_run(project: Project, run: str | RunRecord, clock: Clock = utc_now) -> 
     """Open the run's stream with this process as its only writer.
 
     A record is read again if it is not verified, or if the stream has changed since it was read.
-    Raises StreamLocked if there is another writer, ConfigError if the run's signing key is missing,
-    and whatever `read_own_record` raises when a record is read again.
+    Raises StreamLocked if another process is writing, ConfigError if the run's signing key is
+    missing, and whatever `read_own_record` raises when a record is read again.
     """
     record = run if isinstance(run, RunRecord) else RunRecord(run_id=run, events=())
     run_id = record.run_id

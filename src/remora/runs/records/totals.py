@@ -14,9 +14,9 @@ Document = Mapping[str, Any]
 class OperationTotals(msgspec.Struct, frozen=True, kw_only=True):
     """Totals of the started jobs of one operation.
 
-    `verified` counts change sets that are accepted or pending. Rejected and conflicting ones do
-    not count, here or in `measures`. `measures` maps the key of each kind of totals to its numbers,
-    or to null if they are unknown for every job.
+    `verified` counts change sets that are accepted or pending. Rejected and conflicting change sets
+    do not count, here or in `measures`. `measures` maps the key of each kind of totals to its
+    numbers, or to null if they are unknown for every job.
     """
 
     operation: str
@@ -35,8 +35,8 @@ def totals_by_operation(
 ) -> tuple[OperationTotals, ...]:
     """Return the totals of job documents by operation.
 
-    They are ordered by `totals`, then by the jobs. `planned` is the number of lint findings that
-    the plan counted.
+    The operations are in the order of `totals`, then in the order of the jobs. `planned` is the
+    number of lint findings that the plan counted.
     """
     known = {
         name: [job for job in jobs if job["operation"] == name]
@@ -70,7 +70,7 @@ def planned_skipped_nodes(plan: Mapping[str, Any]) -> int:
 
 
 def asked_text(asked: int, differed: int) -> str:
-    """Return a text about how often a model was asked and did not take the first candidate."""
+    """Describe how often a model was asked, and how often it did not take the first candidate."""
     times = "once" if asked == 1 else f"{asked:,} times"
     text = f"the model was asked {times}, "
     if not differed:

@@ -1,4 +1,4 @@
-"""Document of one turn: packet, events and output."""
+"""Document of one turn, with its packet, events and output."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from remora.trace.index.packet_reader import PacketReader
 def event_document(event: Event, blobs: ObjectStore) -> dict[str, Any]:
     """Return the event as JSON with its blobs resolved.
 
-    Raises StreamDamaged for invalid data, NotFound for a missing blob.
+    Raises StreamDamaged for invalid data, and NotFound for a missing blob.
     """
     document = msgspec.structs.asdict(event)
     document["data"] = resolved_data(event, blobs)
@@ -29,7 +29,7 @@ def turn_document(
 
     `packet` is the packet that the turn's decision was based on. `prompt_tokens` is null if no
     model was asked. `raw_output` is the tool's complete output. Raises NotFound for an unknown
-    turn, StreamDamaged.
+    turn, and StreamDamaged.
     """
     packet = reader.packet_at(agent_id, turn)
     ours = [event_document(event, blobs) for event in reader.turn_events(agent_id, turn)]

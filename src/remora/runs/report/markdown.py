@@ -92,7 +92,7 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return escaped text. Text with `@` becomes a code span, so that no user is mentioned."""
+    """Return escaped text. Text with `@` becomes a code span, so that it cannot mention a user."""
     if "@" in text:
         return _code(text)
     return _ACTIVE.sub(r"\\\1", escape_line(text))

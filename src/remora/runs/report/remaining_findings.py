@@ -18,7 +18,7 @@ KEPT_STATES = (*UNDECIDED, "accepted")
 def findings_left(job: JobView) -> tuple[Finding, ...]:
     """Return a job's remaining findings, with their line numbers at the start of the run.
 
-    A finding whose line is not recorded has none.
+    If a finding's line is not recorded, the finding has no line number.
     """
     after = job.after if job.review in KEPT_STATES else job.before
     if not after:
@@ -51,6 +51,6 @@ def _finding(line: str) -> Finding:
 
 
 def _text(line: str) -> str:
-    """Return a diagnostic without its line number, which changes with edits above it."""
+    """Return a diagnostic without its line number, because edits above change the number."""
     finding = _finding(line)
     return f"{finding.code} {finding.message}"

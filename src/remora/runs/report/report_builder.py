@@ -1,4 +1,4 @@
-"""Build a run's report from its streams and stored file contents."""
+"""Builder of a run's report, from its streams and stored file contents."""
 
 from collections import Counter
 from contextlib import suppress

@@ -14,7 +14,7 @@ _STATES = {"submitted": "verified", "pending": "verified", "no_change": "no chan
 
 
 class JobRow(NamedTuple):
-    """One job; `state` is its name in reports."""
+    """A job in a report. `state` is the displayed name of its state."""
 
     job: JobReport
     name: str
@@ -130,7 +130,8 @@ def _finding(job: JobReport, finding: Finding) -> FindingRow:
 def fixes_of(job: JobReport) -> str:
     """Return a text such as `fixed F401 x2`, `docstring added` or `test added`.
 
-    The text for a conflicting change set begins with `would`. It is empty for a rejected one.
+    The text for a conflicting change set begins with `would`. For a rejected change set it is
+    empty.
     """
     if job.review not in KEPT_STATES:
         return ""

@@ -72,9 +72,10 @@ class JobReport(msgspec.Struct, frozen=True, kw_only=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """A run's report.
 
-    `sums` has the totals by operation. `findings` counts lint findings; `fixed` counts those fixed
-    by accepted or pending changes. Both are null if unknown for every job. `waiting` counts change
-    sets pending review. `skipped` counts pairs of node and operation, `skipped_nodes` counts nodes.
+    `sums` has the totals by operation. `findings` counts lint findings; `fixed` counts findings
+    that accepted or pending changes fix. Both are null if unknown for every job. `waiting` counts
+    change sets pending review. `skipped` counts pairs of node and operation, `skipped_nodes` counts
+    nodes.
     """
 
     run_id: str

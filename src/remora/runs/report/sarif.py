@@ -108,7 +108,7 @@ def _result(job: JobReport, rule: str, text: str, level: str, number: int = 0) -
 
 
 def _message(text: str) -> str:
-    """Escape links and placeholders as required by the SARIF standard."""
+    """Escape characters that SARIF would read as links or placeholders."""
     text = text.replace("{", "{{").replace("}", "}}")
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 

@@ -1,1 +1,1 @@
-"""Retention of streams, copies and contents: what is compacted, removed or kept."""
+"""Retention of streams, copies and stored contents: compaction and removal."""

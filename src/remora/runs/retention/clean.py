@@ -1,4 +1,4 @@
-"""Find and remove files of a project's runs that are no longer needed."""
+"""Search for and removal of files that a project's runs no longer need."""
 
 import fcntl
 import os
@@ -58,7 +58,7 @@ Removal = tuple[Removable, Callable[[], None]]
 def find_removable(
     project: Project, now: datetime
 ) -> tuple[list[Removal], tuple[tuple[str, str], ...]]:
-    """Find the items that can be removed, and the runs that are still needed, each with the reason.
+    """Find the items that can be removed, and the runs that must be kept, each with a reason.
 
     Removes nothing. Streams are removed only by `trace compact`.
     """
@@ -125,7 +125,7 @@ def _refs(project: Project, found: Inventory) -> Iterator[Removal]:
 
 
 def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Removal]:
-    """Yield stored contents that no stream references, by the rules of `trace compact`."""
+    """Yield stored contents that no stream references, using the rules of `trace compact`."""
     policy = Policy.of(project.config.runner.memory.retention)
     going = list(unreferenced(found.contents, found.runs, found.freed, policy, now))
     if not going:
@@ -146,7 +146,7 @@ def _contents(project: Project, found: Inventory, now: datetime) -> Iterator[Rem
 
 
 def _conflict_files(project: Project) -> Iterator[Removal]:
-    """Yield earlier file versions that `accept` kept next to a file edited at the same time."""
+    """Yield earlier file versions that `accept` kept because a file was edited at the same time."""
     for path, size, remove in conflict_files(project.root, project.state / "journal"):
         yield Removable(kind="conflict", name=path, bytes=size), remove
 

@@ -1,7 +1,7 @@
 """`trace compact`: seal finished streams and remove old ones.
 
 Each step is atomic, so a killed command can be repeated. Removals are recorded in `expired.jsonl`
-first, and a run's stream is removed after those of its agents.
+first, and a run's stream is removed after the streams of its agents.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,10 +46,10 @@ from remora.workspaces.commit_files import unpin_commit
 
 
 def compact(project: Project, now: datetime, *, dry_run: bool = False) -> Compaction:
-    """Seal, expire and collect as configured; with `dry_run` nothing is changed.
+    """Seal streams, expire runs and collect contents as configured; change nothing with `dry_run`.
 
-    An error in one run is reported, and the other runs are processed. Raises StreamLocked if
-    another `trace compact` is running, StreamDamaged if the record of expired runs is damaged,
+    An error in one run is reported, and the other runs are still processed. Raises StreamLocked if
+    another `trace compact` is running, StreamDamaged if the record of expired runs is damaged, and
     DiskError.
     """
     folder = project.trace
@@ -75,7 +75,7 @@ class _Actions(Protocol):
         """Record that a run has expired, and remove it."""
 
     def collect(self, contents: Iterable[StoredContent]) -> list[StoredContent]:
-        """Remove contents and return the removed ones."""
+        """Remove contents, and return those that were removed."""
 
 
 class _DryRunActions:
@@ -145,7 +145,7 @@ class _Compactor:
         self._problems: list[str] = []
 
     def run(self) -> None:
-        """Expire by age, seal the rest, then expire by size."""
+        """Expire runs by age, seal the remaining streams, then expire runs by size."""
         runs = list(self._runs.values())
         for run in expiring_by_age(runs, self._policy, self._now):
             self._expire(run, AGE if is_due(run, self._policy.keep, self._now) else PARTIAL)
@@ -233,7 +233,7 @@ class _Compactor:
 def _anchors(run: RunFacts, why: str) -> list[ExpiredStream]:
     """Return the anchors to record.
 
-    Raises StreamDamaged for a damaged stream or one that differs from its run's record.
+    Raises StreamDamaged if a stream is damaged or differs from its run's record.
     """
     heads = history_of(run.streams[-1].path).heads
     found = []

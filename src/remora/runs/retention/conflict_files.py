@@ -29,7 +29,7 @@ def conflict_files(root: Path, journal: Path) -> Iterator[tuple[str, int, Callab
 
 
 def _busy(journal: Path) -> str | None:
-    """Return the ID of a leftover journal, "" if there is none, or None if a journal is in use."""
+    """Return the ID of a leftover journal; "" if there is none, None if it is in use or damaged."""
     store = JournalFolder(journal)
     try:
         with store.locked():

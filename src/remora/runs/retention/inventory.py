@@ -47,10 +47,10 @@ class Inventory(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """Agents that started, according to a run's stream.
+    """The agents that a run's stream records as started.
 
-    `heads` has the heads of agents that ended and were not resumed. `first` and `last` are the
-    times of the stream's first and last event.
+    `heads` contains the stream heads of agents that ended and were not resumed. `first` and `last`
+    are the times of the stream's first and last event.
     """
 
     first: datetime | None = None
@@ -91,7 +91,7 @@ def take_inventory(folder: TraceFolder) -> Inventory:
 
 
 def history_of(path: Path) -> History:
-    """Read the run's stream. Raises StreamDamaged, NotFound or DiskError."""
+    """Read the history from the run's stream. Raises StreamDamaged, NotFound and DiskError."""
     found, stamp = History(), ""
     for event in read_events(path):
         stamp = event.timestamp

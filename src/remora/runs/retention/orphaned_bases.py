@@ -23,7 +23,7 @@ def remove_idle_bases(project: Project, now: datetime) -> list[str]:
 
 
 def idle_bases(project: Project, now: datetime) -> list[Path]:
-    """Return the frozen copies that no run uses or is about to use. Never raises."""
+    """Return the frozen copies that no run is using or about to use. Never raises."""
     with suppress(OSError):
         return [
             folder

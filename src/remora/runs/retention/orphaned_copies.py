@@ -16,7 +16,10 @@ _MOST = 4096
 
 
 def note_root(project: Project) -> None:
-    """Record a project's path next to its copies, whose folder name is a hash. Never raises."""
+    """Record a project's path next to its copies. Never raises.
+
+    The name of the copies' folder contains only a hash of the path.
+    """
     note = project.cache / _NOTE
     with suppress(OSError):
         if not note.exists():
@@ -38,7 +41,7 @@ def orphaned_caches(roots: Path, now: datetime) -> Iterator[Path]:
 
 
 def _root_of(place: Path) -> Path | None:
-    """Return the project path recorded in a folder, or None if it is missing or invalid."""
+    """Return the project path recorded in a folder, or None if the path is missing or invalid."""
     note = place / _NOTE
     with suppress(OSError, ValueError):
         if place.is_symlink() or note.is_symlink() or note.stat().st_size > _MOST:

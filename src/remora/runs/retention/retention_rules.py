@@ -35,10 +35,10 @@ class StreamFacts(msgspec.Struct, frozen=True, kw_only=True):
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about a run that the rules use. The last of `streams` is the run's stream.
 
-    `first` and `last` are the times of its first and last event, or None if unknown. `hands_off`
-    is the reason that the run must be kept, or empty. `begun` is True if part of the run has
-    already been removed. `names` are the contents that its streams reference, or None if a stream
-    cannot be read.
+    `first` and `last` are the times of its first and last event, or None if unknown. `hands_off` is
+    the reason for keeping the run unchanged, or empty. `begun` is True if part of the run has
+    already been removed. `names` has the hashes of the contents that its streams reference, or None
+    if a stream cannot be read.
     """
 
     run_id: str
@@ -73,12 +73,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_due(run: RunFacts, after: timedelta | None, now: datetime) -> bool:
-    """Return True if a run's last event is older than `after`, False if its time is unknown."""
+    """Return True if a run's last event is older than `after`; False if the time is unknown."""
     return after is not None and run.last is not None and now - run.last > after
 
 
 def expiring_by_age(runs: Iterable[RunFacts], policy: Policy, now: datetime) -> Iterator[RunFacts]:
-    """Yield runs older than the limit, and partly removed ones."""
+    """Yield runs that are older than the limit or already partially removed."""
     for run in runs:
         if not run.hands_off and (run.begun or is_due(run, policy.keep, now)):
             yield run
@@ -87,7 +87,7 @@ def expiring_by_age(runs: Iterable[RunFacts], policy: Policy, now: datetime) -> 
 def to_seal(
     runs: Iterable[RunFacts], policy: Policy, now: datetime
 ) -> Iterator[tuple[RunFacts, StreamFacts]]:
-    """Yield the streams to seal. A run's stream comes after those of its agents."""
+    """Yield the streams to seal. A run's stream comes after the streams of its agents."""
     for run in runs:
         if not run.hands_off and is_due(run, policy.compress, now):
             for stream in run.streams:
@@ -98,7 +98,7 @@ def to_seal(
 def expiring_by_size(
     runs: Sequence[RunFacts], contents: Iterable[StoredContent], policy: Policy
 ) -> Iterator[RunFacts]:
-    """Yield the oldest runs until the rest fits into the limit.
+    """Yield the oldest runs until the remaining runs fit into the limit.
 
     Contents are freed with the last run that references them.
     """

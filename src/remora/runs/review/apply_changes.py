@@ -28,9 +28,9 @@ def objections(
     recheck: Recheck,
     tree: Tree,
 ) -> Sequence[FileConflict]:
-    """Return the reasons that an accepted change set cannot be written; empty if it can.
+    """Return the reasons that an accepted change set cannot be written; empty if there are none.
 
-    `tree` has the files that it was merged with.
+    `tree` contains the files that the change set was merged with.
     """
     return (
         _stale(job, prepared)
@@ -48,7 +48,7 @@ def write_change_set(
     review: Review,
     otherwise: Review,
 ) -> list[FileConflict]:
-    """Write the journal, record the review, swap the files.
+    """Write the journal, record the review, and swap the files.
 
     If a file changes in the meantime, nothing is written, `otherwise` is recorded after `review`,
     and the conflicts are returned.
@@ -79,7 +79,7 @@ def store_contents(project: Project, prepared: PreparedChanges) -> None:
 
 
 def secrets_in(patches: Iterable[FilePatch]) -> list[FileConflict]:
-    """Return a conflict for each file in which a placeholder would be added or replace a secret."""
+    """Return a conflict for each change that adds a placeholder or replaces a secret with one."""
     found = [(patch.path, placeholder_in_files([(patch.base, patch.theirs)])) for patch in patches]
     return [FileConflict(path=path, detail=detail) for path, detail in found if detail]
 
@@ -89,7 +89,7 @@ def _record(stream: RunStream, review: Review) -> None:
 
 
 def _stale(job: JobView, prepared: PreparedChanges) -> list[FileConflict]:
-    """Return a conflict if the user edited the node and the edit is still in the file."""
+    """Return a conflict if the user edited the node and that edit is still in the file."""
     moved_on = prepared.conflicts or any(write.merged for write in prepared.writes)
     if job.review != STALE or not moved_on:
         return []

@@ -1,4 +1,7 @@
-"""`accept --git-branch`: commit accepted change sets to a branch, not to the user's files."""
+"""`accept --git-branch`: commit accepted change sets to a branch.
+
+The user's files are not changed.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,9 +49,9 @@ from remora.workspaces.copy.snapshot import BaseSnapshot, restore_base
 
 
 class ChangeSetChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Chosen change sets: those of `nodes`, or all pending ones with `every`.
+    """Choice of change sets: the change sets of `nodes`, or all pending ones with `every`.
 
-    `narrow` filters them.
+    `narrow` filters the chosen change sets.
     """
 
     nodes: Sequence[str] = ()

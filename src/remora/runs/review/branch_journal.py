@@ -1,4 +1,7 @@
-"""Journal of a commit to a branch. If a command is killed, the next one finishes or drops it."""
+"""Journal of a commit to a branch.
+
+If a command is killed, the next command finishes or drops its commit.
+"""
 
 import os
 from pathlib import Path
@@ -22,7 +25,7 @@ TRAILER = "Remora-Trace"
 class PendingCommit(msgspec.Struct, frozen=True, kw_only=True):
     """A commit whose tree is already stored.
 
-    Its trailer has the run's head after the review that `note` refers to.
+    Its trailer contains the run's head after the review that `note` refers to.
     """
 
     name: str

@@ -8,10 +8,10 @@ from remora.workspaces.apply.merge_lines import MergeConflict, merge3
 
 
 def conflicting_nodes(project: Project, view: RunView, job: JobView) -> list[str]:
-    """Return the nodes of accepted change sets that cannot be merged with this job's.
+    """Return the nodes of accepted change sets that cannot be merged with the job's change set.
 
-    Empty if an edit by the user caused the conflict. Raises NotFound or StreamDamaged if a file's
-    content is missing.
+    The list is empty if an edit by the user caused the conflict. Raises NotFound or StreamDamaged
+    if a file's content is missing.
     """
     return [
         other.node_id

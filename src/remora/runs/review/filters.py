@@ -1,4 +1,4 @@
-"""Filters for change sets to review: by fixed rules and by conditions."""
+"""Filters that select change sets to review by the rules they fix and by conditions."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -53,7 +53,7 @@ def parse_filter(rules: Iterable[str], conditions: Iterable[str]) -> ReviewFilte
 def apply_filter(
     project: Project, jobs: Iterable[JobView], narrow: ReviewFilter
 ) -> tuple[list[JobView], list[str]]:
-    """Return the jobs that pass, and for each other job a line with the reason."""
+    """Return the jobs that pass, and a line with the reason for each job that does not pass."""
     kept: list[JobView] = []
     left: list[str] = []
     for job in jobs:

@@ -21,9 +21,9 @@ _EARLIER = {"verdict": "accepted", "otherwise": "conflict"}
 def journal_note(
     review: Review, node_id: str, run_id: str, seq: int, otherwise: str
 ) -> dict[str, str]:
-    """Return the note from which `complete_journals` finds a journal's review.
+    """Return a journal's note, which `complete_journals` uses to find the review.
 
-    It has the recorded verdict, and the verdict `otherwise` that replaces it on a conflict.
+    The note has the recorded verdict, and the verdict `otherwise`, which replaces it on a conflict.
     """
     return {
         "run_id": run_id,
@@ -84,7 +84,7 @@ def recovery_text(left: Recovery) -> str:
 def last_review(project: Project, note: dict[str, str]) -> tuple[Review, Head] | None:
     """Return the review that a journal's note refers to, and the run's head directly after it.
 
-    None if it was not recorded, or if it is not the last review of its change set.
+    Returns None if the review was not recorded or is not the last review of its change set.
     """
     found: list[tuple[Review, Head]] = []
     with suppress(NotFound):  # without records, no review was recorded
@@ -103,7 +103,7 @@ def details(node_id: str, found: Sequence[FileConflict]) -> list[dict[str, Any]]
 def _recorded(project: Project, journal: Journal) -> bool:
     """Return True if the journal's review is the last review of its change set.
 
-    Another one may have been recorded before the journal was removed.
+    Another review may have been recorded before the journal was removed.
     """
     last = last_review(project, journal.note)
     return last is not None and last[0].verdict == (_EARLIER | journal.note)["verdict"]

@@ -1,4 +1,4 @@
-"""Merge change sets with the user's changed files, with rules of the operations."""
+"""Merge of change sets with the user's changed files, using the rules of the operations."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from remora.workspaces.apply.transaction import FilePatch, PreparedChanges, prep
 
 
 def merged_with_others(project: Project, patches: Sequence[FilePatch]) -> PreparedChanges:
-    """Merge a change set with the user's files, with the merge rules of all operations."""
+    """Merge a change set with the user's files, using the merge rules of all operations."""
     return _merged(project, patches, project.operations.merges)
 
 
 def removed_from_others(project: Project, reverse: Sequence[FilePatch]) -> PreparedChanges:
-    """Merge a reversed change set with the user's files, with the rules of all operations."""
+    """Merge a reversed change set with the user's files, using the rules of all operations."""
     return _merged(project, reverse, project.operations.unmerges)
 
 

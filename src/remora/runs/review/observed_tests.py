@@ -26,7 +26,7 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """A node as it was executed, and the hash that must not change."""
+    """A node at the time of its execution, and the hash that must not have changed since then."""
 
     node: Node
     anchor: str
@@ -35,8 +35,8 @@ class _Place(NamedTuple):
 def observed_runs(project: Project, jobs: Iterable[JobView]) -> Observation:
     """Return the observed calls of the jobs' tests that are still in the project.
 
-    In a changed file, only functions with an unchanged body are included. So the tests of several
-    jobs may be in one file.
+    In a changed file, only functions with an unchanged body are included. This allows one file to
+    contain the tests of several jobs.
     """
     tests: list[ObservedTest] = []
     calls: dict[tuple[str, str], ObservedCall] = {}
@@ -77,7 +77,7 @@ def _calls(record: _Record, files: "_Files") -> Iterator[ObservedCall]:
 
 
 class _Files:
-    """Files as they were when the tests ran, compared with the current files."""
+    """Compares the files at the time when the tests ran with the current files."""
 
     def __init__(self, project: Project, hashes: dict[str, str]) -> None:
         self._project = project

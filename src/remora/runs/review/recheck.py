@@ -1,4 +1,4 @@
-"""Verify a merged change set again, with general checks and the checks of its agent."""
+"""Second verification of a merged change set, with general checks and its agent's checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def users_tree(project: Project) -> Tree:
 
 
 def broken_by_merge(prepared: PreparedChanges) -> list[FileConflict]:
-    """Return a conflict for each file that parsed before the merge but not after it."""
+    """Return a conflict for each file that could be parsed before the merge but not after it."""
     return [
         FileConflict(path=write.path, detail=f"the merged file does not parse: {error}")
         for write in prepared.writes
@@ -84,7 +84,7 @@ class Recheck:
     def objections(self, job: JobView, prepared: PreparedChanges, tree: Tree) -> list[FileConflict]:
         """Return the reasons to refuse the merge.
 
-        Empty if nothing was merged, or if all checks pass.
+        The list is empty if nothing was merged or all checks pass.
         """
         merged = [write for write in prepared.writes if write.merged]
         if not merged:
@@ -103,7 +103,7 @@ class Recheck:
         )
 
     def _worse(self, write: FileWrite) -> FileConflict | None:
-        """Return a conflict if the merged file does not parse or has more findings."""
+        """Return a conflict if the merged file cannot be parsed or if it has more findings."""
         if write.result is None or not write.path.endswith(".py"):
             return None
         error = parse_errors({write.path: write.result})

@@ -9,8 +9,8 @@ from remora.runs.review.journals import complete_journals, recovery_text
 def recover(project: Project) -> list[str]:
     """Finish or undo what an interrupted command began; return notes for the user.
 
-    Does nothing while another accept is running. A commit that git refuses is tried again by the
-    next command, so that records can be read meanwhile.
+    Does nothing while another accept is running. If git refuses a commit, the next command tries
+    again. This command continues, so that records can be read.
     """
     try:
         left = complete_journals(project)

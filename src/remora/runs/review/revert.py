@@ -41,11 +41,11 @@ class Reverted:
 def revert(
     project: Project, run_id: str, nodes: Sequence[str], *, trusted: bool = False
 ) -> Reverted:
-    """Revert accepted change sets one by one: all of the run, or those of `nodes`.
+    """Revert accepted change sets one by one, either of `nodes` or of the whole run.
 
     If a file has been edited since it was accepted, later edits are kept. If that is not possible,
     the change set is not reverted. Raises whatever `accept` raises, NotFound for a node without an
-    accepted change set, UsageError for a change set that was committed to a branch.
+    accepted change set, and UsageError for a change set that was committed to a branch.
     """
     record = read_own_record(project, run_id, trusted=trusted)
     complete_journals(project)

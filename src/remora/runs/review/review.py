@@ -33,7 +33,7 @@ class Verdicts:
     """Result of a review.
 
     Each of the `conflicts` is `{node_id, path, detail}`. `notes` and `damaged` are messages;
-    `damaged` lists streams or contents that differ from the record. `observed` has the calls
+    `damaged` lists streams or contents that differ from the record. `observed` contains the calls
     observed in accepted tests. `view` is the run after the review.
     """
 
@@ -62,11 +62,11 @@ def accept(  # noqa: PLR0913 (the options of the command)
     trusted: bool = False,
     progress: TrackProgress = iter,
 ) -> Verdicts:
-    """Write the chosen change sets to the user's files, each one completely or not at all.
+    """Write the chosen change sets to the user's files, each change set completely or not at all.
 
-    If `run` is a view of a verified record, its streams are not read again. Raises UsageError
-    (nothing was chosen, or the run is from another installation), NotFound (unknown node),
-    StreamLocked (the run is running), StreamDamaged (all chosen change sets are damaged).
+    If `run` is a view of a verified record, its streams are not read again. Raises UsageError if
+    nothing was chosen or the run is from another installation, NotFound for an unknown node,
+    StreamLocked if the run is running, and StreamDamaged if all chosen change sets are damaged.
     """
     record, known = own_record(project, run, trusted=trusted)
     complete_journals(project)
@@ -121,7 +121,7 @@ def reject(  # noqa: PLR0913 (the options of the command)
 
 @dataclass(frozen=True, kw_only=True)
 class SelectedChanges:
-    """Jobs that can be accepted, and notes on the others."""
+    """Jobs that can be accepted, and notes on the jobs that cannot."""
 
     view: RunView
     usable: list[ReadyChange]

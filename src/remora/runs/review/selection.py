@@ -1,4 +1,4 @@
-"""Selection of change sets to review, by node or all pending ones."""
+"""Selection of change sets to review: those of some nodes, or all pending ones."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +12,7 @@ _NAMED = 5
 
 
 def choose_pending(view: RunView, nodes: Sequence[str], *, every: bool, verb: str) -> list[JobView]:
-    """Return the jobs with a pending change set: those of `nodes`, or all with `every`.
+    """Return the jobs of `nodes` with a pending change set, or all such jobs with `every`.
 
     Raises UsageError if neither is given, and NotFound for an unknown node. A known node without a
     pending change set also raises NotFound, because the command would do nothing for it.

@@ -1,4 +1,4 @@
-"""Command line for `bwrap`, under which a command sees the same files as at level 2."""
+"""Command line for `bwrap`, which gives a command access to the same files as level 2 does."""
 
 import os
 

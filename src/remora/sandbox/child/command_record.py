@@ -1,4 +1,4 @@
-"""One command and its confinement, encoded as arguments of the supervisor."""
+"""A command and its confinement, encoded as arguments of the supervisor."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PRIVATE_BYTES = 1 << 30
 
 
 class CommandRecord:
-    """One command and its confinement.
+    """A command and its confinement.
 
-    All paths are real paths; `links` has the symbolic links that lead to them. `temporary_folder`
-    is removed when the command ends. The paths are valid in the mount namespace of the process
-    `view_pid`, or in the current one if it is 0.
+    All paths are real paths; `links` has the symbolic links that lead to these paths.
+    `temporary_folder` is removed when the command ends. The paths are valid in the mount namespace
+    of the process `view_pid`, or in the current one if it is 0.
     """
 
     def __init__(self, words: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Landlock: permanently restricts the files that a process and its descendants can access."""
+"""Permanent restriction, by Landlock, of the files a process and its descendants can access."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Beneath(ctypes.Structure):
 
 
 def restrict(rules: Iterable[tuple[str, int]], *, network: bool) -> None:
-    """Allow only the accesses in `rules`, which has pairs of path and access rights.
+    """Allow only the access in `rules`, which contains pairs of path and access rights.
 
     Missing paths are skipped. TCP is blocked unless `network` is True. The process must have
     no-new-privileges set. Raises OSError.

@@ -71,7 +71,7 @@ def _bind(source: str, target: str) -> None:
 
 
 def _open(path: str) -> None:
-    """Bind a path as writable. Changes to it are permanent."""
+    """Bind a path as writable. Changes made there are permanent."""
     _bind(_OLD + path, _NEW + path)
     closed = syscalls.ATTR_NOSUID | syscalls.ATTR_NODEV
     syscalls.mount_attributes(_NEW + path, add=closed, deep=True)
@@ -87,7 +87,7 @@ def _private() -> None:
 
 
 def _points(record: CommandRecord) -> None:
-    """Create a mount point for each path, and the links that lead to the paths."""
+    """Create a mount point for each path, and create the links that lead to the paths."""
     for name in ("dev/pts", "proc"):
         os.makedirs(f"{_NEW}/{name}", exist_ok=True)
     for path in (*record.read, *record.write, *record.scratch):

@@ -1,4 +1,4 @@
-"""Linux namespaces of a command: user, PID, mount, network, UTS, IPC and cgroup."""
+"""Linux namespaces for a command: user, PID, mount, network, UTS, IPC and cgroup."""
 
 import _socket
 import fcntl
@@ -35,7 +35,10 @@ def join_namespaces_of(process: int) -> None:
 
 
 def enter_other_namespaces() -> None:
-    """Enter new mount, network (loopback up), host name, IPC, cgroup namespaces. Raises OSError."""
+    """Enter new mount, network, host name, IPC and cgroup namespaces. Raises OSError.
+
+    The loopback interface of the new network is activated.
+    """
     syscalls.unshare(_MOUNTS | _NETWORK | _NAMES | _IPC | _CGROUPS)
     link = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     request = b"lo".ljust(16, b"\0") + _UP.to_bytes(2, sys.byteorder) + bytes(22)
@@ -44,7 +47,10 @@ def enter_other_namespaces() -> None:
 
 
 def forbid_user_namespaces(proc: str) -> None:
-    """Forbid creating more user namespaces; `proc` is where /proc is mounted. Raises OSError."""
+    """Forbid the creation of further user namespaces. Raises OSError.
+
+    `proc` is the path at which /proc is mounted.
+    """
     _write(f"{proc}/sys/user/max_user_namespaces", "0")
 
 

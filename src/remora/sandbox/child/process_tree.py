@@ -1,4 +1,4 @@
-"""Find, kill and reap the descendants of this process."""
+"""Functions that find, kill and reap the descendants of this process."""
 
 import os
 import time
@@ -9,7 +9,7 @@ _KILL_SECONDS = 5.0
 
 
 def reap() -> dict[int, int]:
-    """Reap ended children; return exit codes by process ID, negative for a signal."""
+    """Reap exited children; return exit codes keyed by process ID. A signal has a negative code."""
     exit_codes: dict[int, int] = {}
     try:
         while True:
@@ -25,7 +25,7 @@ def reap() -> dict[int, int]:
 def end_descendants(child: int) -> dict[int, int]:
     """Kill all descendants and return the exit codes of the reaped children.
 
-    They are stopped first, so that none can escape by forking.
+    The descendants are stopped first, so that none of them can escape by forking.
     """
     exit_codes: dict[int, int] = {}
     until = time.monotonic() + _KILL_SECONDS

@@ -60,7 +60,7 @@ def _remove_below(top: int, name: str) -> None:
 
 
 def _remove_files(folder: int) -> list[str]:
-    """Remove everything except folders; return the names of the folders."""
+    """Remove everything in a folder except subfolders; return the names of the subfolders."""
     folders: list[str] = []
     with os.scandir(folder) as entries:
         for entry in list(entries):

@@ -1,4 +1,4 @@
-"""Seccomp filter: only Unix, IPv4, IPv6 and netlink sockets can be created.
+"""Seccomp filter that permits the creation of only Unix, IPv4, IPv6 and netlink sockets.
 
 A network namespace does not isolate every socket: AF_VSOCK reaches the host of a virtual machine.
 io_uring is refused, because it can create sockets without the `socket` system call. A process that
@@ -30,7 +30,7 @@ _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
 
 
 def filter_program() -> bytes:
-    """Return the BPF program for this machine. Raises OSError (ENOSYS) for an unknown machine."""
+    """Return the BPF program for this machine. Raises OSError (ENOSYS) if the type is unknown."""
     machine = os.uname().machine
     if machine not in _MACHINES or sys.maxsize < 1 << 32 or sys.byteorder != "little":
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

@@ -1,4 +1,4 @@
-"""Start of the command: forks from the supervisor, applies limits and confinement, and executes."""
+"""Start of the command, in a fork of the supervisor, with limits and confinement."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class StartedChild:
     """A started child process.
 
     `problem` is `ERRNO WHAT` if the start failed, and only `ERRNO ` if the command could not be
-    executed. The command's exit code can be read from `exit_code_reader` if the child is only a
-    process that waits for the command.
+    executed. If the child is only a process that waits for the command, the command's exit code can
+    be read from `exit_code_reader`.
     """
 
     def __init__(self, pid: int, problem: str, exit_code_reader: int) -> None:
@@ -48,7 +48,7 @@ class StartedChild:
 
 
 def start_command(record: CommandRecord) -> StartedChild:
-    """Fork and execute the command. Return when it runs or has failed to start."""
+    """Fork and execute the command. Return when it is running or has failed to start."""
     problem_reader, problem_writer = os.pipe()
     exit_code_reader, exit_code_writer = os.pipe()
     for name, step in _first_steps(record):
@@ -130,7 +130,7 @@ def _start_session(problem_writer: int) -> None:
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signals.SIGKILL)
     watched = select.poll()  # getppid does not work across PID namespaces
     watched.register(problem_writer, 0)
-    if watched.poll(0):  # no reader: the parent ended before PDEATHSIG was set
+    if watched.poll(0):  # no reader: the parent exited before PDEATHSIG was set
         os._exit(_FAILED)
     syscalls.join_new_keyring()
     try:
@@ -210,7 +210,7 @@ def _run(record: CommandRecord, places: list[str]) -> None:
 
 
 def _places(command: str) -> list[str]:
-    """Return the paths at which the command may be. Call while modules can still be imported."""
+    """Return the possible paths of the command. Call while modules can still be imported."""
     if "/" in command:
         return [command]
     return [f"{folder}/{command}" for folder in os.get_exec_path()]
@@ -219,7 +219,7 @@ def _places(command: str) -> list[str]:
 def _check(place: str) -> None:
     """Raise OSError if `place` is not an executable file.
 
-    bubblewrap would report this only as text.
+    bubblewrap would report the problem only as text.
     """
     if os.path.isdir(place) or not os.access(place, os.X_OK):
         raise OSError(errno.EACCES if os.path.lexists(place) else errno.ENOENT, place)

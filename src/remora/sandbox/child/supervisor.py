@@ -1,9 +1,9 @@
 """Parent process of one command, which ends the command's whole process tree.
 
-It does so on request, after a time-out, or when the caller has ended. Its arguments are an encoded
-CommandRecord. `lifeline` is a pipe that reaches its end when the caller ends. One line is written
-to `report`: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`. As a subreaper, the supervisor
-remains the ancestor of every descendant, including daemons and new sessions.
+It does so on request, after a time-out, or when the caller exits. Its arguments are an encoded
+CommandRecord. `lifeline` is a pipe that reaches end-of-file when the caller exits. One line is
+written to `report`: `done CODE`, `timeout CODE` or `failed ERRNO WHAT`. As a subreaper, the
+supervisor remains the ancestor of every descendant, including daemons and new sessions.
 """
 
 import os
@@ -44,7 +44,7 @@ def main(words: list[str]) -> None:
 
 
 def _wake_up() -> int:
-    """Return a descriptor that becomes readable when a child ends."""
+    """Return a descriptor that becomes readable when a child exits."""
     wake, woken = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -69,7 +69,7 @@ def _watch(child: int, lifeline: int, wake: int, deadline: float) -> tuple[int |
 
 
 def _command_code(record: CommandRecord, started: StartedChild, code: int) -> int:
-    """Return the command's exit code; `code` may be that of a process that waits for it."""
+    """Return the command's exit code. `code` may be the code of a process that waits for it."""
     if record.level == NAMESPACES:
         return int(os.read(started.exit_code_reader, 16) or code)
     if record.level == BUBBLEWRAP and code in _BY_SIGNAL:

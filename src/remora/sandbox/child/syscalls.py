@@ -84,7 +84,7 @@ class _MountAttr(ctypes.Structure):
 
 
 def mount_attributes(target: str, *, add: int = 0, remove: int = 0, deep: bool = False) -> None:
-    """Change the attributes of a mount; with `deep`, also of mounts below it. Raises OSError."""
+    """Change a mount's attributes; with `deep`, also those of the mounts in it. Raises OSError."""
     attributes = _MountAttr(add, remove, 0, 0)
     syscall(
         _SYS_MOUNT_SETATTR,
@@ -108,7 +108,7 @@ def drop_capabilities() -> None:
 
 
 def join_new_keyring() -> None:
-    """Join a new session keyring. If the system refuses this, keys cannot be read either."""
+    """Join a new session keyring. A system that refuses this refuses access to keys, too."""
     machine = os.uname()
     number = _SYS_KEYCTL.get(f"{machine.sysname} {machine.machine}")
     if number is not None:

@@ -17,7 +17,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def digest_at(folder: int, name: bytes) -> str | None:
-    """Return a regular file's SHA-256, `NOT_REGULAR` for anything else, or None if missing."""
+    """Return a file's SHA-256, or `NOT_REGULAR` if it is not a regular file, or None if missing."""
     try:
         if not st.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             return NOT_REGULAR
@@ -74,7 +74,10 @@ def repair_swap(folder: int, name: bytes, other: bytes) -> None:
 
 
 def rename_to_free(folder: int, name: bytes, free: bytes) -> None:
-    """Rename to a free name; without renameat2, in two steps. Raises OSError, FileExistsError."""
+    """Rename to a free name. This takes two steps if renameat2 is not available.
+
+    Raises FileExistsError if the name is taken, and OSError.
+    """
     if not is_same_file(folder, name, free):
         try:
             rename_noreplace(folder, name, free)

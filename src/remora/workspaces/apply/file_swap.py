@@ -33,10 +33,10 @@ _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.
 class FileSwapper(AbstractContextManager["FileSwapper"]):
     """Writes the files of one journal under one root, and rolls them back.
 
-    The progress of a file is visible from its waiting name, a temporary file in the same folder. It
-    is created with the complete new content, has the old content after the swap, and is removed
-    when all files are in place. Folders stay open, so that a rollback works even if they are moved.
-    `resumed` is True if another process may have written some of the files.
+    A file's progress can be determined from its waiting name, a temporary file in the same folder.
+    The temporary file is created with the complete new content, has the old content after the swap,
+    and is removed when all files are in place. Folders stay open, so that a rollback works even if
+    they are moved. `resumed` is True if another process may have written some of the files.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
         return self.check(entry)
 
     def check(self, entry: JournalEntry) -> str:
-        """Return "" if the replaced file is the expected one, or a text about what changed."""
+        """Return "" if the expected file was replaced, or a text about what has changed."""
         path = unescape_path(entry.path)
         try:
             with self._folder(path) as (folder, name):
@@ -263,7 +263,7 @@ class FileSwapper(AbstractContextManager["FileSwapper"]):
             return self._keep(entry, folder, waiting, is_missing=True)
 
     def _exchange_back(self, entry: JournalEntry, folder: int, name: bytes, waiting: bytes) -> str:
-        """Swap the old file back in, until the file taken out is the one that was written.
+        """Swap the old file back in, until the file taken out is the file that was written.
 
         Any other file that was taken out has newer edits, and is put back.
         """

@@ -1,4 +1,4 @@
-"""Files that git would convert on commit, with filters or encodings that Remora does not apply."""
+"""Files that git would convert on commit, using filters or encodings that Remora does not apply."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +12,8 @@ _OFF = ("unspecified", "unset")
 def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the files that git would convert on commit, each with the reason.
 
-    Conversion of line ends does not count. Clean filters are not run. Raises OutsideError.
+    Files in which git would only convert line ends are not included. Clean filters are not run.
+    Raises OutsideError.
     """
     if not paths:
         return
@@ -28,7 +29,7 @@ def altered_on_commit(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, s
 
 
 def _runs(root: Path, driver: str) -> bool:
-    """Return True if the filter is configured. Git ignores a filter that is not."""
+    """Return True if the filter is configured. Git ignores filters that are not configured."""
     keys = git_output(root, "config", "--name-only", "--list", succeeds=(0, 1)).decode(
         "utf-8", "replace"
     )

@@ -25,7 +25,7 @@ class _Entry(NamedTuple):
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A branch; the tip of a new one is HEAD.
+    """A branch. The tip of a new branch is HEAD.
 
     `prefix` is the path from the top of the repository to `root`.
     """
@@ -43,7 +43,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def old(self) -> str:
-        """Value that the ref must have when it is updated, or zeros if it must not exist."""
+        """The value that the ref must have before an update, or zeros if the ref must not exist."""
         return "0" * len(self.tip) if self.is_new else self.tip
 
     def read_file(self, path: str) -> tuple[bytes | None, int]:
@@ -89,7 +89,7 @@ def open_branch(root: Path, name: str) -> Branch:
 
 
 def with_committed_line_ends(branch: Branch, patch: FilePatch) -> FilePatch:
-    """Return a patch with Unix line ends if only the working tree's file has CRLF line ends."""
+    """Return a patch with Unix line ends if its base has CRLF line ends but the tip does not."""
     if patch.base is None or b"\r\n" not in patch.base:
         return patch
     try:
@@ -134,7 +134,7 @@ def reread_branch(branch: Branch) -> Branch:
 
 
 def messages_since(branch: Branch) -> str | None:
-    """Return the messages of commits made since `branch` was read, or None if it is unchanged."""
+    """Return the messages of commits added since `branch` was read, or None if it is unchanged."""
     now = _commit(branch.root, branch.ref)
     if now == (None if branch.is_new else branch.tip):
         return None

@@ -19,7 +19,7 @@ _DONE = "done"
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One file, with its SHA-256 before (`ours`) and after the write (`result`).
+    """A file, with its SHA-256 before the write (`ours`) and after it (`result`).
 
     A hash is None if the file does not exist. `path` is escaped as in a node key. The file's
     contents are stored as `NUMBER.new` and `NUMBER.old`.
@@ -33,7 +33,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """Planned writes under a root. `folders` were missing; `note` is data of the caller."""
+    """Planned writes under a root. `folders` lists missing folders; `note` is the caller's data."""
 
     v: int = 1
     id: str
@@ -45,13 +45,13 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     def waiting_name(self, entry: JournalEntry) -> bytes:
         """Return the name of the temporary file in the file's folder.
 
-        It has the new content before the swap, and the old content after it.
+        The temporary file has the new content before the swap, and the old content after it.
         """
         return f".remora-{self.id}-{entry.number}".encode()
 
 
 class JournalFolder:
-    """Folder that has at most one journal of a root. Only one process at a time can lock it."""
+    """Folder that contains at most one journal. Only one process at a time can lock it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -78,7 +78,7 @@ class JournalFolder:
             os.close(lock)
 
     def write(self, journal: Journal, contents: Mapping[str, bytes]) -> None:
-        """Write and sync the contents, by file name, then the journal. Raises OSError."""
+        """Write and sync the contents (keyed by file name), then the journal. Raises OSError."""
         self.clear()
         place = self._place()
         place.mkdir(mode=0o700)

@@ -26,7 +26,7 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 def split_lines(content: bytes) -> list[bytes]:
-    """Split content into lines that end with `\\n`. The last one may end without it."""
+    """Split content into lines that end with `\\n`. The last line may have no `\\n`."""
     lines = [line + b"\n" for line in content.split(b"\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
@@ -35,8 +35,8 @@ def split_lines(content: bytes) -> list[bytes]:
 def diff_hunks(old: _Lines, new: _Lines) -> list[Hunk]:
     """Return the hunks in order. There are unchanged lines between any two of them.
 
-    If a change is possible at several places, the last one is used. So the same change on two sides
-    results in equal hunks.
+    If a hunk could be at several positions, the last position is used. This ensures that the same
+    change on two sides results in equal hunks.
     """
     found: list[Hunk] = []
     at_old = at_new = 0
@@ -78,7 +78,7 @@ def _pairs(old: _Lines, new: _Lines, old_at: int, new_at: int) -> list[_Pair]:
     """Return index pairs of unchanged lines, ascending on both sides.
 
     Common lines at the start and the end are matched first, then lines that occur exactly once on
-    both sides. The remaining lines are compared.
+    each side. The remaining lines are compared.
     """
     head = _common(zip(old, new, strict=False))
     old_middle, new_middle = old[head:], new[head:]

@@ -22,7 +22,7 @@ _RESERVED: dict[Kind, str] = {
 
 
 class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of a change set, with its content in the base and in the workspace (`theirs`).
+    """Change to a file, with its content in the base and in the workspace (`theirs`).
 
     `base` or `theirs` is None if the file does not exist there. A new file gets mode 0755 or 0644,
     depending on `mode`; an existing file keeps its mode. With `restores`, a deleted file is
@@ -37,9 +37,9 @@ class FilePatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """One planned write of `result`, which replaces `ours`.
+    """A planned write of `result`, which replaces `ours`.
 
-    Until then, the file must still contain `ours`, or not exist if that is None.
+    Until the write, the file must still contain `ours`, or must not exist if `ours` is None.
     """
 
     path: str
@@ -75,7 +75,7 @@ Raises HostError if it is not a regular file.
 def prepare_changes(
     root: Path, patches: Sequence[FilePatch], read_file: ReadFile | None = None
 ) -> PreparedChanges:
-    """Merge each patch with the file in the tree or from `read_file`, without writing."""
+    """Merge each patch with the file from the tree or from `read_file`. Nothing is written."""
     tree = RootedFiles(root.resolve())
     read = read_file or partial(_read_user_file, tree)
     writes: list[FileWrite] = []
@@ -110,7 +110,7 @@ def _merge_patch(read_file: ReadFile, patch: FilePatch) -> FileWrite | None:
 
 
 def _read_user_file(tree: RootedFiles, path: str) -> tuple[bytes | None, int]:
-    """Return the content of the user's file, or None if missing, and its mode. Raises HostError."""
+    """Return the user's file content, or None if missing, and the file's mode. Raises HostError."""
     if tree.exists(path):
         return tree.read_bytes(path, limit=FILE_LIMIT), st.S_IMODE(tree.stat(path).st_mode)
     try:

@@ -1,4 +1,4 @@
-"""Three-way merge of one file by lines. Pure functions over bytes."""
+"""Line-based three-way merge of one file, with pure functions on bytes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,8 +14,8 @@ class MergedText(msgspec.Struct, frozen=True):
 class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
     """Base lines that both sides changed.
 
-    They include `start` and exclude `end`, counted from 1. If `start` equals `end`, both sides
-    inserted lines there.
+    The lines include `start` and exclude `end`, and are counted from 1. If `start` equals `end`,
+    both sides inserted lines there.
     """
 
     start: int
@@ -25,13 +25,13 @@ class LineConflict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergeConflict(msgspec.Struct, frozen=True):
-    """Conflicts of two changes. Nothing is merged."""
+    """Conflicts between two changes, in which case nothing is merged."""
 
     conflicts: tuple[LineConflict, ...]
 
 
 def merge3(base: bytes, ours: bytes, theirs: bytes) -> MergedText | MergeConflict:
-    r"""Merge two changes of one base.
+    r"""Merge two changes to the same base.
 
     Changes to different base lines are merged, even if the lines are adjacent. The same change on
     both sides is applied once. Different insertions at the same position conflict, and so do

@@ -13,8 +13,8 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 def is_open_for_writing(folder: int, name: bytes) -> bool:
     """Return True if a process has a file open or mapped for writing.
 
-    False if the system does not support leases. The kernel grants a read lease only on a file that
-    no process has open for writing.
+    Returns False if the system does not support leases. The kernel grants a read lease only on a
+    file that no process has open for writing.
     """
     if _lease(folder, name) is not False:
         return False

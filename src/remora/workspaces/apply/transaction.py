@@ -1,4 +1,4 @@
-"""Transaction that writes a change set to the user's tree: all or nothing, even if killed."""
+"""Transaction that writes a change set to the user's tree, all or nothing, even if it is killed."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +43,8 @@ __all__ = [
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of the recovery of a journal that a killed process left.
 
-    `undone` means that its review was not recorded. `conflict` means that nothing was written.
+    `undone` means that the journal's review was not recorded. `conflict` means that nothing was
+    written.
     """
 
     outcome: Literal["none", "completed", "undone", "conflict"]
@@ -70,9 +71,9 @@ def write_changes(
     the first file is changed. `note` identifies the review for `recover_journal`. `on_conflict` is
     called before the journal is removed, so that the verdict is recorded first.
 
-    Raises Conflict if there are conflicts, another process is writing, or an earlier journal is
-    left, and DiskError. Exceptions of `record` propagate and leave the journal in place, because
-    only the stream shows whether the review was recorded.
+    Raises DiskError, and Conflict if there are conflicts, another process is writing, or an earlier
+    journal is left. Exceptions of `record` propagate and leave the journal in place, because only
+    the stream shows whether the review was recorded.
     """
     if prepared.conflicts:
         paths = ", ".join(conflict.path for conflict in prepared.conflicts)
@@ -107,8 +108,9 @@ def recover_journal(
     """Complete or undo the journal that a killed process left.
 
     The journal is completed if `recorded` returns True, which means that its review is the latest
-    verdict on its change set. Otherwise it is undone. If this is killed, it can be repeated. Raises
-    Conflict if the journal is in use or belongs to another root, DiskError if it is damaged.
+    verdict on its change set. Otherwise it is undone. If the recovery is killed, it can be
+    repeated. Raises Conflict if the journal is in use or belongs to another root, DiskError if it
+    is damaged.
     """
     store = JournalFolder(journal_folder)
     with store.locked():
@@ -148,7 +150,7 @@ def _interruptions_as_disk_errors() -> Iterator[None]:
 
 
 def _contents(prepared: PreparedChanges) -> dict[str, bytes]:
-    """Return the new contents and the backups by their names in the journal."""
+    """Return the new contents and the backups, keyed by their names in the journal."""
     found: dict[str, bytes] = {}
     for number, write in enumerate(prepared.writes):
         for content, suffix in ((write.result, "new"), (write.ours, "old")):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """Content hash of a file, or None if the file does not exist, and its permission bits."""
+    """A file's content hash, or None if the file does not exist, and its permission bits."""
 
     sha256: str | None
     mode: int
@@ -64,7 +64,7 @@ def diff(
     """Return a unified diff of one file for `git apply`; empty if nothing changed.
 
     `before` or `after` is None if the file does not exist. `old_mode` is the mode before the
-    change. If one of them is not UTF-8, the diff only says that the files differ.
+    change. If one of the contents is not UTF-8, the diff only states that the files differ.
     """
     header = _mode_lines(path, before, after, mode, old_mode)
     return header + _content_diff(path, before, after)
@@ -109,7 +109,7 @@ def _content_diff(path: str, before: bytes | None, after: bytes | None) -> str:
 
 
 def _quote_name(path: str) -> str:
-    """Quote a name like git: an ambiguous name is escaped as ASCII and put in quotes."""
+    """Quote a name as git does. An ambiguous name is escaped as ASCII and put in quotes."""
     if path.isprintable() and not _QUOTED & set(path):
         return path
     quoted = (

@@ -37,7 +37,7 @@ _ONCE = threading.Lock()
 
 
 def make_driver(name: str, base: BaseSnapshot, cache: Path) -> WorkspaceDriver:
-    """Return the driver of that name, which keeps its files in `cache`. `auto` selects slots."""
+    """Return the driver called `name`, which stores its files in `cache`. `auto` selects slots."""
     if name == OVERLAY:
         return OverlayDriver(base, cache / "layers")
     return SlotDriver(base, cache / "slots")
@@ -55,7 +55,7 @@ def require_driver(name: str, cache: Path) -> None:
 
 
 def overlay_problem(cache: Path) -> str:
-    """Return the reason that layers over folders in `cache` do not work; empty if they do."""
+    """Return the reason that layers over folders in `cache` do not work, or an empty string."""
     with _ONCE:  # only one thread runs the probe
         return _overlay_problem(cache)
 

@@ -1,4 +1,7 @@
-"""Overlay driver: one layer per worker over a shared base. Only changes are copied and scanned."""
+"""Overlay driver, which gives each worker a layer over a shared base.
+
+Only changed files are copied and scanned.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -102,7 +105,7 @@ class OverlayCopy:
 
 
 def _by_folder(files: Iterable[str]) -> _Names:
-    """Return the names in each folder, by folder. A folder is "" or ends with `/`."""
+    """Map each folder to the names in it. A folder is "" or ends with `/`."""
     found: dict[str, set[str]] = {}
     for path in files:
         parent, slash, name = path.rpartition("/")

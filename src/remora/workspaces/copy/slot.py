@@ -1,4 +1,4 @@
-"""Slot driver: one folder of copied files per worker, which later runs reuse."""
+"""Slot driver, which gives each worker a folder of copied files that later runs reuse."""
 
 import fcntl
 import itertools
@@ -25,7 +25,7 @@ _Index = tuple[bytes, list[ScannedFile]]
 class SlotDriver:
     """Provides private copies of `base` in `folder`, each locked by the worker that uses it.
 
-    Opening a slot resets it to the base, including anything that an earlier run or a crash left.
+    Opening a slot resets it to the base. This removes anything that an earlier run or crash left.
     """
 
     def __init__(self, base: BaseSnapshot, folder: Path) -> None:
@@ -54,7 +54,7 @@ class SlotDriver:
             os.close(lock)
 
     def close(self) -> None:
-        """Do nothing: slots stay for the next run."""
+        """Do nothing, because slots are kept for the next run."""
 
     def _free(self) -> tuple[int, int]:
         """Lock the first free slot; return its number and the lock's file descriptor."""
@@ -128,7 +128,7 @@ class SlotCopy:
                 remove_tree(name, dir_fd=folder)
 
     def _restore_rights(self, path: str) -> None:
-        """Restore the owner's permissions in a folder, which a job has removed."""
+        """Restore the owner's permissions for a folder from which a job has removed them."""
         with self._files.open_parent(path) as (folder, name):
             handle = os.open(name, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             try:
@@ -148,7 +148,7 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _reset(slot: SlotCopy, place: Path) -> None:
-    """Reset a slot to the base. If that fails, as with an unreadable folder, recreate the slot."""
+    """Reset a slot to the base. If that fails, for example at an unreadable folder, recreate it."""
     if place.is_symlink() or not place.is_dir():
         _clear(place)
     with suppress(HostError, OSError):
@@ -171,7 +171,10 @@ def _clear(place: Path) -> None:
 
 
 def _load(path: Path) -> dict[str, ScannedFile]:
-    """Load a slot's saved scan. If it is unreadable, return an empty one: all files are hashed."""
+    """Load a slot's saved scan.
+
+    An unreadable scan is replaced by an empty scan, so that all files are hashed again.
+    """
     try:
         names, files = msgspec.msgpack.decode(path.read_bytes(), type=_Index)
         return dict(zip(os.fsdecode(names).split("\0"), files, strict=True))
@@ -180,7 +183,7 @@ def _load(path: Path) -> dict[str, ScannedFile]:
 
 
 def _save(path: Path, index: dict[str, ScannedFile]) -> None:
-    """Save a slot's scan if possible. If it is missing, the next opening hashes every file."""
+    """Save a slot's scan if possible. Without a saved scan, the next opening hashes every file."""
     stored: _Index = (os.fsencode("\0".join(index)), [*index.values()])
     temporary = path.with_suffix(".new")
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Base snapshot: a frozen private copy of the project at the start of a run."""
+"""Base snapshot, a frozen private copy of the project at the start of a run."""
 
 import hashlib
 import os
@@ -28,9 +28,9 @@ class BaseFile(msgspec.Struct, frozen=True):
 class BaseSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """A frozen, read-only copy of `root` in `folder`.
 
-    `differing` has the files that cannot be restored from the commit; a file that exists only in
-    the commit is None. A file that is unchanged since the commit has git's mode (0644 or 0755). Any
-    other file has the mode of the user's file.
+    `differing` has the files that cannot be restored from the commit. A file that exists only in
+    the commit has the value None. A file that has not changed since the commit has git's mode (0644
+    or 0755). Any other file has the mode of the user's file.
     """
 
     root: Path
@@ -85,7 +85,7 @@ def restore_base(
 ) -> BaseSnapshot:
     """Rebuild a base from the commit and stored objects, without reading the working tree.
 
-    Raises OutsideError if the commit is missing, DiskError if writing fails or a hash differs.
+    Raises OutsideError if the commit is missing, and DiskError if writing fails or a hash differs.
     """
     _make_folder(folder)
     committed = committed_files(root, commit) if commit else {}

@@ -19,7 +19,7 @@ class WorkspaceCopy(Protocol):
 
     @property
     def tree(self) -> Path:
-        """Path of the copy; `path_for_command` gives the path that commands see."""
+        """Path of the copy. `path_for_command` returns the path as seen by commands."""
 
     def state(self) -> CopyState:
         """Return possible differences from the base. Raises HostError if the copy is unreadable."""
