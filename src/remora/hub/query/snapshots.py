@@ -136,7 +136,7 @@ class MemorySnapshot:
 class OverlaidSnapshot:
     """A snapshot in which some files are replaced.
 
-    The replacements are keyed by spelled path; None stands for a deleted file. A node with an
+    The replacements are keyed by spelled path; None means a deleted file. A node with an
     unchanged key keeps its uid. A node with unchanged facts also keeps its times.
     """
 

@@ -185,7 +185,7 @@ def _similar_keys(rows: RowSource, key: TraceKey) -> str:
 def _hint(name: str, known: Iterable[str], spelt: str) -> str:
     """Return a hint with the nearest keys, one per line.
 
-    `spelt` is a key template in which `{}` stands for the name.
+    `spelt` is a key template in which `{}` is replaced by the name.
     """
     keys = [spelt.replace("{}", near) for near in nearest(name, known)]
     return "\n".join(["nearest:", *keys]) if keys else "list the streams with `remora trace list`"
