@@ -374,7 +374,7 @@ def read_only(remora: Remora, root: Path, *args: str) -> "subprocess.CompletedPr
     if os.geteuid() == 0:
         probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
         if probe.returncode != 0:
-            pytest.skip("root, without the right to mount")
+            pytest.skip("root may not mount here")
         line = ["unshare", "-m", "sh", "-c", mounted, "sh", *line]
     root.chmod(0o555)
     try:

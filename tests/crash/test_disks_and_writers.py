@@ -66,7 +66,7 @@ def mounted(desk: Desk, script: str) -> list[Done]:
     `remora … --json` in it came to."""
     probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
     if probe.returncode != 0:
-        pytest.skip("without the right to mount")
+        pytest.skip("this user may not mount")
     place = Path(tempfile.mkdtemp(dir=desk.folder))
     remora = (
         f'remora() {{ n=$((n + 1)); code=0; {REMORA} "$@" --json >{place}/$n.out 2>{place}/$n.err'

@@ -34,7 +34,7 @@ def play(kept: Kept, place: str, kind: str, first: int, step: int) -> int:
     """How often an accept failed, and each time as it should."""
     probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
     if probe.returncode != 0:
-        pytest.skip("without the right to mount")
+        pytest.skip("this user may not mount")
     folder = kept.again().folder
     words = [folder, folder / PLACES[place], kind, first, step]
     done = subprocess.run(

@@ -6,18 +6,24 @@ Every function raises RemoraError with a message and a hint.
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from remora.bootstrap.api_arguments import (
+    as_paths,
+    as_texts,
+    invocation_for,
+    open_with,
+    positive,
+    run_flags,
+)
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.observe_tests import store_observed
-from remora.bootstrap.open_project import connect_model, model_flags, open_project
-from remora.bootstrap.operations import BUILT_IN
+from remora.bootstrap.open_project import connect_model, model_flags
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
 from remora.bootstrap.run_factory import connect_own_models, execute_plan
@@ -42,7 +48,6 @@ from remora.runs.report.report_model import Report
 from remora.runs.review import review
 from remora.runs.review.branch import ChangeSetChoice, accept_onto_branch
 from remora.runs.review.filters import parse_filter
-from remora.runs.review.recovery import recover
 from remora.runs.review.revert import Reverted
 from remora.runs.review.revert import revert as revert_changes
 from remora.runs.review.review import TrackProgress, Verdicts
@@ -84,13 +89,13 @@ def plan(
     No model is needed, and nothing is recorded.
     """
     request = RunRequest(
-        paths=_paths(paths),
-        operations=_texts(operations),
+        paths=as_paths(paths),
+        operations=as_texts(operations),
         node=node,
         changed=changed,
-        max_nodes=_positive("max_nodes", max_nodes),
+        max_nodes=positive("max_nodes", max_nodes),
     )
-    run = prepare(_invocation(root, known=known), request)
+    run = prepare(invocation_for(root, known=known), request)
     run.close()
     return run.plan
 
@@ -120,19 +125,19 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
     `BUILT_IN | MINE` (default: the built-in ones).
     """
     request = RunRequest(
-        paths=_paths(paths),
-        operations=_texts(operations),
+        paths=as_paths(paths),
+        operations=as_texts(operations),
         node=node,
         changed=changed,
-        max_nodes=_positive("max_nodes", max_nodes),
-        concurrency=_positive("concurrency", concurrency),
+        max_nodes=positive("max_nodes", max_nodes),
+        concurrency=positive("concurrency", concurrency),
         unsafe_fixes=unsafe_fixes,
-        max_turns=_positive("max_turns", max_turns),
+        max_turns=positive("max_turns", max_turns),
         seed=seed,
     )
-    flags = _run_flags(model, allow_unsandboxed, concurrency)
+    flags = run_flags(model, allow_unsandboxed, concurrency)
     with planned_within(max_time):
-        invocation, project = _open(root, flags, known, request.paths)
+        invocation, project = open_with(root, flags, known, request.paths)
         run = prepare(invocation, request, project)
     try:
         return execute(invocation, run, observer=observer, max_time=max_time)
@@ -182,8 +187,8 @@ def resume(  # noqa: PLR0913 (one keyword for each option of the command)
 
     `model` is an address that serves the run's model.
     """
-    concurrency = _positive("concurrency", concurrency)
-    invocation, project = _open(root, _run_flags(model, allow_unsandboxed, concurrency))
+    concurrency = positive("concurrency", concurrency)
+    invocation, project = open_with(root, run_flags(model, allow_unsandboxed, concurrency))
     record = read_own_record(project, run_named(project.trace, run), trusted=trust_run)
     wanted = prepare_resume(invocation, project, record)
     if wanted.nothing_to_do:
@@ -205,7 +210,7 @@ def retry(  # noqa: PLR0913 (one keyword for each option of the command)
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Run the jobs of a node again, with feedback, on the current file. `model` as in `resume`."""
-    invocation, project = _open(root, _run_flags(model, allow_unsandboxed))
+    invocation, project = open_with(root, run_flags(model, allow_unsandboxed))
     view = own_run(project, run_named(project.trace, run), trusted=trust_run)
     models = retry_models(invocation, project, view, node)
     wanted = retry_jobs(invocation, project, view, node, feedback=feedback)
@@ -226,7 +231,7 @@ def fork(
     `agent` is an agent ID, a unique prefix, or the function that the agent worked on. `files` is an
     empty folder, to which the files of that turn are written.
     """
-    invocation, project = _open(root, model_flags(model))
+    invocation, project = open_with(root, model_flags(model))
     request = ForkRequest(
         agent_id=stream_named(project.trace, agent),
         turn=turn,
@@ -258,8 +263,8 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     (`verified`, `docstring-only`) filter this selection. With `git_branch`, each change set becomes
     a commit on that branch instead.
     """
-    _, project = _open(root)
-    run_id, narrow = run_named(project.trace, run), parse_filter(_texts(rules), _texts(only_if))
+    _, project = open_with(root)
+    run_id, narrow = run_named(project.trace, run), parse_filter(as_texts(rules), as_texts(only_if))
     if git_branch is not None:
         wanted = ChangeSetChoice(nodes=nodes, every=every, narrow=narrow)
         return accept_onto_branch(
@@ -268,7 +273,7 @@ def accept(  # noqa: PLR0913 (one keyword for each option of the command)
     done = review.accept(
         project, run_id, nodes, every=every, narrow=narrow, trusted=trust_run, progress=progress
     )
-    kept = store_observed(_invocation(project), project, done.observed)
+    kept = store_observed(invocation_for(project), project, done.observed)
     return replace(done, notes=[*done.notes, *([kept] if kept else [])])
 
 
@@ -283,13 +288,13 @@ def reject(  # noqa: PLR0913 (one keyword for each option of the command)
     trust_run: bool = False,
 ) -> Verdicts:
     """Reject changes; files stay unchanged. Arguments have the same meaning as in `accept`."""
-    _, project = _open(root)
+    _, project = open_with(root)
     return review.reject(
         project,
         run_named(project.trace, run),
         nodes,
         every=every,
-        narrow=parse_filter(_texts(rules), _texts(only_if)),
+        narrow=parse_filter(as_texts(rules), as_texts(only_if)),
         feedback=feedback,
         trusted=trust_run,
     )
@@ -299,7 +304,7 @@ def revert(
     run: str = LAST, *nodes: str, root: str | Path | Project | None = None, trust_run: bool = False
 ) -> Reverted:
     """Undo accepted changes in the project's files; without `nodes`, all changes of the run."""
-    _, project = _open(root)
+    _, project = open_with(root)
     return revert_changes(project, run_named(project.trace, run), nodes, trusted=trust_run)
 
 
@@ -307,7 +312,7 @@ def report(
     run: str = LAST, *, root: str | Path | Project | None = None, raw: bool = False
 ) -> Report:
     """Return a run's report, redacted unless `raw`; `render` formats it."""
-    _, project = _open(root)
+    _, project = open_with(root)
     return make_report(project, read_run(project, run_named(project.trace, run)), raw=raw)
 
 
@@ -341,71 +346,3 @@ def _create_records(project: Project) -> None:
             error.message,
             hint="runs are recorded in the project's root: make it writable, or work on a copy",
         ) from error
-
-
-def _open(
-    root: str | Path | Project | None,
-    flags: Mapping[str, Any] | None = None,
-    known: Operations | None = None,
-    paths: Sequence[Path] = (),
-) -> tuple[Invocation, Project]:
-    """Open the project, and finish or undo an interrupted accept.
-
-    If `root` is a Project, it is used as it is, unless `flags` or `known` require other settings.
-    """
-    invocation = _invocation(root, flags, known)
-    same = known is None and all(value is None for value in (flags or {}).values())
-    project = root if same and isinstance(root, Project) else open_project(invocation, paths)
-    recover(project)
-    return invocation, project
-
-
-def _invocation(
-    root: str | Path | Project | None,
-    flags: Mapping[str, Any] | None = None,
-    known: Operations | None = None,
-) -> Invocation:
-    """Return the invocation of this process. If `root` is a Project, use its operations."""
-    if isinstance(root, Project):
-        known, root = known or root.operations, root.root
-    try:
-        folder = Path.cwd()
-    except FileNotFoundError:
-        if root is None or not Path(root).is_absolute():
-            raise UsageError("the current directory no longer exists", hint="pass `root`") from None
-        folder = Path(root)
-    return Invocation(
-        environ=os.environ,
-        folder=folder,
-        root=None if root is None else Path(root),
-        flags=flags or {},
-        operations=known or BUILT_IN,
-    )
-
-
-def _run_flags(
-    model: str | None, allow_unsandboxed: bool, concurrency: int | None = None
-) -> dict[str, Any]:
-    """Return the settings that arguments override.
-
-    A value of None leaves the configured value unchanged.
-    """
-    return {
-        "model.max_concurrency": concurrency,
-        "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
-        **model_flags(model),
-    }
-
-
-def _texts(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _positive(name: str, value: int | None) -> int | None:
-    if value is not None and value < 1:
-        raise UsageError(f"{name} is {value}", hint="it must be at least 1")
-    return value
-
-
-def _paths(paths: Iterable[str | Path]) -> tuple[Path, ...]:
-    return tuple(map(Path, paths))

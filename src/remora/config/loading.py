@@ -120,7 +120,7 @@ def api_key(keys: Mapping[str, str], address_layer: str | None) -> str | None:
 def why_no_key(keys: Mapping[str, str], address_layer: str | None) -> str:
     """Return the reason that no key is sent to the configured address.
 
-    The reason is empty if a key is sent, or if there is no key or no address.
+    The reason is empty if a key is sent, or if the key or the address is missing.
     """
     if not keys or address_layer is None or api_key(keys, address_layer) is not None:
         return ""

@@ -13,7 +13,10 @@ NUMBERS = {
 }
 
 
-@pytest.mark.skipif(platform.machine() not in NUMBERS, reason="the numbers are others here")
+@pytest.mark.skipif(
+    platform.machine() not in NUMBERS,
+    reason="system call numbers are known for other machines only",
+)
 def test_they_are_refused() -> None:
     numbers = NUMBERS[platform.machine()]
     attributes = ctypes.create_string_buffer(128)

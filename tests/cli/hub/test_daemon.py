@@ -108,7 +108,7 @@ def test_without_inotify_watches_all_files_are_compared_and_reported(
         first = "the kernel reports" if later else "each request"
         wait_until(lambda: daemon.poll() or first in poor("hub", "status", cwd=shop).out)
         if daemon.poll() == 77:
-            pytest.skip("no user namespace to be had")
+            pytest.skip("user namespaces are not available")
         assert daemon.poll() is None
         write(shop, folders)
         wait_until(lambda: "inotify" in poor("hub", "status", cwd=shop).err)

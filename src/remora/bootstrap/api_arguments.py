@@ -1,0 +1,85 @@
+"""Arguments of the functions in `bootstrap.api`: checked, and with the project they name."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from remora.bootstrap.invocation import Invocation
+from remora.bootstrap.open_project import model_flags, open_project
+from remora.bootstrap.operations import BUILT_IN
+from remora.errors import UsageError
+from remora.operations.base import Operations
+from remora.runs.project import Project
+from remora.runs.review.recovery import recover
+
+
+def open_with(
+    root: str | Path | Project | None,
+    flags: Mapping[str, Any] | None = None,
+    known: Operations | None = None,
+    paths: Sequence[Path] = (),
+) -> tuple[Invocation, Project]:
+    """Open the project, and finish or undo an interrupted accept.
+
+    If `root` is a Project, it is used as it is, unless `flags` or `known` require other settings.
+    """
+    invocation = invocation_for(root, flags, known)
+    same = known is None and all(value is None for value in (flags or {}).values())
+    project = root if same and isinstance(root, Project) else open_project(invocation, paths)
+    recover(project)
+    return invocation, project
+
+
+def invocation_for(
+    root: str | Path | Project | None,
+    flags: Mapping[str, Any] | None = None,
+    known: Operations | None = None,
+) -> Invocation:
+    """Return the invocation of this process. If `root` is a Project, use its operations."""
+    if isinstance(root, Project):
+        known, root = known or root.operations, root.root
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:
+        if root is None or not Path(root).is_absolute():
+            raise UsageError("the current directory no longer exists", hint="pass `root`") from None
+        folder = Path(root)
+    return Invocation(
+        environ=os.environ,
+        folder=folder,
+        root=None if root is None else Path(root),
+        flags=flags or {},
+        operations=known or BUILT_IN,
+    )
+
+
+def run_flags(
+    model: str | None, allow_unsandboxed: bool, concurrency: int | None = None
+) -> dict[str, Any]:
+    """Return the settings that arguments override.
+
+    A value of None leaves the configured value unchanged.
+    """
+    return {
+        "model.max_concurrency": concurrency,
+        "workspace.allow_unsandboxed": True if allow_unsandboxed else None,
+        **model_flags(model),
+    }
+
+
+def as_texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the given strings; a single string counts as a list of one."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def positive(name: str, value: int | None) -> int | None:
+    """Return the value. Raises UsageError if it is below 1."""
+    if value is not None and value < 1:
+        raise UsageError(f"{name} is {value}", hint="it must be at least 1")
+    return value
+
+
+def as_paths(paths: Iterable[str | Path]) -> tuple[Path, ...]:
+    """Return the paths as Path objects."""
+    return tuple(map(Path, paths))
