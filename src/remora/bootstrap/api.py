@@ -25,11 +25,11 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.observe_tests import store_observed
 from remora.bootstrap.open_project import connect_model, model_flags
 from remora.bootstrap.prepare_run import prepare
+from remora.bootstrap.project_interpreter import check_interpreter
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume, run_remaining
 from remora.bootstrap.run_factory import connect_own_models, execute_plan
 from remora.bootstrap.run_limits import planned_within, run_to_end
 from remora.bootstrap.start_fork import ForkRequest, fork_agent, retry_jobs, retry_models
-from remora.bootstrap.test_interpreter import require_tests
 from remora.errors import DiskError, UsageError
 from remora.ids import LAST
 from remora.models.protocol import Model
@@ -158,7 +158,7 @@ def execute(
 
     Errors that prevent a start are raised before anything is recorded.
     """
-    require_tests(run.python)
+    check_interpreter(run.project, run.python, run.agents.values())
     model = connect_model(invocation, run.project.config)
     own = connect_own_models(invocation, run, model)
     _create_records(run.project)

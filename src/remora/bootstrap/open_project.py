@@ -65,7 +65,7 @@ def open_project(invocation: Invocation, paths: Sequence[Path] = ()) -> Project:
 
 
 def _interpreter(invocation: Invocation, root: Path, config: "Config") -> "ProjectPython":
-    from remora.bootstrap.test_interpreter import interpreter_for
+    from remora.bootstrap.project_interpreter import interpreter_for
 
     return interpreter_for(invocation, root, config)
 

@@ -9,9 +9,9 @@ from remora.bootstrap.hub_facts import fact_source
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import model_key
 from remora.bootstrap.prepare_run import agents_for
+from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.bootstrap.run_factory import listeners_for
-from remora.bootstrap.test_interpreter import python_for, require_tests
 from remora.errors import ModelError, StreamDamaged
 from remora.models.protocol import Model
 from remora.models.provider import open_model
@@ -75,7 +75,7 @@ def prepare_resume(
     names = [_model_of(project, attempt, agents, of_run) for attempt in left]
     names += [agents[job.operation].definition.model or of_run for job in unbegun]
     python = python_for(invocation, project, agents.values())
-    require_tests(python)
+    check_interpreter(project, python, agents.values())
     run = Run(
         run_id=record.run_id,
         project=project,

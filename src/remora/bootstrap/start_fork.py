@@ -7,9 +7,9 @@ from remora.agents.fork import with_agent, with_model
 from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.prepare_run import agents_for
+from remora.bootstrap.project_interpreter import check_interpreter, python_for
 from remora.bootstrap.recorded_settings import recorded_config, recorded_request
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume
-from remora.bootstrap.test_interpreter import python_for, require_tests
 from remora.memory.events import AgentStart
 from remora.models.protocol import Model
 from remora.runs.continuation import fork as forks
@@ -86,7 +86,8 @@ def retry_jobs(
     jobs = retries.jobs_to_retry(view, node)
     operations = sorted({job.operation for job in jobs})
     agents = {a.definition.operation: a for a in agents_for(project, operations)}
-    require_tests(python_for(invocation, project, agents.values()))
+    python = python_for(invocation, project, agents.values())
+    check_interpreter(project, python, agents.values())
 
     def as_now(job: Job, start: AgentStart) -> AgentStart:
         return with_agent(start, agents[job.operation], project.redact)

@@ -15,7 +15,7 @@ from remora.agents.job import Job
 from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.prepare_run import new_run_id
-from remora.bootstrap.test_interpreter import interpreter_for
+from remora.bootstrap.project_interpreter import interpreter_for
 from remora.bootstrap.tool_lookup import tool_named
 from remora.code.syntax.extract import parse_module
 from remora.code.syntax.node_patterns import nearest

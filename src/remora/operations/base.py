@@ -1,6 +1,6 @@
 """Definition of operations: agent, needs, host functions, checks and totals."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module, Node
     from remora.config.schema import OperationConfig
     from remora.operations.submission import Check
+    from remora.sandbox.interpreters import ProjectPython
     from remora.tools.host_functions import HostFunction
     from remora.workspaces.apply.transaction import FilePatch
 
@@ -95,6 +96,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     merge: Merge | None = None
     unmerge: Merge | None = None
     """Reconciles a reversed change set, for `revert`."""
+    check_interpreter: "Callable[[ProjectPython], None] | None" = None
+    """Raises HostError if the project's interpreter cannot run the checks and host functions."""
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +192,18 @@ class Operations:
     def unmerges(self) -> tuple[Merge, ...]:
         """Functions that merge a reversed change set into files that have changed."""
         return tuple(parts.unmerge for parts in self._parts if parts.unmerge is not None)
+
+    def check_interpreter(
+        self, python: "ProjectPython", used: Collection[str] | None = None
+    ) -> None:
+        """Check that the interpreter can run the checks and host functions named in `used`.
+
+        None means all of them. Raises HostError if it cannot.
+        """
+        for parts in self._parts:
+            names = {*parts.checks, *(each.name for each in parts.host_functions)}
+            if parts.check_interpreter and (used is None or not names.isdisjoint(used)):
+                parts.check_interpreter(python)
 
     @cached_property
     def _parts(self) -> tuple[Parts, ...]:

@@ -48,6 +48,12 @@ class Agent:
         return self.scripts.get(self.definition.needs)
 
     @property
+    def grants(self) -> tuple[HostFunction, ...]:
+        """Return the host functions granted to the tools and scripts; some may occur twice."""
+        scripts = (*self.tools.values(), *self.context, *filter(None, (self.candidates,)))
+        return tuple(function for script in scripts for function in script.grants)
+
+    @property
     def schemas(self) -> tuple[ToolSchema, ...]:
         """Return the granted tools in the definition's order, then the built-in ones."""
         return (

@@ -61,7 +61,7 @@ def _configured(invocation: "Invocation") -> "list[Check]":
     """Check the configuration, and the driver, interpreter and model that it selects."""
     from remora.bootstrap.invocation import open_config
     from remora.bootstrap.open_project import model_status, withheld_key
-    from remora.bootstrap.test_interpreter import check_interpreter
+    from remora.bootstrap.project_interpreter import interpreter_for
     from remora.runs.doctor import Check, check_model, check_overlay, check_tests
 
     root = invocation.find_root()
@@ -71,11 +71,16 @@ def _configured(invocation: "Invocation") -> "list[Check]":
     except ConfigError as error:
         wrong = Check(name="config", ok=False, detail=error.message, hint=error.hint)
         return [wrong]
+
+    def find_interpreter() -> None:
+        python = interpreter_for(invocation, root, config)
+        invocation.operations.check_interpreter(python)
+
     known = Check(name="config", ok=True, detail="every key is known")
     return [
         known,
         check_overlay(config.workspace.driver, invocation.folders),
-        check_tests(lambda: check_interpreter(invocation, root, config), config.python),
+        check_tests(find_interpreter, config.python),
         *check_model(status),
         *_key(withheld_key(invocation, config)),
     ]

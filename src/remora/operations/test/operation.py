@@ -30,6 +30,7 @@ def _load() -> Parts:
     from remora.operations.test.host_probe import observe_calls, test_plan
     from remora.operations.test.host_write import coverage_of, run_tests, write_test
     from remora.operations.test.merge_added_tests import keep_both_tests, remove_own_tests
+    from remora.operations.test.runner.parent import require_pytest
     from remora.tools.host_functions import HostFunction
 
     return Parts(
@@ -46,6 +47,7 @@ def _load() -> Parts:
             HostFunction(function=test_plan, seconds=200.0, runs_project_code=True),
             HostFunction(function=write_test, seconds=90.0),
         ),
+        check_interpreter=require_pytest,
         merge=keep_both_tests,
         unmerge=remove_own_tests,
     )

@@ -1,4 +1,4 @@
-"""Interpreter for the project's code: consent and location."""
+"""Interpreter for the project's code: consent, location and checks."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +15,7 @@ from remora.sandbox.isolation import best_level
 def python_for(
     invocation: Invocation, project: Project, agents: Iterable[Agent]
 ) -> ProjectPython | None:
-    """Return the interpreter, or None if no agent needs it.
+    """Return the project's interpreter, or None if no agent needs it.
 
     Raises whatever `interpreter_for` raises.
     """
@@ -43,37 +43,25 @@ def interpreter_for(invocation: Invocation, root: Path, config: Config) -> Proje
     return ProjectPython(python=python, root=root, trusted=allowed, activated=activated)
 
 
-def require_tests(python: ProjectPython | None) -> None:
-    """Raise UsageError if the interpreter cannot run tests.
+def check_interpreter(
+    project: Project, python: ProjectPython | None, agents: Iterable[Agent]
+) -> None:
+    """Raise UsageError if the interpreter cannot run what the agents need.
 
     Does nothing if `python` is None, because then no agent needs an interpreter.
     """
     if python is None:
         return
-    from remora.operations.test.runner.parent import require_pytest
-
-    try:
-        require_pytest(python)
-    except HostError as error:
-        hint = "only operations that run tests, such as `-o test`, need it"
-        raise UsageError(error.message, hint=hint) from error
-
-
-def check_interpreter(invocation: Invocation, root: Path, config: Config) -> None:
-    """Find the interpreter and check that it can run tests.
-
-    Raises whatever `interpreter_for` and `require_tests` raise.
-    """
-    require_tests(interpreter_for(invocation, root, config))
+    for agent in agents:
+        used = {*agent.definition.verify, *(each.name for each in agent.grants)}
+        try:
+            project.operations.check_interpreter(python, used)
+        except HostError as error:
+            hint = f"`-o {agent.definition.operation}` needs it; other operations can run without"
+            raise UsageError(error.message, hint=hint) from error
 
 
 def _runs_code(agent: Agent, checks: frozenset[str]) -> bool:
-    parts = [
-        *agent.tools.values(),
-        *agent.context,
-        *([agent.candidates] if agent.candidates else []),
-    ]
-    granted = (function for part in parts for function in part.grants)
-    return any(function.runs_project_code for function in granted) or not checks.isdisjoint(
+    return any(function.runs_project_code for function in agent.grants) or not checks.isdisjoint(
         agent.definition.verify
     )
