@@ -18,7 +18,7 @@ from remora.memory.projection import apply
 from remora.memory.prompt.history import HISTORY, HISTORY_TYPES
 from remora.memory.prompt.render import render
 from remora.models.protocol import Model
-from remora.runs.execution.run import Run
+from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.run_request import RunRequest
 from remora.trace.read.reader import read_events
 from remora.trace.stream.line_builder import utc_now
@@ -68,7 +68,7 @@ def main() -> dict[str, float]:
     return {"json_over_lines": documents / lines, "history_over_lines": histories / lines}
 
 
-async def _measured(prepared: Run, model: Model) -> list[tuple[int, int, int]]:
+async def _measured(prepared: PreparedRun, model: Model) -> list[tuple[int, int, int]]:
     try:
         await execute_plan(prepared, model, WISH, Silent(), utc_now)
         return list(_counts(prepared.project.trace, model))

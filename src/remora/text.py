@@ -1,4 +1,4 @@
-"""Untrusted text and unexpected exceptions as single, safe lines."""
+"""Text for people: safe single lines, counted nouns, clipped strings."""
 
 from pathlib import PurePath
 
@@ -15,6 +15,21 @@ _ESCAPES = {
 def escape_line(text: str) -> str:
     """Return `text` as one line, with control, bidirectional and invisible characters escaped."""
     return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
+
+
+def clip(text: str, limit: int) -> str:
+    """Return `text`, or its first `limit - 1` characters and `…` if it is longer."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def plural(noun: str, number: int) -> str:
+    """Return the noun, with an `s` unless `number` is 1."""
+    return noun if number == 1 else f"{noun}s"
+
+
+def count(number: int, noun: str, plural_noun: str = "") -> str:
+    """Return a number with its noun: `1 file`, `2 files`, `1,234 files`."""
+    return f"{number:,} {plural_noun if plural_noun and number != 1 else plural(noun, number)}"
 
 
 def exception_summary(error: BaseException) -> str:

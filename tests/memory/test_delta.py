@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from remora.memory import PacketDelta
 from remora.memory import delta as make
 from remora.memory.canonical import canonical, to_packet_value
-from remora.memory.packet import Candidate, Excerpt, NewAction, clip
+from remora.memory.packet import (
+    Candidate,
+    Excerpt,
+    NewAction,
+)
+from remora.text import clip
 
 texts = st.text(st.characters(exclude_categories=[]), max_size=900)
 values = st.recursive(

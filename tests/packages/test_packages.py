@@ -15,7 +15,7 @@ from remora.bootstrap.invocation import Invocation
 from remora.bootstrap.open_project import connect_model
 from remora.bootstrap.prepare_run import prepare
 from remora.bootstrap.run_factory import execute_plan
-from remora.runs.execution.run import Run
+from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.records.results import read_run
 from remora.runs.review.review import accept
@@ -50,7 +50,7 @@ def _findings(root: Path) -> int:
     return len(lint_findings(root, sorted(_texts(root))))
 
 
-async def _run(caller: Invocation, prepared: Run) -> None:
+async def _run(caller: Invocation, prepared: PreparedRun) -> None:
     model = connect_model(caller, prepared.project.config)
     try:
         await execute_plan(prepared, model, WISH, Quiet(), utc_now)

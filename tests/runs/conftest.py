@@ -28,7 +28,7 @@ from remora.memory.events import Event, Payload, payload
 from remora.models.protocol import Model, Request
 from remora.models.scripted import ScriptedModel
 from remora.pym.script_problems import find_problems
-from remora.runs.execution.run import Run
+from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -153,7 +153,7 @@ class Desk:
         """Another process of the same user: nothing is remembered but what lies on disk."""
         self.__dict__.pop("project", None)
 
-    def prepare(self, request: RunRequest = RunRequest(), **flags: Any) -> Run:  # noqa: B008
+    def prepare(self, request: RunRequest = RunRequest(), **flags: Any) -> PreparedRun:  # noqa: B008
         """Lint alone, where the request names no operation."""
         lint = dataclasses.replace(request, operations=request.operations or ("lint",))
         return prepare(self.caller(**flags), lint)
@@ -228,7 +228,7 @@ class Desk:
         return [f"{p.line} {p.kind}: {p.detail}" for p in found]
 
 
-def renamed(prepared: Run, run_id: str) -> Run:
+def renamed(prepared: PreparedRun, run_id: str) -> PreparedRun:
     """The same plan under an id that is known beforehand."""
     jobs = tuple(
         replace(job, run_id=run_id, agent_id=agent_id(job.operation, run_id, job.node_id, 1))

@@ -35,7 +35,8 @@ from remora.ids import LAST
 from remora.models.protocol import Model
 from remora.operations.base import Operations
 from remora.runs.continuation.fork import ForkResult
-from remora.runs.execution.run import NoObserver, Run, RunObserver
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import NoObserver, RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
@@ -147,7 +148,7 @@ def analyze(  # noqa: PLR0913 (one keyword for each option of the command)
 
 def execute(
     invocation: Invocation,
-    run: Run,
+    run: PreparedRun,
     *,
     watching: Callable[[], AbstractContextManager[RunObserver]] | None = None,
     observer: RunObserver = NO_OBSERVER,

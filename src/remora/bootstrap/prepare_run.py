@@ -15,7 +15,7 @@ from remora.bootstrap.run_factory import listeners_for
 from remora.errors import UsageError
 from remora.files.patterns import IgnoreRules
 from remora.files.project_files import project_files
-from remora.runs.execution.run import Run
+from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.changed_nodes import changed_nodes
 from remora.runs.planning.plan import MAX_JOBS, Plan, Selection, make_plan, read_modules
 from remora.runs.planning.run_request import RunRequest
@@ -29,7 +29,9 @@ from remora.workspaces.copy.scan import is_in_tool_cache
 from remora.workspaces.copy.snapshot import take_base
 
 
-def prepare(invocation: Invocation, request: RunRequest, project: Project | None = None) -> Run:
+def prepare(
+    invocation: Invocation, request: RunRequest, project: Project | None = None
+) -> PreparedRun:
     """Copy the base and plan the run; needs no model and runs no project code.
 
     `project` is the result of `open_project(invocation, request.paths)`, if it was called before.
@@ -61,7 +63,7 @@ def prepare(invocation: Invocation, request: RunRequest, project: Project | None
     except BaseException:
         try_remove_tree(base.folder)
         raise
-    return Run(
+    return PreparedRun(
         run_id=run_id,
         project=project,
         request=request,

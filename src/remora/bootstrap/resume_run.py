@@ -16,7 +16,8 @@ from remora.errors import ModelError, StreamDamaged
 from remora.models.protocol import Model
 from remora.models.provider import open_model
 from remora.runs.continuation.resume import check_definition, finish_run
-from remora.runs.execution.run import Run, RunObserver
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import RunObserver
 from remora.runs.planning.plan import Plan
 from remora.runs.project import Project
 from remora.runs.records.agent_stream import start_and_end_of
@@ -34,7 +35,7 @@ class Resumable:
     of the models needed.
     """
 
-    run: Run
+    run: PreparedRun
     record: RunRecord
     attempts: Attempts
     models: tuple[str, ...]
@@ -76,16 +77,15 @@ def prepare_resume(
     names += [agents[job.operation].definition.model or of_run for job in unbegun]
     python = python_for(invocation, project, agents.values())
     check_interpreter(project, python, agents.values())
-    run = Run(
+    run = PreparedRun(
         run_id=record.run_id,
         project=project,
         request=request,
         plan=_plan(attempts),
         agents=agents,
         source=fact_source(invocation, project),
+        base=None,
         python=python,
-        default_model=str(of_run),
-        settings=attempts.start.config,
         listeners=listeners_for(invocation, project.config),
     )
     models = tuple(dict.fromkeys(name for name in names if name))
@@ -124,7 +124,13 @@ async def run_remaining(
     Raises whatever `finish_run` raises, and OutsideError if a required hub is not running.
     """
     async with wanted.run.source.opened() as facts:
-        run = replace(wanted.run, facts=facts, models=models, observer=observer, clock=clock)
+        run = wanted.run.start(
+            models=models,
+            settings=wanted.attempts.start.config,
+            facts=facts,
+            observer=observer,
+            clock=clock,
+        )
         await finish_run(run, wanted.record, only=wanted.only)
 
 

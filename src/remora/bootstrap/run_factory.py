@@ -13,13 +13,16 @@ from remora.models.protocol import Model
 from remora.models.provider import open_model
 from remora.runs.execution.agent_settings import query_settings_for
 from remora.runs.execution.execute import execute
-from remora.runs.execution.run import BaseFiles, Run, RunObserver
+from remora.runs.execution.prepared_run import PreparedRun
+from remora.runs.execution.run import BaseFiles, RunObserver
 from remora.runs.planning.run_request import RunRequest
 from remora.trace.stream.global_log import GlobalEventLog
 from remora.workspaces.copy.driver_choice import make_driver
 
 
-def connect_own_models(invocation: Invocation, prepared: Run, model: Model) -> dict[str, Model]:
+def connect_own_models(
+    invocation: Invocation, prepared: PreparedRun, model: Model
+) -> dict[str, Model]:
     """Return the models that agent definitions select instead of `model`, keyed by operation.
 
     All of them use the configured server. Raises ModelError or ConfigError.
@@ -38,7 +41,7 @@ def connect_own_models(invocation: Invocation, prepared: Run, model: Model) -> d
 
 
 async def execute_plan(
-    prepared: Run,
+    prepared: PreparedRun,
     model: Model,
     request: RunRequest,
     observer: RunObserver,
@@ -58,21 +61,21 @@ async def execute_plan(
         for operation, agent in prepared.agents.items()
         if agent.definition.model is not None
     }
-    run = replace(
-        prepared,
-        request=request,
-        models={**names, model.name: model},
-        default_model=model.name,
-        settings={**project.config.model_dump(mode="json"), **_settings(model, request)},
-        observer=observer,
-        clock=clock,
-    )
-    for agent in run.agents.values():  # before anything is recorded
-        query_settings_for(project.config, agent, run.model(agent), request)
+    models = {**names, model.name: model}
+    for agent in prepared.agents.values():  # before anything is recorded
+        used = models[agent.definition.model or model.name]
+        query_settings_for(project.config, agent, used, request)
     async with prepared.source.opened() as facts:
+        run = replace(prepared, request=request).start(
+            models=models,
+            settings={**project.config.model_dump(mode="json"), **_settings(model, request)},
+            facts=facts,
+            observer=observer,
+            clock=clock,
+        )
         driver = make_driver(project.config.workspace.driver, base, project.cache)
         with closing(driver):
-            await execute(replace(run, facts=facts), BaseFiles(base=base, workspaces=driver))
+            await execute(run, BaseFiles(base=base, workspaces=driver))
 
 
 def listeners_for(invocation: Invocation, config: Config) -> tuple[GlobalEventLog, ...]:

@@ -16,8 +16,8 @@ from remora.memory.packet import (
     Excerpt,
     NewAction,
     Outcome,
-    clip,
 )
+from remora.text import clip
 
 VALUE_LIMIT = 500
 """Maximum characters of a knowledge value in canonical JSON."""

@@ -100,11 +100,6 @@ class DecisionPacket(msgspec.Struct, frozen=True, kw_only=True):
     omitted: dict[str, int] = {}
 
 
-def clip(text: str, limit: int) -> str:
-    """Return `text`. If it is longer than `limit`, cut it and end it with `…`."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 def packet_json(packet: DecisionPacket) -> dict[str, Any]:
     """Return the packet as JSON values (lists, not tuples), with every key."""
     built: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(packet))

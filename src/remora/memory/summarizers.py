@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from remora.memory.canonical import canonical, to_packet_value
-from remora.memory.packet import clip
+from remora.text import clip
 
 ENTRY_LIMIT = 490
 """Maximum characters of a grouped knowledge entry."""

@@ -210,11 +210,6 @@ class Operations:
         return tuple(each.load() for each in self.all)
 
 
-def plural(word: str, number: int) -> str:
-    """Return the word, with an `s` unless `number` is 1."""
-    return word if number == 1 else f"{word}s"
-
-
 def _merged(kind: str, given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     _unique(kind, [name for each in given for name in each])
     return {name: value for each in given for name, value in each.items()}

@@ -4,7 +4,7 @@ from typing import Any, Literal, TypedDict
 
 import msgspec
 
-from remora.tools.host.text_lines import clip
+from remora.text import clip
 
 SUMMARY_LIMIT = 200
 _SHOWN = 40

@@ -5,8 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remora.cli.app.output import count, diff_lines, print_error, table, wrap_text
-from remora.text import escape_line
+from remora.cli.app.output import (
+    diff_lines,
+    print_error,
+    table,
+    wrap_text,
+)
+from remora.text import count, escape_line
 
 
 @given(st.text())

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from remora.memory.canonical import canonical, to_packet_value
-from remora.memory.packet import SUMMARY_LIMIT, clip
+from remora.memory.packet import SUMMARY_LIMIT
+from remora.text import clip
 
 SURE = frozenset({"exact", "observed"})
 """Tiers of links that are certain. Other links are shown with `?`."""

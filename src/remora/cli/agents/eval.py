@@ -8,9 +8,15 @@ import click
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command, group
-from remora.cli.app.output import count, emit, note, table, terminal_width, wrap_text
+from remora.cli.app.output import (
+    emit,
+    note,
+    table,
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.app.project_context import records_of
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.evals.eval_report import Arm, EvalReport, ToolCounts

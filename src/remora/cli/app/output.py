@@ -120,7 +120,7 @@ def fit_line(text: str) -> str:
     width = terminal_width()
     if width is None:
         return text
-    from remora.memory.packet import clip
+    from remora.text import clip
 
     return clip(text, width)
 
@@ -175,8 +175,3 @@ def size_text(number: int) -> str:
         size, unit = size / 1024, unit + 1
     shown = f"{size:.1f}" if unit and size < 10 else f"{size:,.0f}"
     return f"{shown} {_UNITS[unit]}"
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """Return a number with its noun: `1 file`, `2 files`, `1,234 files`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -9,10 +9,13 @@ import click
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, note
+from remora.cli.app.output import (
+    emit,
+    note,
+)
 from remora.cli.hub.hub_options import note_root_above, place_options
 from remora.errors import ConfigError
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.hub.process.hub_paths import HubPaths

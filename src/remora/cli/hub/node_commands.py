@@ -7,7 +7,6 @@ import click
 
 from remora.cli.app.options import Options, command
 from remora.cli.app.output import (
-    count,
     emit,
     fit_line,
     note,
@@ -19,7 +18,7 @@ from remora.cli.app.output import (
 from remora.cli.hub.hub_options import place_options
 from remora.cli.hub.node_completion import HUB_NODE
 from remora.errors import OutsideError
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.cli.hub.node_queries import HubQuery

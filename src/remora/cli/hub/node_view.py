@@ -8,10 +8,13 @@ from typing import NamedTuple
 
 import click
 
-from remora.cli.app.output import clip_start, count, wrap_text
+from remora.cli.app.output import (
+    clip_start,
+    wrap_text,
+)
 from remora.hub.node import Tier
 from remora.hub.protocol import AnsweredNode, Edge, Related
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 Link = Edge | Related
 _INDENT = "    "

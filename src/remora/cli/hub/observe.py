@@ -9,9 +9,12 @@ import click
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, note, print_json
+from remora.cli.app.output import (
+    note,
+    print_json,
+)
 from remora.cli.hub.hub_options import place_options
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.bootstrap.observe_tests import Observed

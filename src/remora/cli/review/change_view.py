@@ -7,7 +7,13 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from remora.cli.app.output import color_word, count, diff_lines, fit_line, terminal_width, wrap_text
+from remora.cli.app.output import (
+    color_word,
+    diff_lines,
+    fit_line,
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.views.event_summary import summarize_event
 from remora.cli.views.job_view import conflict_lines, done_text, turns_text
 from remora.cli.views.turn_view import turn_lines
@@ -18,7 +24,7 @@ from remora.runs.records.findings import fixed_and_left
 from remora.runs.records.job_view import JobView
 from remora.runs.records.results import job_document
 from remora.runs.records.turn_record import turn_document
-from remora.text import escape_line
+from remora.text import count, escape_line
 from remora.trace.index.packet_reader import PacketReader
 from remora.trace.read.reader import decode_part, read_events
 

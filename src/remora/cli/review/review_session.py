@@ -14,7 +14,11 @@ from remora.bootstrap.start_fork import retry_jobs, retry_models
 from remora.cli.app.editor import open_in_editor
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import count, print_error, terminal_width, wrap_text
+from remora.cli.app.output import (
+    print_error,
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.review.change_view import action_lines, change_set_lines, packet_lines
 from remora.cli.run.foreground_run import run_to_end
@@ -28,7 +32,7 @@ from remora.runs.records.results import RunView, own_run, read_run
 from remora.runs.records.run_record import read_own_record
 from remora.runs.review import review as reviews
 from remora.runs.review.pending import GroupBy, pending_changes
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 _END_OF_INPUT = ("\x04", "")
 _SUSPEND = "\x1a"

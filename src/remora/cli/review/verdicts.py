@@ -9,7 +9,12 @@ import msgspec
 
 from remora.bootstrap import api
 from remora.cli.app.options import Options
-from remora.cli.app.output import count, emit, note, terminal_width, wrap_text
+from remora.cli.app.output import (
+    emit,
+    note,
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.app.project_context import next_command, project_of
 from remora.cli.views.progress import accept_progress
 from remora.cli.views.run_view import redo_command
@@ -19,7 +24,7 @@ from remora.runs.records.results import jobs_named
 from remora.runs.review.conflicts import conflicting_nodes
 from remora.runs.review.revert import Reverted
 from remora.runs.review.review import Verdicts
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 Chosen = Mapping[str, Any]
 """Options shared by accept and reject."""

@@ -80,6 +80,7 @@ def analyze(options: Options, **asked: Any) -> int:
     files. Ctrl-C is safe at any time. --resume RUN continues the run with the same settings, except
     --model, --concurrency and --max-time. Write --changed=REV, or put --changed last.
     """
+    from remora.cli.run.analyze_options import AnalyzeOptions
     from remora.cli.run.start_run import start_run
 
-    return start_run(options, asked)
+    return start_run(options, AnalyzeOptions(**asked))

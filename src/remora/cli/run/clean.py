@@ -9,10 +9,16 @@ import click
 
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, note, size_text, terminal_width, wrap_text
+from remora.cli.app.output import (
+    emit,
+    note,
+    size_text,
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.app.project_context import complete_journals_of
 from remora.errors import UsageError
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.runs.retention.clean import CleanResult

@@ -1,53 +1,34 @@
 """`analyze --resume`: complete an interrupted run."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from remora.bootstrap.open_project import open_project
 from remora.bootstrap.resume_run import Resumable, connect_models, prepare_resume
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.options import Options
-from remora.cli.app.output import count, emit, note
+from remora.cli.app.output import (
+    emit,
+    note,
+)
 from remora.cli.app.project_context import complete_journals_of
+from remora.cli.run.analyze_options import AnalyzeOptions
 from remora.cli.run.foreground_run import print_run_results, run_to_end
 from remora.cli.views.run_view import run_lines
 from remora.errors import UsageError
 from remora.runs.records.name_lookup import run_named
 from remora.runs.records.results import read_run, run_document
 from remora.runs.records.run_record import read_own_record
-
-_NEW_RUN_OPTIONS = {
-    "paths": "PATH",
-    "operations": "--operation",
-    "node": "--node",
-    "changed": "--changed",
-    "max_nodes": "--max-nodes",
-    "yes": "--yes",
-    "unsafe_fixes": "--unsafe-fixes",
-    "max_turns": "--max-turns",
-    "seed": "--seed",
-    "dry_run": "--dry-run",
-}
-"""Options that only a new run accepts."""
+from remora.text import count
 
 
-def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any]) -> int:
-    """Run the remaining jobs of a run. `asked` holds the options of `analyze`."""
-    given = [
-        word for name, word in _NEW_RUN_OPTIONS.items() if asked[name] not in (None, False, ())
-    ]
-    if given:
-        raise UsageError(
-            f"{', '.join(given)} cannot be combined with --resume: the run keeps its settings",
-            hint="omit it, or start a new run without --resume",
-        )
-    invocation = invocation_of(options, flags)
+def resume(options: Options, run: str, asked: AnalyzeOptions) -> int:
+    """Run the remaining jobs of a run; return the exit code."""
+    asked.check_for_resume()
+    invocation = invocation_of(options, asked.flags())
     project = open_project(invocation)
     complete_journals_of(options, project)
-    run_id = run_named(project.trace, asked["resume"])
-    record = read_own_record(project, run_id, trusted=asked["trust_run"])
+    run_id = run_named(project.trace, run)
+    record = read_own_record(project, run_id, trusted=asked.trust_run)
     wanted = prepare_resume(invocation, project, record)
-    _refuse_other_model(wanted, asked["model"])
+    _refuse_other_model(wanted, asked.model)
     if wanted.nothing_to_do:
         note(options, f"nothing to do: run {run_id} has ended")
         view = read_run(project, record)
@@ -57,7 +38,7 @@ def resume(options: Options, asked: Mapping[str, Any], flags: Mapping[str, Any])
     models = connect_models(invocation, wanted.run.project, wanted.models)
     left = len(wanted.attempts.unended) + len(wanted.attempts.unbegun)
     note(options, f"run {run_id}: {count(left, 'job')} left of {len(wanted.attempts.jobs):,}")
-    stopped = run_to_end(options, wanted, models, asked["max_time"])
+    stopped = run_to_end(options, wanted, models, asked.max_time)
     return print_run_results(options, project, run_id, stopped)
 
 

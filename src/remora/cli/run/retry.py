@@ -5,8 +5,9 @@ import click
 from remora.cli.app.invocation import invocation_of
 from remora.cli.app.name_parameters import NODE, RUN
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, note
+from remora.cli.app.output import note
 from remora.cli.app.project_context import complete_journals_of
+from remora.text import count
 
 
 @command("retry", examples=("remora retry last load_orders --feedback 'keep the name'",))

@@ -10,9 +10,12 @@ import click
 from remora.cli.app.entry import output_lost
 from remora.cli.app.name_parameters import RUN, STREAM
 from remora.cli.app.options import PATH, Options, command
-from remora.cli.app.output import count, note, print_json
+from remora.cli.app.output import (
+    note,
+    print_json,
+)
 from remora.cli.app.project_context import records_of
-from remora.text import escape_line
+from remora.text import count, escape_line
 from remora.version import __version__
 
 if TYPE_CHECKING:

@@ -3,10 +3,13 @@
 import click
 
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, print_json
+from remora.cli.app.output import (
+    emit,
+    print_json,
+)
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import queries_of
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 
 @command(

@@ -8,9 +8,15 @@ import click
 
 from remora.cli.app.name_parameters import OPERATION, RUN
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import clip_start, count, emit, table, terminal_width
+from remora.cli.app.output import (
+    clip_start,
+    emit,
+    table,
+    terminal_width,
+)
 from remora.cli.app.project_context import records_of
 from remora.cli.trace.stream_arguments import queries_of
+from remora.text import count
 
 if TYPE_CHECKING:
     from remora.trace.read.store_queries import StreamMatch, StreamQuery

@@ -7,10 +7,15 @@ import click
 
 from remora.cli.app.name_parameters import STREAM
 from remora.cli.app.options import Options, command
-from remora.cli.app.output import count, emit, print_error, terminal_width, wrap_text
+from remora.cli.app.output import (
+    emit,
+    print_error,
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.app.project_context import records_of
 from remora.errors import RemoraError, UsageError
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.agents.replay import ScriptReplay

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
 from remora.memory.events import Event
-from remora.memory.packet import clip
+from remora.text import clip
 
 _WIDTH = 100
 _Kind = TypeVar("_Kind")

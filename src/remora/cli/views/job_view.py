@@ -5,7 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from remora.cli.app.output import color_word, count, wrap_text
+from remora.cli.app.output import (
+    color_word,
+    wrap_text,
+)
 from remora.ids import split_node_key
 from remora.runs.records.findings import (
     Codes,
@@ -14,7 +17,7 @@ from remora.runs.records.findings import (
     fixed_and_left,
     fixes_text,
 )
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 SAME_CHANGE = "the same change as before: the retry made no difference"
 Document = Mapping[str, Any]

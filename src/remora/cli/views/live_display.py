@@ -10,11 +10,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from remora.agents.job import AgentResult, Job
-from remora.cli.app.output import count
 from remora.cli.views.run_counts import RunCounts
 from remora.runs.planning.plan import Plan
 from remora.runs.review.review import ReadyChange, TrackProgress
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 
 class LiveDisplay(RunCounts):

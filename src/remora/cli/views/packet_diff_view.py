@@ -7,11 +7,9 @@ from typing import Any
 import click
 import msgspec
 
-from remora.cli.app.output import count
 from remora.cli.views.event_summary import call_text
-from remora.memory.packet import clip
 from remora.runs.records.packet_diff import PacketChange
-from remora.text import escape_line
+from remora.text import clip, count, escape_line
 
 _WIDTH = 160
 _COLORS = {"+": "green", "-": "red", "~": "yellow"}

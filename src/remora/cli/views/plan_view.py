@@ -5,12 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from remora.cli.app.output import count, terminal_width, wrap_text
+from remora.cli.app.output import (
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.views.job_view import job_lines
 from remora.cli.views.run_view import skipped_lines, unreadable_lines
-from remora.runs.execution.run import Run
+from remora.runs.execution.prepared_run import PreparedRun
 from remora.runs.planning.plan import Plan
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 _SECONDS_A_JOB = {"embedded": 1.0, "none": 0.2}
 """Seconds per job by provider, measured with lint and docstring jobs on two cores.
@@ -22,7 +25,7 @@ _FILES = 10
 
 
 def plan_lines(
-    prepared: Run, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
+    prepared: PreparedRun, document: Mapping[str, Any], paths: Sequence[Path], *, verbose: bool
 ) -> Iterator[str]:
     """Yield the lines of `--dry-run`; `paths` as given by the user."""
     plan, width = prepared.plan, terminal_width()
@@ -66,7 +69,7 @@ def time_estimate(plan: Plan, provider: str) -> str:
     return f"about {about} with {_DECIDERS[provider]} on two cores"
 
 
-def _why_nothing(prepared: Run, paths: Sequence[Path]) -> str:
+def _why_nothing(prepared: PreparedRun, paths: Sequence[Path]) -> str:
     plan, where = prepared.plan, ", ".join(map(str, paths)) or str(prepared.project.root)
     if plan.nodes:
         return f"{count(plan.nodes, 'node')} checked, none needs work"

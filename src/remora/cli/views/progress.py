@@ -9,10 +9,9 @@ import click
 
 from remora.agents.job import AgentResult, Job
 from remora.cli.app.options import Options
-from remora.cli.app.output import count
 from remora.cli.views.job_view import done_text, status_word
 from remora.cli.views.run_counts import RunCounts
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 if TYPE_CHECKING:
     from remora.runs.review.review import TrackProgress

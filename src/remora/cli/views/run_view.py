@@ -6,14 +6,17 @@ from typing import Any
 import click
 
 from remora.cli.app.options import Options
-from remora.cli.app.output import count, terminal_width, wrap_text
+from remora.cli.app.output import (
+    terminal_width,
+    wrap_text,
+)
 from remora.cli.app.project_context import next_command
 from remora.cli.views.job_view import Document, job_lines, review_counts
 from remora.runs.project import Project
 from remora.runs.records.results import RunView
 from remora.runs.records.run_listing import list_run_lines
 from remora.runs.records.totals import asked_text, phrases_of, totals_by_operation
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 _WRONG = ("failed", "error")
 

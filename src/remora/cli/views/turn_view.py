@@ -8,9 +8,9 @@ from unicodedata import east_asian_width
 import click
 import msgspec
 
-from remora.cli.app.output import count, plain_lines
+from remora.cli.app.output import plain_lines
 from remora.cli.views.event_summary import call_text, decision_text
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 _LINES = 120
 _TWO_COLUMN_WIDTH = 160

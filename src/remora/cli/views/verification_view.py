@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import click
 
-from remora.cli.app.output import count, terminal_width, wrap_text
-from remora.memory.packet import clip
-from remora.text import escape_line
+from remora.cli.app.output import (
+    terminal_width,
+    wrap_text,
+)
+from remora.text import clip, count, escape_line
 from remora.trace.verify.verify_report import SignatureCounts, StreamReport, VerifyReport
 
 _FEW = 3

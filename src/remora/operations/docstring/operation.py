@@ -13,8 +13,8 @@ from remora.operations.base import (
     Parts,
     Phrase,
     Totals,
-    plural,
 )
+from remora.text import plural
 
 if TYPE_CHECKING:
     from remora.code.syntax.nodes import Module

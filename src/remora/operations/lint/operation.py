@@ -3,7 +3,15 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from remora.operations.base import JobFindings, Need, Operation, Parts, Phrase, Totals, plural
+from remora.operations.base import (
+    JobFindings,
+    Need,
+    Operation,
+    Parts,
+    Phrase,
+    Totals,
+)
+from remora.text import plural
 
 
 def _load() -> Parts:

@@ -8,7 +8,7 @@ import msgspec
 from remora.agents.decision.query_settings import QuerySettings, check_model_can
 from remora.agents.definition.agent import Agent
 from remora.agents.inputs.node_versions import UserFile
-from remora.agents.job import AgentResult, Job
+from remora.agents.job import Job
 from remora.agents.loop.dependencies import AgentDependencies
 from remora.agents.loop.runner import AgentRunner
 from remora.agents.named_summarizers import summarizers_in
@@ -23,7 +23,8 @@ from remora.runs.records.lineage import ancestors
 from remora.runs.records.run_stream import RunStream
 from remora.tools.host.ruff.ruff_process import lint_findings
 from remora.trace.read.reader import read_events
-from remora.trace.stream.emitters import EventEmitter, TeeEmitter
+from remora.trace.stream.emitters import TeeEmitter
+from remora.trace.stream.jsonl_emitter import JsonlEventEmitter
 from remora.workspaces.copy.workspace import Workspace
 from remora.workspaces.rooted_files import FILE_LIMIT, RootedFiles
 
@@ -43,45 +44,35 @@ async def run_attempt(
     """
     await run_in_thread(stream.append, job_start(job))
     run.observer.began(job)
-    with base_files.workspaces.open() as workspace:
-        result = await _run_agent(run, job, (base_files, workspace), start, failure)
+    with (
+        base_files.workspaces.open() as workspace,
+        agent_emitter(run.project, job, run.clock) as emitter,
+    ):
+        dependencies = _dependencies(run, job, start, base_files, workspace, emitter)
+        runner = AgentRunner(job, dependencies)
+        result = await (runner.run() if failure is None else runner.give_up(failure))
     await run_in_thread(stream.append, job_end(job, result.status, result.head))
     run.observer.ended(job, result)
     return result.status
 
 
-async def _run_agent(
-    run: Run,
-    job: Job,
-    files: tuple[BaseFiles, Workspace],
-    start: AgentStart | None,
-    failure: RemoraError | None,
-) -> AgentResult:
-    with agent_emitter(run.project, job, run.clock) as stream:
-        emitter = TeeEmitter(stream, *run.listeners)
-        runner = AgentRunner(job, _dependencies(run, job, files, start, (emitter, stream.path)))
-        return await (runner.run() if failure is None else runner.give_up(failure))
-
-
 def _dependencies(
     run: Run,
     job: Job,
-    files: tuple[BaseFiles, Workspace],
     start: AgentStart | None,
-    stream: tuple[EventEmitter, Path],
+    base_files: BaseFiles,
+    workspace: Workspace,
+    emitter: JsonlEventEmitter,
 ) -> AgentDependencies:
-    """Return the agent's dependencies.
-
-    `stream` is the agent's emitter and the path of its stream, which may already have events.
-    """
-    agent, (base_files, workspace), (emitter, path) = run.agents[job.operation], files, stream
+    """Return the agent's dependencies. `emitter` writes its stream, which may have events."""
+    agent = run.agents[job.operation]
     mode = run.project.config.runner.memory.summarizer_mode
     model, settings, max_turns = _query_settings(run, agent, start)
     return AgentDependencies(
         agent=replace(agent, summarizers=summarizers_in(mode, agent.summarizers, agent.tools)),
         model=model,
         settings=settings,
-        emitter=emitter,
+        emitter=TeeEmitter(emitter, *run.listeners),
         workspace=workspace,
         objects=run.project.trace.objects,
         blobs=run.project.trace.blobs,
@@ -97,7 +88,7 @@ def _dependencies(
         max_turns=max_turns,
         options=options_for(run.project.config, job.operation, run.request),
         rebased=base_files.rebased,
-        recorded=read_events(path) if emitter.head.count else (),  # never kept in memory
+        recorded=read_events(emitter.path) if emitter.head.count else (),  # never kept in memory
         ancestors=ancestors(run.project.trace, start) if start is not None else (),
     )
 

@@ -1,13 +1,12 @@
 """Parts of a run, the files that its agents start from, and its observer."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 from remora.agents.definition.agent import Agent
-from remora.agents.inputs.hub_pull import NodeFacts, NoHub
+from remora.agents.inputs.hub_pull import NodeFacts
 from remora.agents.job import AgentResult, Job
 from remora.memory.events import Event
 from remora.models.protocol import Model
@@ -15,10 +14,8 @@ from remora.runs.execution.engine import Engine, LocalEngine
 from remora.runs.planning.plan import Plan
 from remora.runs.planning.run_request import RunRequest
 from remora.runs.project import Project
-from remora.sandbox.child.rmtree import try_remove_tree
 from remora.sandbox.interpreters import ProjectPython
 from remora.tools.host.ruff.ruff_process import lint_findings
-from remora.trace.stream.line_builder import utc_now
 from remora.workspaces.copy.snapshot import BaseSnapshot
 from remora.workspaces.copy.workspace import WorkspaceDriver
 
@@ -51,23 +48,12 @@ class NoObserver:
         """Called when a job has ended."""
 
 
-class FactSource(Protocol):
-    """Opens the source of node facts for agents."""
-
-    def opened(self) -> AbstractAsyncContextManager[NodeFacts]:
-        """Open the source.
-
-        Raises OutsideError if the configuration requires a hub that is not running.
-        """
-
-
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A planned or resumed run.
+    """A run whose jobs can be executed.
 
-    `settings` is the configuration recorded in its stream. `base` is the snapshot that a new run
-    starts from. `python` runs the project's code for agents that need it. `models` maps the model
-    names in agent definitions to connected models. Agents without a model use `default_model`.
+    `settings` is the configuration recorded in its stream. `python` runs the project's code for
+    agents that need it. `models` is keyed by model name.
     """
 
     run_id: str
@@ -75,16 +61,13 @@ class Run:
     request: RunRequest
     plan: Plan
     agents: Mapping[str, Agent]
-    source: FactSource
-    base: BaseSnapshot | None = None
-    python: ProjectPython | None = None
-    models: Mapping[str, Model] = field(default_factory=dict)
-    default_model: str = ""
-    facts: NodeFacts = field(default_factory=NoHub)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    observer: RunObserver = field(default_factory=NoObserver)
-    clock: Callable[[], datetime] = utc_now
-    listeners: tuple[Callable[[Event], object], ...] = ()
+    python: ProjectPython | None
+    models: Mapping[str, Model]
+    facts: NodeFacts
+    settings: Mapping[str, Any]
+    observer: RunObserver
+    clock: Callable[[], datetime]
+    listeners: tuple[Callable[[Event], object], ...]
 
     @property
     def engine(self) -> Engine:
@@ -93,12 +76,7 @@ class Run:
 
     def model(self, agent: Agent, recorded: str | None = None) -> Model:
         """Return an agent's model. `recorded` is the model name in a resumed agent's stream."""
-        return self.models[recorded or agent.definition.model or self.default_model]
-
-    def close(self) -> None:
-        """Remove the frozen copy of the project."""
-        if self.base is not None:
-            try_remove_tree(self.base.folder)
+        return self.models[recorded or agent.definition.model or self.settings["model_name"]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,13 @@ from typing import Any
 
 import msgspec
 
-from remora.operations.base import JobFindings, Phrase, Totals, plural
+from remora.operations.base import (
+    JobFindings,
+    Phrase,
+    Totals,
+)
 from remora.runs.records.findings import counts_as_done, fixed_and_left
+from remora.text import plural
 
 Document = Mapping[str, Any]
 

@@ -4,9 +4,13 @@ from collections.abc import Iterator
 from html import escape
 
 from remora.runs.report.page_style import STYLE
-from remora.runs.report.report_layout import JobRow, Layout, count, layout
+from remora.runs.report.report_layout import (
+    JobRow,
+    Layout,
+    layout,
+)
 from remora.runs.report.report_model import Report
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 _CLASSES = {
     **dict.fromkeys(("submitted", "accepted"), "good"),

@@ -4,9 +4,13 @@ import html
 import re
 from collections.abc import Iterator
 
-from remora.runs.report.report_layout import JobRow, Layout, count, layout
+from remora.runs.report.report_layout import (
+    JobRow,
+    Layout,
+    layout,
+)
 from remora.runs.report.report_model import Report
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 _MAX_DIFFS = 40_000
 """Maximum characters of all diffs. A comment on GitHub may have about 65,000."""

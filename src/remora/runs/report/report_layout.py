@@ -7,7 +7,7 @@ from remora.runs.records.findings import codes_text, fixes_text, is_lint_code
 from remora.runs.records.totals import asked_text, phrases_of
 from remora.runs.report.remaining_findings import KEPT_STATES
 from remora.runs.report.report_model import Finding, JobReport, Report
-from remora.text import escape_line
+from remora.text import count, escape_line
 
 _STATES = {"submitted": "verified", "pending": "verified", "no_change": "no change"}
 """Names of states in reports. JSON uses the recorded names."""
@@ -154,8 +154,3 @@ def reasons(job: JobReport) -> list[str]:
     if job.review == "stale":
         return ["the node changed while the agent worked on it"]
     return [escape_line(job.error)] if job.error and not job.review else []
-
-
-def count(number: int, one: str) -> str:
-    """Return a text such as `1 file` or `1,234 files`."""
-    return f"{number:,} {one}{'s' * (number != 1)}"

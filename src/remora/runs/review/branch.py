@@ -86,7 +86,7 @@ def accept_onto_branch(
 
         def commit(job: JobView, patches: Sequence[FilePatch]) -> list[dict[str, Any]]:
             nonlocal branch
-            found = _commit_one(project, stream, job, patches, (branch, recheck))
+            found = _commit_one(project, stream, job, patches, branch, recheck)
             branch = branch if found else reread_branch(branch)
             return found
 
@@ -98,14 +98,14 @@ def _commit_one(
     stream: RunStream,
     job: JobView,
     patches: Sequence[FilePatch],
-    onto: tuple[Branch, Recheck],
+    branch: Branch,
+    recheck: Recheck,
 ) -> list[dict[str, Any]]:
     """Accept one change set onto the branch; return the conflicts, or an empty list if accepted.
 
     Steps: merge it with the branch's tip, verify it, store the tree, write the journal, record the
     review, and commit.
     """
-    branch, recheck = onto
     patches = [with_committed_line_ends(branch, patch) for patch in patches]
     prepared = prepare_changes(project.root, patches, branch.read_file)
     before = _altered(project, patches) or objections(

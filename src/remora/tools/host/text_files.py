@@ -3,7 +3,14 @@
 from typing import Any
 
 from remora.errors import HostError
-from remora.tools.host.text_lines import Line, clip, decode, lines_of, newline_of, with_newline
+from remora.text import clip
+from remora.tools.host.text_lines import (
+    Line,
+    decode,
+    lines_of,
+    newline_of,
+    with_newline,
+)
 from remora.tools.tree import ToolTree
 
 LIST_LIMIT = 10_000

@@ -9,11 +9,6 @@ from remora.errors import HostError
 _ENDING = re.compile(r"\r\n|\n|\r")
 
 
-def clip(text: str, limit: int) -> str:
-    """Return `text`, or its first `limit - 1` characters and `…` if it is longer."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 class Text(NamedTuple):
     """A file's text without its byte order mark."""
 

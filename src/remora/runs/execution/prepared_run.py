@@ -1,0 +1,82 @@
+"""A planned run before its models, facts and observer are connected."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from remora.agents.definition.agent import Agent
+from remora.agents.inputs.hub_pull import NodeFacts
+from remora.memory.events import Event
+from remora.models.protocol import Model
+from remora.runs.execution.run import Run, RunObserver
+from remora.runs.planning.plan import Plan
+from remora.runs.planning.run_request import RunRequest
+from remora.runs.project import Project
+from remora.sandbox.child.rmtree import try_remove_tree
+from remora.sandbox.interpreters import ProjectPython
+from remora.workspaces.copy.snapshot import BaseSnapshot
+
+
+class FactSource(Protocol):
+    """Opens the source of node facts for agents."""
+
+    def opened(self) -> AbstractAsyncContextManager[NodeFacts]:
+        """Open the source.
+
+        Raises OutsideError if the configuration requires a hub that is not running.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedRun:
+    """A planned or resumed run that can be started.
+
+    `base` is the snapshot that a new run starts from; a resumed run has none. `python` is the
+    interpreter for agents that run the project's code, or None.
+    """
+
+    run_id: str
+    project: Project
+    request: RunRequest
+    plan: Plan
+    agents: Mapping[str, Agent]
+    source: FactSource
+    base: BaseSnapshot | None
+    python: ProjectPython | None
+    listeners: tuple[Callable[[Event], object], ...]
+
+    def start(
+        self,
+        *,
+        models: Mapping[str, Model],
+        settings: Mapping[str, Any],
+        facts: NodeFacts,
+        observer: RunObserver,
+        clock: Callable[[], datetime],
+    ) -> Run:
+        """Return the run with everything that its jobs need.
+
+        `models` is keyed by model name, and `settings` is the recorded configuration. Its
+        `model_name` is the model of agents that do not select one.
+        """
+        return Run(
+            run_id=self.run_id,
+            project=self.project,
+            request=self.request,
+            plan=self.plan,
+            agents=self.agents,
+            python=self.python,
+            listeners=self.listeners,
+            models=models,
+            settings=settings,
+            facts=facts,
+            observer=observer,
+            clock=clock,
+        )
+
+    def close(self) -> None:
+        """Remove the frozen copy of the project."""
+        if self.base is not None:
+            try_remove_tree(self.base.folder)
