@@ -30,7 +30,7 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
     start_number: int
 
     def __repr__(self) -> str:
-        return f"Served(address={self.address!r}, start_number={self.start_number})"
+        return f"{type(self).__name__}(address={self.address!r}, start_number={self.start_number})"
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
